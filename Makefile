@@ -1,0 +1,121 @@
+# queue_ext - builds with PGXS: make && make install && make installcheck,
+# with PG_CONFIG=/path/to/pg_config for a PostgreSQL that is not first in PATH.
+#
+# `make test` and `make demo` need none of that: they install what is missing,
+# and run in throwaway clusters from a private copy of PostgreSQL. So this file
+# must also be readable where there is no pg_config yet.
+
+EXTENSION  = queue_ext
+EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
+# META.json is the one source of the full version, and has it first.
+META_VERSION = $(shell awk -F'"' '$$2 == "version" { print $$4; exit }' META.json)
+
+MODULE_big = $(EXTENSION)
+OBJS       = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
+# The install script is these, in this order.
+SQL_PARTS  = src/key/key.sql src/queue/registry.sql src/queue/queue.sql \
+             src/queue/send.sql src/claim/pop.sql src/queue/finish.sql
+DATA_built = $(EXTENSION)--$(EXTVERSION).sql
+DATA       = $(wildcard upgrade/$(EXTENSION)--*--*.sql)
+# Documentation lands in a folder that all extensions share: only our own name.
+DOCS       = $(wildcard doc/$(EXTENSION).md)
+
+REGRESS        = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
+REGRESS_OPTS   = --load-extension=$(EXTENSION)
+ISOLATION      = $(patsubst test/isolation/specs/%.spec,%,$(sort $(wildcard test/isolation/specs/*.spec)))
+# Without its own outputdir PostgreSQL 15 looks for expected files in a wrong place.
+ISOLATION_OPTS = --inputdir=test/isolation --outputdir=test/isolation --load-extension=$(EXTENSION)
+PROVE_TESTS   ?= test/tap/*.pl
+
+PG_CONFIG   ?= pg_config
+# -isystem: warnings are for our code, not for PostgreSQL's headers.
+PG_CPPFLAGS  = -isystem $(shell $(PG_CONFIG) --includedir-server) -Isrc \
+               -DQUEUE_EXT_VERSION='"$(META_VERSION)"'
+# For users warnings stay warnings; we build with `make WERROR=-Werror`.
+PG_CXXFLAGS  = -std=c++17 -fno-exceptions -fno-rtti -fno-threadsafe-statics \
+               -fvisibility=hidden -fvisibility-inlines-hidden \
+               -Wall -Wextra -Wno-missing-field-initializers $(CLANG_FLAGS) $(WERROR) -MMD -MP
+# What PostgreSQL's configure found for gcc, clang would warn about.
+CLANG_FLAGS  = $(if $(findstring clang,$(CXX)),-Wno-unknown-warning-option \
+               -Wno-ignored-optimization-argument -Wglobal-constructors -Wexit-time-destructors)
+EXTRA_CLEAN  = src/*.d src/*/*.d test/unit/unit $(EXTENSION)--*.sql dist \
+               test/isolation/results test/isolation/regression.diffs \
+               test/isolation/regression.out test/isolation/output_iso
+
+# No JIT bitcode: PGXS does not give it PG_CXXFLAGS, and nothing here is worth inlining.
+override with_llvm = no
+
+# The TAP tests start servers, which root may not, and need modules that not
+# every packager ships. So `make installcheck` runs them where they can run.
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+ifneq (,$(filter installcheck,$(MAKECMDGOALS)))
+ifneq (,$(wildcard $(dir $(PGXS))../test/perl/PostgreSQL/Test/Cluster.pm))
+TAP_TESTS := $(shell test "$$(id -u)" -ne 0 && test -n "$(wildcard $(PROVE_TESTS))" && \
+                     perl -MIPC::Run -e 1 2>/dev/null && echo 1)
+endif
+endif
+ifeq (,$(TAP_TESTS))
+override undefine TAP_TESTS
+endif
+
+ifneq (,$(wildcard $(PGXS)))
+include $(PGXS)
+else
+# No PostgreSQL here (yet): say so, but let the targets below work.
+.PHONY: all install installcheck clean
+all install installcheck:
+	@echo "$(PG_CONFIG) --pgxs finds no PostgreSQL to build against." >&2
+	@echo "Run script/deps to install what is needed, or set PG_CONFIG." >&2
+	@exit 1
+clean:
+	rm -rf $(OBJS) $(MODULE_big).so $(EXTRA_CLEAN)
+endif
+-include $(wildcard src/*.d src/*/*.d)
+
+$(EXTENSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(EXTENSION).control Makefile
+	{ printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit'; \
+	  for part in $(SQL_PARTS); do printf '\n' && cat "$$part" || exit 1; done; } > $@.tmp
+	mv $@.tmp $@
+
+# The version is compiled in.
+$(OBJS): META.json
+
+.PHONY: test demo unit format check-format checkver check-binary dist matrix
+
+# make test SUITES="pg_regress tap" runs only those.
+test demo: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
+test:
+	script/deps
+	script/test $(SUITES)
+
+demo:
+	script/deps
+	script/demo
+
+# Unit tests are of what is free of PostgreSQL, and are built without it.
+test/unit/unit: $(wildcard test/unit/*.cpp) $(wildcard src/*.hpp src/*/*.hpp)
+	$(or $(CXX),g++) -std=c++17 -O1 -g -Wall -Wextra $(WERROR) -Isrc -o $@ $(filter %.cpp,$^) \
+	    -lgtest -lgtest_main -pthread
+
+unit: test/unit/unit
+	test/unit/unit
+
+format:
+	script/format
+
+check-format:
+	script/format --check
+
+checkver:
+	script/checkver
+
+check-binary: all
+	test/binary/check
+
+dist:
+	mkdir -p dist
+	git archive --prefix=$(EXTENSION)-$(META_VERSION)/ -o dist/$(EXTENSION)-$(META_VERSION).zip HEAD
+
+# MATRIX="17 18 19" chooses; needs root, makes chroots. By hand, not in CI.
+matrix:
+	script/matrix $(MATRIX)
