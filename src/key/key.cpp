@@ -1,0 +1,139 @@
+// key.cpp - the SQL functions fnv1_32, fnv1_64, fnv1a_32, fnv1a_64 and
+// fnv_lock_key.
+//
+// They allocate in the caller's context only (a detoasted or a converted
+// argument), which the executor resets for each row.
+#include "postgres.hpp"
+
+#include "key/fnv.hpp"
+
+namespace queue_ext::key {
+namespace {
+
+struct Bytes
+{
+	const unsigned char *start;
+	std::size_t length;
+};
+
+Bytes
+bytes_of(const varlena *value)
+{
+	return {reinterpret_cast<const unsigned char *>(VARDATA_ANY(value)),
+			static_cast<std::size_t>(VARSIZE_ANY_EXHDR(value))};
+}
+
+// The text's UTF-8 bytes, so that databases of different encodings, and their
+// clients, agree on the hash. SQL_ASCII says nothing about what its bytes mean,
+// so they stay as they are; the server's conversion would reject most of them.
+Bytes
+utf8_of(const text *value)
+{
+	const Bytes stored = bytes_of(value);
+	const int encoding = GetDatabaseEncoding();
+	if (encoding == PG_UTF8 || encoding == PG_SQL_ASCII || stored.length == 0)
+		return stored;
+
+	const unsigned char *converted =
+		pg_do_encoding_conversion(const_cast<unsigned char *>(stored.start),
+								  static_cast<int>(stored.length), encoding, PG_UTF8);
+	return {converted, strlen(reinterpret_cast<const char *>(converted))};
+}
+
+// SQL has no unsigned integers: the same bits, read as signed.
+Datum
+signed_datum(std::uint32_t hash)
+{
+	return Int32GetDatum(static_cast<int32>(hash));
+}
+
+Datum
+signed_datum(std::uint64_t hash)
+{
+	return Int64GetDatum(static_cast<int64>(hash));
+}
+
+template <auto hash>
+Datum
+hash_text(FunctionCallInfo fcinfo)
+{
+	const Bytes key = utf8_of(PG_GETARG_TEXT_PP(0));
+	return signed_datum(hash(key.start, key.length));
+}
+
+template <auto hash>
+Datum
+hash_bytea(FunctionCallInfo fcinfo)
+{
+	const Bytes key = bytes_of(PG_GETARG_BYTEA_PP(0));
+	return signed_datum(hash(key.start, key.length));
+}
+
+} // namespace
+} // namespace queue_ext::key
+
+namespace key = queue_ext::key;
+
+QUEUE_EXT_FUNCTION(queue_ext_fnv1_32_text);
+Datum
+queue_ext_fnv1_32_text(PG_FUNCTION_ARGS)
+{
+	return key::hash_text<key::fnv1_32>(fcinfo);
+}
+
+QUEUE_EXT_FUNCTION(queue_ext_fnv1_32_bytea);
+Datum
+queue_ext_fnv1_32_bytea(PG_FUNCTION_ARGS)
+{
+	return key::hash_bytea<key::fnv1_32>(fcinfo);
+}
+
+QUEUE_EXT_FUNCTION(queue_ext_fnv1_64_text);
+Datum
+queue_ext_fnv1_64_text(PG_FUNCTION_ARGS)
+{
+	return key::hash_text<key::fnv1_64>(fcinfo);
+}
+
+QUEUE_EXT_FUNCTION(queue_ext_fnv1_64_bytea);
+Datum
+queue_ext_fnv1_64_bytea(PG_FUNCTION_ARGS)
+{
+	return key::hash_bytea<key::fnv1_64>(fcinfo);
+}
+
+QUEUE_EXT_FUNCTION(queue_ext_fnv1a_32_text);
+Datum
+queue_ext_fnv1a_32_text(PG_FUNCTION_ARGS)
+{
+	return key::hash_text<key::fnv1a_32>(fcinfo);
+}
+
+QUEUE_EXT_FUNCTION(queue_ext_fnv1a_32_bytea);
+Datum
+queue_ext_fnv1a_32_bytea(PG_FUNCTION_ARGS)
+{
+	return key::hash_bytea<key::fnv1a_32>(fcinfo);
+}
+
+QUEUE_EXT_FUNCTION(queue_ext_fnv1a_64_text);
+Datum
+queue_ext_fnv1a_64_text(PG_FUNCTION_ARGS)
+{
+	return key::hash_text<key::fnv1a_64>(fcinfo);
+}
+
+QUEUE_EXT_FUNCTION(queue_ext_fnv1a_64_bytea);
+Datum
+queue_ext_fnv1a_64_bytea(PG_FUNCTION_ARGS)
+{
+	return key::hash_bytea<key::fnv1a_64>(fcinfo);
+}
+
+QUEUE_EXT_FUNCTION(queue_ext_fnv_lock_key);
+Datum
+queue_ext_fnv_lock_key(PG_FUNCTION_ARGS)
+{
+	const key::Bytes name = key::utf8_of(PG_GETARG_TEXT_PP(0));
+	return Int64GetDatum(key::lock_key(name.start, name.length, PG_GETARG_INT32(1)));
+}
