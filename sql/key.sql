@@ -85,6 +85,12 @@ order by n;
 select fnv1_64('abc') as positional, fnv1_64(key => 'abc') as named,
        fnv_lock_key(prefix => 1, key => 'abc') as named_lock_key;
 
+-- So is an untyped parameter, as drivers send it.
+prepare untyped as
+select fnv1_32($1), fnv1a_32($1), fnv1_64($1), fnv1a_64($1), fnv_lock_key($1, $2);
+execute untyped('abc', 1);
+deallocate untyped;
+
 -- Immutable, so a lock key may be indexed, and it takes an advisory lock.
 create temporary table immutable_key (key text);
 create index on immutable_key (fnv_lock_key(key), fnv1a_64(key));
