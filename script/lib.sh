@@ -1,0 +1,62 @@
+# lib.sh - what our scripts share. Sourced, not run.
+
+set -euo pipefail
+
+say() {
+	printf '%s\n' "$*"
+}
+
+die() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	exit 1
+}
+
+# Prints the pg_config of the PostgreSQL to work with; nothing if there is none.
+# That is $PG_CONFIG, or the newest server that Debian's packages installed, or
+# the one in PATH. Debian's own /usr/bin/pg_config may be of a mere libpq-dev.
+find_pg_config() {
+	local candidate
+	if [[ -n ${PG_CONFIG:-} ]]; then
+		command -v "$PG_CONFIG" || true
+		return
+	fi
+	for candidate in $(printf '%s\n' /usr/lib/postgresql/*/bin/postgres | sort -t/ -k5,5nr); do
+		candidate=${candidate%/*}/pg_config
+		if [[ -x $candidate ]]; then
+			say "$candidate"
+			return
+		fi
+	done
+	command -v pg_config || true
+}
+
+# Lists the checkout's files, NUL-terminated: tracked ones, and new ones that
+# are not ignored. Without git (a release archive) it is what is there.
+list_files() {
+	local root=$1
+	if git_in "$root" rev-parse --git-dir >/dev/null 2>&1 && [[ -e $root/.git ]]; then
+		(
+			cd "$root"
+			git_in . ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+				# Deleted in the work tree but not in the index yet.
+				if [[ -e $file || -L $file ]]; then printf '%s\0' "$file"; fi
+			done
+		)
+	else
+		(cd "$root" && find . -type f ! -name '*.o' ! -name '*.so' ! -name '*.d' \
+			! -path '*/node_modules/*' ! -name 'queue_ext--*.sql.tmp' -printf '%P\0')
+	fi
+}
+
+# git, also in a checkout that somebody else owns.
+git_in() {
+	local root=$1
+	shift
+	git -c safe.directory='*' -C "$root" "$@"
+}
+
+# Copies the checkout's files into an existing directory.
+copy_checkout() {
+	local from=$1 to=$2
+	list_files "$from" | tar -C "$from" --null -T - -cf - | tar -C "$to" -xf -
+}
