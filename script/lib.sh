@@ -12,22 +12,23 @@ die() {
 }
 
 # Prints the pg_config of the PostgreSQL to work with; nothing if there is none.
-# That is $PG_CONFIG, or the newest server that Debian's packages installed, or
-# the one in PATH. Debian's own /usr/bin/pg_config may be of a mere libpq-dev.
+# That is $PG_CONFIG, or the newest server that Debian's packages installed (of
+# version $PG_MAJOR, if set), or the one in PATH. Debian's own /usr/bin/pg_config
+# may be of a mere libpq-dev.
 find_pg_config() {
 	local candidate
 	if [[ -n ${PG_CONFIG:-} ]]; then
 		command -v "$PG_CONFIG" || true
 		return
 	fi
-	for candidate in $(printf '%s\n' /usr/lib/postgresql/*/bin/postgres | sort -t/ -k5,5nr); do
+	for candidate in $(printf '%s\n' /usr/lib/postgresql/${PG_MAJOR:-*}/bin/postgres | sort -t/ -k5,5nr); do
 		candidate=${candidate%/*}/pg_config
 		if [[ -x $candidate ]]; then
 			say "$candidate"
 			return
 		fi
 	done
-	command -v pg_config || true
+	if [[ -z ${PG_MAJOR:-} ]]; then command -v pg_config || true; fi
 }
 
 # Lists the checkout's files, NUL-terminated: tracked ones, and new ones that
