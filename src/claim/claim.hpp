@@ -1,0 +1,40 @@
+// claim.hpp - taking jobs from a queue: the interface that every path of the
+// claim keeps.
+//
+// Invariant: a row is handed out only by the transaction that won its claim, and
+// as it is after the claim's write. Rows that others hold locked are passed by.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../queue/definition.hpp"
+
+namespace queue_ext::claim {
+
+struct Request
+{
+	int max_jobs;
+	TimestampTz call_time;
+	const Interval *lease; // null: the queue's
+	const text *worker;    // may be null
+};
+
+// Where claimed rows go: a tuplestore, and the shape it wants them in. Columns are
+// matched by name.
+struct Output
+{
+	Tuplestorestate *store;
+	TupleDesc descriptor;
+};
+
+// Claims up to request.max_jobs rows, in the queue's order, into output. The queue's
+// table must be locked and SPI open. Returns how many. Raises what the executor
+// raises.
+//
+// The portable path: one generated statement, for every kind of table. It takes
+// the row locks and writes the rows as UPDATE does, triggers and privileges
+// included.
+uint64 claim_portable(queue::Definition *definition, const Request &request, const Output &output);
+
+} // namespace queue_ext::claim

@@ -1,0 +1,27 @@
+create type @extschema@.queue_job as (
+	id bigint,
+	attempt integer,
+	payload jsonb,
+	priority smallint,
+	run_at timestamptz,
+	max_attempts integer,
+	leased_until timestamptz,
+	leased_by text,
+	last_error text,
+	created_at timestamptz
+);
+
+comment on type @extschema@.queue_job is
+	'a job as it is handed to a worker; (id, attempt) is the receipt';
+
+create function @extschema@.queue_pop(
+	queue text,
+	max_jobs integer default 1,
+	lease interval default null,
+	worker text default null
+) returns setof @extschema@.queue_job
+language c volatile parallel unsafe rows 1
+as 'MODULE_PATHNAME', 'queue_ext_queue_pop';
+
+comment on function @extschema@.queue_pop(text, integer, interval, text) is
+	'claims up to max_jobs jobs of the queue for the length of a lease, and returns them';

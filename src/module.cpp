@@ -1,0 +1,19 @@
+// module.cpp - what happens when the server loads the library.
+
+#include "postgres.hpp"
+
+#include "compat.hpp"
+#include "queue/cache.hpp"
+
+extern "C" {
+QUEUE_EXT_MODULE_MAGIC;
+
+PGDLLEXPORT void _PG_init(void);
+}
+
+void
+_PG_init(void)
+{
+	MarkGUCPrefixReserved("queue_ext");
+	queue_ext::queue::register_invalidation();
+}

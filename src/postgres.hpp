@@ -1,0 +1,78 @@
+// postgres.hpp - the one header that brings PostgreSQL's in. Every source file
+// includes it first.
+//
+// PostgreSQL's headers carry no extern "C" of their own, and must come in a
+// fixed order; both are settled here once. Nothing of ours may be named like a
+// PostgreSQL macro (ERROR, INFO, Max, Min, ...).
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+extern "C" {
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/tupconvert.h"
+#include "access/xact.h"
+#include "catalog/catalog.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_type.h"
+#include "commands/extension.h"
+#include "common/pg_prng.h"
+#include "executor/executor.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parser.h"
+#include "parser/scansup.h"
+#include "storage/lmgr.h"
+#include "tcop/utility.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/plancache.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+}
+
+// Before 16, PGXS hides nothing and PGDLLEXPORT is empty; the Makefile hides
+// everything, so the entry points must be marked visible by hand.
+#if PG_VERSION_NUM < 160000
+#undef PGDLLEXPORT
+#define PGDLLEXPORT __attribute__((visibility("default")))
+#endif
+
+// Declares a C entry point. Its definition follows as
+//     Datum name(PG_FUNCTION_ARGS) { ... }
+#define QUEUE_EXT_FUNCTION(name)                                                                   \
+	extern "C" {                                                                                   \
+	PGDLLEXPORT Datum name(PG_FUNCTION_ARGS);                                                      \
+	PG_FUNCTION_INFO_V1(name);                                                                     \
+	}                                                                                              \
+	static_assert(true, "a semicolon follows")

@@ -1,0 +1,33 @@
+// backoff.hpp - how long a failed job waits before it runs again.
+//
+// Free of PostgreSQL. All times are microseconds; nothing here can overflow.
+//
+// The wait doubles with every attempt, from base up to cap, and then loses up to
+// half of itself at random, so that jobs that failed together do not come back
+// together. ("Equal jitter": it never waits less than half of what it should.)
+
+#pragma once
+
+#include <cstdint>
+
+namespace queue_ext::queue {
+
+// base * 2^(attempt - 1), at most cap. Attempts count from 1.
+constexpr std::int64_t
+backoff_ceiling(std::int64_t base, std::int64_t cap, int attempt)
+{
+	std::int64_t wait = base;
+	for (int i = 1; i < attempt && wait < cap; i++)
+		wait = wait > cap / 2 ? cap : wait * 2;
+	return wait < cap ? wait : cap;
+}
+
+// The wait after the given attempt; fraction is random, in [0, 1).
+constexpr std::int64_t
+backoff(std::int64_t base, std::int64_t cap, int attempt, double fraction)
+{
+	const std::int64_t ceiling = backoff_ceiling(base, cap, attempt);
+	return ceiling - static_cast<std::int64_t>(static_cast<double>(ceiling / 2) * fraction);
+}
+
+} // namespace queue_ext::queue

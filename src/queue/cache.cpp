@@ -1,0 +1,251 @@
+// cache.cpp - see cache.hpp.
+//
+// Two levels: what a name, as written, means under a search path (Meaning), and
+// the definition of a queue, which several spellings and paths may share.
+// Invalidation only marks definitions; they are freed at the end of the
+// transaction, when no call can be using one.
+
+#include "../postgres.hpp"
+
+#include "cache.hpp"
+
+#include "../error.hpp"
+#include "name.hpp"
+#include "registry.hpp"
+
+namespace queue_ext::queue {
+
+constexpr int max_cached_path = 16;
+
+// What a name means.
+struct Meaning
+{
+	char text[max_name_text + 1]; // the hash key
+	Definition *definition;
+	int path_length; // 0: the name is qualified, the path does not matter
+	Oid path[max_cached_path];
+};
+
+static HTAB *meanings = nullptr;
+static Definition *definitions = nullptr; // all, the invalid ones too
+static bool any_invalid = false;
+static uint64 change_count = 0; // of changes that this backend was told of
+
+static void
+invalidate(Definition *definition)
+{
+	definition->is_valid = false;
+	any_invalid = true;
+}
+
+static void
+on_relation_change(Datum, Oid relation)
+{
+	const bool is_general = !OidIsValid(relation) || forget_registry_if(relation);
+	change_count++;
+	for (Definition *definition = definitions; definition != nullptr; definition = definition->next)
+		if (is_general || definition->source == relation || definition->archive == relation)
+			invalidate(definition);
+}
+
+static void
+on_schema_change(Datum, int, uint32)
+{
+	change_count++;
+	for (Definition *definition = definitions; definition != nullptr; definition = definition->next)
+		invalidate(definition);
+}
+
+static void
+forget_meanings_of_invalid()
+{
+	HASH_SEQ_STATUS scan;
+	hash_seq_init(&scan, meanings);
+	while (auto *meaning = static_cast<Meaning *>(hash_seq_search(&scan)))
+		if (!meaning->definition->is_valid)
+			hash_search(meanings, meaning->text, HASH_REMOVE, nullptr);
+}
+
+static void
+free_definition(Definition *definition)
+{
+	for (Statement &statement : definition->prepared)
+		discard(&statement);
+	for (PreparedClaim &claim : definition->claims)
+		discard(&claim.statement);
+	MemoryContextDelete(definition->context);
+}
+
+static void
+free_invalid()
+{
+	if (!any_invalid)
+		return;
+	any_invalid = false;
+	forget_meanings_of_invalid();
+	for (Definition **link = &definitions; *link != nullptr;) {
+		Definition *definition = *link;
+		if (definition->is_valid) {
+			link = &definition->next;
+			continue;
+		}
+		*link = definition->next;
+		free_definition(definition);
+	}
+}
+
+static void
+on_transaction_end(XactEvent event, void *)
+{
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+		free_invalid();
+}
+
+void
+register_invalidation()
+{
+	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
+	CacheRegisterSyscacheCallback(NAMESPACEOID, on_schema_change, static_cast<Datum>(0));
+	RegisterXactCallback(on_transaction_end, nullptr);
+}
+
+static void
+create_meanings()
+{
+	HASHCTL control{};
+	control.keysize = sizeof(Meaning::text);
+	control.entrysize = sizeof(Meaning);
+	meanings = hash_create("queue_ext queue names", 64, &control, HASH_ELEM | HASH_STRINGS);
+}
+
+static bool
+is_current(const Meaning *meaning)
+{
+	if (!meaning->definition->is_valid)
+		return false;
+	if (meaning->path_length == 0)
+		return true;
+	Oid path[max_cached_path];
+	const int length = fetch_search_path_array(path, max_cached_path);
+	return length == meaning->path_length && memcmp(path, meaning->path, sizeof(Oid) * length) == 0;
+}
+
+static char *
+qualified_name(Oid relation)
+{
+	char *name = get_rel_name(relation);
+	char *schema = get_namespace_name(get_rel_namespace(relation));
+	if (name == nullptr || schema == nullptr)
+		return nullptr;
+	return pstrdup(quote_qualified_identifier(schema, name));
+}
+
+// Makes the definition of (source, name), or returns null if there is none now.
+static Definition *
+build(Oid source, const char *name)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "queue_ext definition", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	auto *definition = static_cast<Definition *>(palloc0(sizeof(Definition)));
+	definition->context = context;
+	const uint64 changes_before = change_count;
+	const bool is_found = read_definition(source, name, definition);
+	definition->source_name = qualified_name(source);
+	if (OidIsValid(definition->archive))
+		definition->archive_name = qualified_name(definition->archive);
+	MemoryContextSwitchTo(old);
+	if (!is_found || definition->source_name == nullptr) {
+		MemoryContextDelete(context);
+		return nullptr;
+	}
+	MemoryContextSetParent(context, CacheMemoryContext);
+	// A change that came while the catalogs were read may have come too late for
+	// some of what was read; whoever asked will see that and ask again.
+	if (changes_before == change_count)
+		definition->is_valid = true;
+	else
+		any_invalid = true;
+	definition->next = definitions;
+	definitions = definition;
+	return definition;
+}
+
+static Definition *
+find_cached(Oid source, const char *name)
+{
+	for (Definition *definition = definitions; definition != nullptr; definition = definition->next)
+		if (definition->is_valid && definition->source == source &&
+			strcmp(definition->name, name) == 0)
+			return definition;
+	return nullptr;
+}
+
+static Definition *
+look_up(const char *text)
+{
+	const Name name = parse_name(text);
+	const Oid source = find_source(name, text);
+	if (!OidIsValid(source))
+		return nullptr;
+	Definition *definition = find_cached(source, name.name);
+	if (definition == nullptr)
+		definition = build(source, name.name);
+	if (definition == nullptr)
+		return nullptr;
+
+	Oid path[max_cached_path];
+	const int length = name.is_qualified() ? 0 : fetch_search_path_array(path, max_cached_path);
+	if (length > max_cached_path)
+		return definition;
+	auto *meaning = static_cast<Meaning *>(hash_search(meanings, text, HASH_ENTER, nullptr));
+	meaning->definition = definition;
+	meaning->path_length = length;
+	memcpy(meaning->path, path, sizeof(Oid) * length);
+	return definition;
+}
+
+static Definition *
+find(const char *text)
+{
+	if (meanings == nullptr)
+		create_meanings();
+	const auto *meaning = static_cast<Meaning *>(hash_search(meanings, text, HASH_FIND, nullptr));
+	if (meaning != nullptr && is_current(meaning))
+		return meaning->definition;
+	return look_up(text);
+}
+
+Definition *
+open_queue_if_exists(const text *name, LOCKMODE lock)
+{
+	char text[max_name_text + 1];
+	const size_t length = VARSIZE_ANY_EXHDR(name);
+	if (length > max_name_text)
+		error::name_too_long(text_to_cstring(name));
+	memcpy(text, VARDATA_ANY(name), length);
+	text[length] = '\0';
+
+	for (;;) {
+		CHECK_FOR_INTERRUPTS();
+		Definition *definition = find(text);
+		if (definition == nullptr)
+			return nullptr;
+		// Waiting for the lock may have let in news of a change.
+		LockRelationOid(definition->source, lock);
+		if (definition->is_valid)
+			return definition;
+		UnlockRelationOid(definition->source, lock);
+	}
+}
+
+Definition *
+open_queue(const text *name, LOCKMODE lock)
+{
+	Definition *definition = open_queue_if_exists(name, lock);
+	if (definition == nullptr)
+		error::no_such_queue(text_to_cstring(name));
+	return definition;
+}
+
+} // namespace queue_ext::queue

@@ -1,0 +1,214 @@
+// create.cpp - queue_create, queue_alter, queue_drop, queue_pause, queue_resume.
+//
+// All of them lock the registry first and the queue's table second, so they
+// cannot deadlock with each other. The tables are made, altered and dropped by
+// ordinary commands as the caller, so PostgreSQL checks the privileges; the
+// registry is written after the caller's ownership of the table is checked.
+
+#include "../postgres.hpp"
+
+#include "../compat.hpp"
+#include "../error.hpp"
+#include "argument.hpp"
+#include "cache.hpp"
+#include "managed.hpp"
+#include "name.hpp"
+#include "registry.hpp"
+
+namespace queue_ext::queue {
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_create);
+QUEUE_EXT_FUNCTION(queue_ext_queue_alter);
+QUEUE_EXT_FUNCTION(queue_ext_queue_drop);
+QUEUE_EXT_FUNCTION(queue_ext_queue_pause);
+QUEUE_EXT_FUNCTION(queue_ext_queue_resume);
+
+static void
+run_command(const char *text)
+{
+	with_spi([&] {
+		const int result = SPI_execute(text, false, 0);
+		if (result < 0)
+			elog(ERROR, "could not run command: %s", SPI_result_code_string(result));
+	});
+}
+
+// The schema a new queue goes to: the name's own, or where CREATE TABLE would put
+// an unqualified table.
+static Oid
+creation_schema(const Name &name)
+{
+	RangeVar *target =
+		makeRangeVar(name.is_qualified() ? pstrdup(name.schema) : nullptr, pstrdup(name.name), -1);
+	return RangeVarGetCreationNamespace(target);
+}
+
+static void
+check_owner(Oid table)
+{
+	if (!compat::owns_relation(table, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(table));
+}
+
+// Makes the table that finished jobs go to, or takes the one that is left from
+// before; it must be the caller's own.
+static Oid
+make_archive(Oid schema, const char *table)
+{
+	char *name = psprintf("%s_archive", table);
+	if (strlen(name) >= NAMEDATALEN)
+		error::name_too_long(name);
+	Oid archive = get_relname_relid(name, schema);
+	if (OidIsValid(archive)) {
+		check_owner(archive);
+		return archive;
+	}
+	run_command(psprintf(create_archive_text,
+						 quote_qualified_identifier(get_namespace_name(schema), name)));
+	return get_relname_relid(name, schema);
+}
+
+static Oid
+create(const text *name_text, const Options &options, bool archived)
+{
+	const char *written = text_to_cstring(name_text);
+	Name name = parse_name(written);
+	const Oid schema = creation_schema(name);
+	strlcpy(name.schema, get_namespace_name(schema), NAMEDATALEN);
+
+	lock_registry();
+	if (OidIsValid(find_source(name, written)))
+		error::queue_exists(to_text(name));
+
+	const char *table = pstrdup(quote_qualified_identifier(name.schema, name.name));
+	run_command(psprintf(create_table_text, table, *options.max_attempts, table));
+	const Oid source = get_relname_relid(name.name, schema);
+	const Oid archive = archived ? make_archive(schema, name.name) : InvalidOid;
+
+	Options stored = options;
+	if (OidIsValid(archive))
+		stored.archive = &archive;
+	insert_definition(name.name, source, managed_fragments, stored);
+	return source;
+}
+
+// The queue, for its owner to change.
+static Definition *
+open_own(const text *name)
+{
+	lock_registry();
+	Definition *definition = open_queue(name, AccessShareLock);
+	check_owner(definition->source);
+	return definition;
+}
+
+static void
+alter(const text *name, Options options, const bool *archived)
+{
+	const Definition *definition = open_own(name);
+	if (options.max_attempts != nullptr)
+		run_command(psprintf("alter table %s alter column max_attempts set default %d",
+							 definition->source_name, *options.max_attempts));
+	Oid archive = InvalidOid;
+	if (archived != nullptr) {
+		const bool has_archive = definition->archive_name != nullptr;
+		if (*archived)
+			archive = has_archive ? definition->archive
+								  : make_archive(get_rel_namespace(definition->source),
+												 get_rel_name(definition->source));
+		options.archive = &archive;
+	}
+	update_definition(definition->name, definition->source, options);
+}
+
+// False when the queue is as wanted already.
+static bool
+set_paused(const text *name, bool is_paused)
+{
+	const Definition *definition = open_own(name);
+	if (definition->is_paused == is_paused)
+		return false;
+	Options options{};
+	options.is_paused = &is_paused;
+	update_definition(definition->name, definition->source, options);
+	return true;
+}
+
+// False when there is no such queue.
+static bool
+drop(const text *name)
+{
+	lock_registry();
+	const Definition *definition = open_queue_if_exists(name, AccessShareLock);
+	if (definition == nullptr)
+		return false;
+	check_owner(definition->source);
+	delete_definition(definition->name, definition->source);
+	if (definition->archive_name != nullptr)
+		run_command(psprintf("drop table %s", definition->archive_name));
+	run_command(psprintf("drop table %s", definition->source_name));
+	return true;
+}
+
+Datum
+queue_ext_queue_create(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_create()");
+	const text *name = required_text(fcinfo, 0, "queue");
+	const int32 max_attempts = required_int32(fcinfo, 2, "max_attempts");
+	error::check_range("max_attempts", max_attempts, 1, max_attempts_limit);
+	check_not_null(fcinfo, 5, "archive");
+
+	Options options{};
+	options.lease = required_positive(fcinfo, 1, "lease");
+	options.max_attempts = &max_attempts;
+	options.backoff_base = required_positive(fcinfo, 3, "backoff_base");
+	options.backoff_cap = required_positive(fcinfo, 4, "backoff_cap");
+	PG_RETURN_OID(create(name, options, PG_GETARG_BOOL(5)));
+}
+
+Datum
+queue_ext_queue_alter(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_alter()");
+	const text *name = required_text(fcinfo, 0, "queue");
+	const int32 max_attempts = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
+	error::check_range("max_attempts", max_attempts, 1, max_attempts_limit);
+	const bool archived = !PG_ARGISNULL(5) && PG_GETARG_BOOL(5);
+
+	Options options{};
+	options.lease = optional_positive(fcinfo, 1, "lease");
+	options.max_attempts = PG_ARGISNULL(2) ? nullptr : &max_attempts;
+	options.backoff_base = optional_positive(fcinfo, 3, "backoff_base");
+	options.backoff_cap = optional_positive(fcinfo, 4, "backoff_cap");
+	alter(name, options, PG_ARGISNULL(5) ? nullptr : &archived);
+	PG_RETURN_VOID();
+}
+
+Datum
+queue_ext_queue_drop(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_drop()");
+	const text *name = required_text(fcinfo, 0, "queue");
+	check_not_null(fcinfo, 1, "if_exists");
+	const bool is_dropped = drop(name);
+	if (!is_dropped && !PG_GETARG_BOOL(1))
+		error::no_such_queue(text_to_cstring(name));
+	PG_RETURN_BOOL(is_dropped);
+}
+
+Datum
+queue_ext_queue_pause(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_pause()");
+	PG_RETURN_BOOL(set_paused(required_text(fcinfo, 0, "queue"), true));
+}
+
+Datum
+queue_ext_queue_resume(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_resume()");
+	PG_RETURN_BOOL(set_paused(required_text(fcinfo, 0, "queue"), false));
+}
+
+} // namespace queue_ext::queue

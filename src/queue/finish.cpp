@@ -1,0 +1,314 @@
+// finish.cpp - see finish.hpp.
+
+#include "../postgres.hpp"
+
+#include "finish.hpp"
+
+#include "../error.hpp"
+#include "backoff.hpp"
+#include "fragment.hpp"
+#include "managed.hpp"
+
+namespace queue_ext::queue {
+
+// Which rows an action may touch.
+enum class Fence {
+	held, // the receipt's claim still holds the job
+	any,  // the job is there, under the receipt's attempt if that has one
+	dead, // and it has been given up
+};
+
+struct Rule
+{
+	Prepared one;
+	Prepared many;
+	Fence fence;
+	const char *final_state; // not null: the job leaves the queue in this state
+};
+
+static Rule
+rule_of(Action action)
+{
+	switch (action) {
+		case Action::complete:
+			return {Prepared::complete, Prepared::complete_many, Fence::held, "completed"};
+		case Action::fail:
+			return {Prepared::fail, Prepared::fail_many, Fence::held, nullptr};
+		case Action::release:
+			return {Prepared::release, Prepared::release_many, Fence::held, nullptr};
+		case Action::extend:
+			return {Prepared::extend, Prepared::extend_many, Fence::held, nullptr};
+		case Action::cancel:
+			return {Prepared::cancel, Prepared::cancel_many, Fence::any, "cancelled"};
+		case Action::requeue:
+			return {Prepared::requeue, Prepared::requeue_many, Fence::dead, nullptr};
+	}
+	pg_unreachable();
+}
+
+// What the action writes, or null when the row is deleted.
+static const char *
+assignments_of(const Definition *definition, Action action)
+{
+	switch (action) {
+		case Action::complete:
+			return definition->fragments.on_complete;
+		case Action::fail:
+			return definition->fragments.on_fail;
+		case Action::release:
+			return definition->fragments.on_release;
+		case Action::extend:
+			return definition->fragments.on_extend;
+		case Action::cancel:
+			return nullptr;
+		case Action::requeue:
+			return on_requeue;
+	}
+	pg_unreachable();
+}
+
+// How a statement refers to the receipts it is given.
+struct Source
+{
+	const char *tables; // null when there is one receipt, in scalar parameters
+	const char *id;
+	const char *attempt;
+	Variables variables;
+};
+
+static Source
+one_receipt()
+{
+	return {nullptr, placeholder(Parameter::id), placeholder(Parameter::attempt),
+			scalar_variables()};
+}
+
+static Source
+many_receipts()
+{
+	Variables variables = scalar_variables();
+	variables.error = "receipt_error";
+	variables.retry_at = "receipt_retry_at";
+	const char *tables =
+		psprintf("rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s), pg_catalog.unnest(%s),"
+				 " pg_catalog.unnest(%s))"
+				 " as r(receipt_id, receipt_attempt, receipt_error, receipt_retry_at)",
+				 placeholder(Parameter::ids), placeholder(Parameter::attempts),
+				 placeholder(Parameter::errors), placeholder(Parameter::retry_ats));
+	return {tables, "r.receipt_id", "r.receipt_attempt", variables};
+}
+
+static const char *
+fence_text(Fence fence, const Source &source)
+{
+	const char *held = psprintf("t.id operator(pg_catalog.=) %s"
+								" and t.attempt operator(pg_catalog.=) %s"
+								" and t.leased_until is not null",
+								source.id, source.attempt);
+	const char *any = psprintf("t.id operator(pg_catalog.=) %s"
+							   " and (%s is null or t.attempt operator(pg_catalog.=) %s)",
+							   source.id, source.attempt, source.attempt);
+	switch (fence) {
+		case Fence::held:
+			return held;
+		case Fence::any:
+			return any;
+		case Fence::dead:
+			return psprintf("%s and t.dead_at operator(pg_catalog.<=) %s", any,
+							placeholder(Parameter::call_time));
+	}
+	pg_unreachable();
+}
+
+static const char *
+update_text(const Definition *definition, const char *assignments, const Source &source,
+			const char *fence)
+{
+	return psprintf(
+		"update %s as t set %s%s%s where %s returning t.id", definition->source_name,
+		bind(assignments, FragmentKind::assignments, source.variables, definition->is_managed),
+		source.tables == nullptr ? "" : " from ", source.tables == nullptr ? "" : source.tables,
+		fence);
+}
+
+static const char *
+delete_text(const Definition *definition, const Source &source, const char *fence,
+			const char *returning)
+{
+	return psprintf("delete from %s as t%s%s where %s returning %s", definition->source_name,
+					source.tables == nullptr ? "" : " using ",
+					source.tables == nullptr ? "" : source.tables, fence, returning);
+}
+
+static const char *
+archive_text(const Definition *definition, const Source &source, const char *fence,
+			 const char *final_state)
+{
+	if (definition->archive_name == nullptr)
+		error::archive_missing(definition->name, definition->source_name);
+	return psprintf("with finished as (%s) insert into %s (%s, state, finished_at)"
+					" select %s, '%s', %s from finished returning id",
+					delete_text(definition, source, fence, "t.*"), definition->archive_name,
+					archived_columns, archived_columns, final_state,
+					placeholder(Parameter::call_time));
+}
+
+static const char *
+text_of(const Definition *definition, Action action, const Source &source)
+{
+	const Rule rule = rule_of(action);
+	const char *fence = fence_text(rule.fence, source);
+	const char *assignments = assignments_of(definition, action);
+	if (action == Action::requeue)
+		assignments =
+			psprintf("%s, max_attempts = attempt + %d", assignments, definition->max_attempts);
+	if (assignments != nullptr)
+		return update_text(definition, assignments, source, fence);
+	if (OidIsValid(definition->archive))
+		return archive_text(definition, source, fence, rule.final_state);
+	return delete_text(definition, source, fence, "t.id");
+}
+
+static const Statement &
+statement_for(Definition *definition, Action action, bool is_many)
+{
+	const Rule rule = rule_of(action);
+	const Prepared which = is_many ? rule.many : rule.one;
+	Statement *statement = &definition->prepared[static_cast<int>(which)];
+	if (!statement->is_prepared())
+		prepare(statement, text_of(definition, action, is_many ? many_receipts() : one_receipt()));
+	return *statement;
+}
+
+// An interval as microseconds, with PostgreSQL's own idea of a month and a day;
+// as many as fit.
+static int64
+to_microseconds(const Interval &interval)
+{
+	const double microseconds =
+		static_cast<double>(interval.time) +
+		(static_cast<double>(interval.month) * DAYS_PER_MONTH + interval.day) * USECS_PER_DAY;
+	constexpr double most = 1e17; // some 3,000 years
+	return static_cast<int64>(Min(microseconds, most));
+}
+
+static TimestampTz
+add(TimestampTz moment, const Interval *interval)
+{
+	return DatumGetTimestampTz(DirectFunctionCall2(
+		timestamptz_pl_interval, TimestampTzGetDatum(moment), IntervalPGetDatum(interval)));
+}
+
+// When a job that failed may run again.
+static TimestampTz
+retry_time(const Definition *definition, const FinishOptions &options, int32 attempt)
+{
+	if (options.retry_in != nullptr)
+		return add(options.call_time, options.retry_in);
+	return options.call_time + backoff(to_microseconds(definition->backoff_base),
+									   to_microseconds(definition->backoff_cap), attempt,
+									   pg_prng_double(&pg_global_prng_state));
+}
+
+// The parameters that do not depend on the receipt.
+static Arguments
+common_arguments(const Definition *definition, const FinishOptions &options)
+{
+	Arguments arguments(options.call_time);
+	const Interval *lease = options.lease != nullptr ? options.lease : &definition->lease;
+	arguments.set(Parameter::lease, IntervalPGetDatum(lease));
+	return arguments;
+}
+
+bool
+finish_one(Definition *definition, Action action, const Receipt &receipt,
+		   const FinishOptions &options)
+{
+	Arguments arguments = common_arguments(definition, options);
+	arguments.set(Parameter::id, Int64GetDatum(receipt.id));
+	if (receipt.has_attempt)
+		arguments.set(Parameter::attempt, Int32GetDatum(receipt.attempt));
+	if (action == Action::fail)
+		arguments.set(Parameter::retry_at,
+					  TimestampTzGetDatum(retry_time(definition, options, receipt.attempt)));
+	if (options.run_at != nullptr)
+		arguments.set(Parameter::retry_at, TimestampTzGetDatum(*options.run_at));
+	if (options.error != nullptr)
+		arguments.set(Parameter::error, PointerGetDatum(options.error));
+
+	bool is_done = false;
+	with_spi([&] { is_done = run(statement_for(definition, action, false), arguments) > 0; });
+	return is_done;
+}
+
+static int
+by_id(const void *left, const void *right)
+{
+	const int64 left_id = static_cast<const Receipt *>(left)->id;
+	const int64 right_id = static_cast<const Receipt *>(right)->id;
+	return left_id < right_id ? -1 : left_id > right_id;
+}
+
+// Builds an array with the element that value_of(receipt, &is_null) gives for each
+// receipt.
+template <typename ValueOf>
+static Datum
+array_of(const Receipt *receipts, int count, Oid type, ValueOf &&value_of)
+{
+	int16 length;
+	bool by_value;
+	char align;
+	get_typlenbyvalalign(type, &length, &by_value, &align);
+	auto *values = static_cast<Datum *>(palloc(sizeof(Datum) * count));
+	auto *nulls = static_cast<bool *>(palloc0(sizeof(bool) * count));
+	for (int i = 0; i < count; i++)
+		values[i] = value_of(receipts[i], &nulls[i]);
+	int dimension = count;
+	int lower_bound = 1;
+	return PointerGetDatum(construct_md_array(values, nulls, 1, &dimension, &lower_bound, type,
+											  length, by_value, align));
+}
+
+static Datum
+sorted_errors(const Receipt *receipts, int count, ArrayType *errors)
+{
+	Datum *values;
+	bool *nulls;
+	int length;
+	deconstruct_array(errors, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &length);
+	return array_of(receipts, count, TEXTOID, [&](const Receipt &receipt, bool *is_null) {
+		*is_null = nulls[receipt.position];
+		return values[receipt.position];
+	});
+}
+
+void
+finish_many(Definition *definition, Action action, Receipt *receipts, int count,
+			const FinishOptions &options)
+{
+	qsort(receipts, count, sizeof(Receipt), by_id);
+	Arguments arguments = common_arguments(definition, options);
+	arguments.set(Parameter::ids, array_of(receipts, count, INT8OID, [](const Receipt &r, bool *) {
+					  return Int64GetDatum(r.id);
+				  }));
+	arguments.set(Parameter::attempts,
+				  array_of(receipts, count, INT4OID, [](const Receipt &r, bool *is_null) {
+					  *is_null = !r.has_attempt;
+					  return Int32GetDatum(r.attempt);
+				  }));
+	if (action == Action::fail)
+		arguments.set(Parameter::retry_ats,
+					  array_of(receipts, count, TIMESTAMPTZOID, [&](const Receipt &r, bool *) {
+						  return TimestampTzGetDatum(retry_time(definition, options, r.attempt));
+					  }));
+	if (options.run_at != nullptr)
+		arguments.set(Parameter::retry_ats,
+					  array_of(receipts, count, TIMESTAMPTZOID, [&](const Receipt &, bool *) {
+						  return TimestampTzGetDatum(*options.run_at);
+					  }));
+	if (options.errors != nullptr)
+		arguments.set(Parameter::errors, sorted_errors(receipts, count, options.errors));
+	run(statement_for(definition, action, true), arguments);
+}
+
+} // namespace queue_ext::queue

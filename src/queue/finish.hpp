@@ -1,0 +1,49 @@
+// finish.hpp - the ways a claim, or a job, comes to its end.
+//
+// Invariant: nothing happens to a job whose receipt is stale. A receipt is
+// (id, attempt); it is good from the claim until the first of: another claim of
+// the job, a finishing call with it, the job's removal. The check and the write
+// are one statement, so a row lock decides between two callers.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "definition.hpp"
+
+namespace queue_ext::queue {
+
+enum class Action { complete, fail, release, extend, cancel, requeue };
+
+// A job and the claim it was handed out by.
+struct Receipt
+{
+	int64 id;
+	int32 attempt;
+	bool has_attempt; // false: whatever attempt
+	int position;     // in the caller's arrays
+};
+
+// What some actions need besides the receipts.
+struct FinishOptions
+{
+	TimestampTz call_time;
+	const Interval *lease;     // extend: null for the queue's
+	const Interval *retry_in;  // fail: null for the queue's backoff
+	const TimestampTz *run_at; // release: null to leave it
+	const text *error;         // fail, of one job
+	ArrayType *errors;         // fail, of many
+};
+
+// Does it to one job. True if the receipt was good. Raises what the executor
+// raises. Locks the row.
+bool finish_one(Definition *definition, Action action, const Receipt &receipt,
+				const FinishOptions &options);
+
+// Does it to many jobs, in the order of their ids, so that two such calls cannot
+// deadlock. SPI must be open; SPI_tuptable then has the ids of the jobs whose
+// receipts were good. Sorts the receipts.
+void finish_many(Definition *definition, Action action, Receipt *receipts, int count,
+				 const FinishOptions &options);
+
+} // namespace queue_ext::queue

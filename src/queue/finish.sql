@@ -1,0 +1,115 @@
+create function @extschema@.queue_complete(queue text, id bigint, attempt integer) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_complete';
+
+comment on function @extschema@.queue_complete(text, bigint, integer) is
+	'takes a finished job out of its queue; false if the receipt is stale';
+
+create function @extschema@.queue_complete_many(queue text, ids bigint[], attempts integer[]) returns setof bigint
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_complete_many';
+
+comment on function @extschema@.queue_complete_many(text, bigint[], integer[]) is
+	'takes finished jobs out of their queue; returns the ids of those whose receipt was good';
+
+create function @extschema@.queue_fail(
+	queue text,
+	id bigint,
+	attempt integer,
+	error text default null,
+	retry_in interval default null
+) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_fail';
+
+comment on function @extschema@.queue_fail(text, bigint, integer, text, interval) is
+	'records a failure: the job runs again after its backoff, or is dead after its last attempt; false if the receipt is stale';
+
+create function @extschema@.queue_fail_many(
+	queue text,
+	ids bigint[],
+	attempts integer[],
+	errors text[] default null,
+	retry_in interval default null
+) returns setof bigint
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_fail_many';
+
+comment on function @extschema@.queue_fail_many(text, bigint[], integer[], text[], interval) is
+	'records failures: each job runs again after its backoff, or is dead after its last attempt; returns the ids of those whose receipt was good';
+
+create function @extschema@.queue_release(
+	queue text,
+	id bigint,
+	attempt integer,
+	run_at timestamptz default null
+) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_release';
+
+comment on function @extschema@.queue_release(text, bigint, integer, timestamptz) is
+	'gives a job back without charging the attempt; false if the receipt is stale';
+
+create function @extschema@.queue_release_many(
+	queue text,
+	ids bigint[],
+	attempts integer[],
+	run_at timestamptz default null
+) returns setof bigint
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_release_many';
+
+comment on function @extschema@.queue_release_many(text, bigint[], integer[], timestamptz) is
+	'gives jobs back without charging the attempt; returns the ids of those whose receipt was good';
+
+create function @extschema@.queue_extend(
+	queue text,
+	id bigint,
+	attempt integer,
+	lease interval default null
+) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_extend';
+
+comment on function @extschema@.queue_extend(text, bigint, integer, interval) is
+	'gives a claimed job a new lease from now on; false if the receipt is stale';
+
+create function @extschema@.queue_extend_many(
+	queue text,
+	ids bigint[],
+	attempts integer[],
+	lease interval default null
+) returns setof bigint
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_extend_many';
+
+comment on function @extschema@.queue_extend_many(text, bigint[], integer[], interval) is
+	'gives claimed jobs a new lease from now on; returns the ids of those whose receipt was good';
+
+create function @extschema@.queue_cancel(queue text, id bigint, attempt integer default null) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_cancel';
+
+comment on function @extschema@.queue_cancel(text, bigint, integer) is
+	'takes a job out of its queue, whatever its state; false if there is none such';
+
+create function @extschema@.queue_cancel_many(queue text, ids bigint[], attempts integer[] default null) returns setof bigint
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_cancel_many';
+
+comment on function @extschema@.queue_cancel_many(text, bigint[], integer[]) is
+	'takes jobs out of their queue, whatever their state; returns the ids of those that were changed';
+
+create function @extschema@.queue_requeue(queue text, id bigint, attempt integer default null) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_requeue';
+
+comment on function @extschema@.queue_requeue(text, bigint, integer) is
+	'lets a dead job run again, with the full number of attempts; false if there is none such';
+
+create function @extschema@.queue_requeue_many(queue text, ids bigint[], attempts integer[] default null) returns setof bigint
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_requeue_many';
+
+comment on function @extschema@.queue_requeue_many(text, bigint[], integer[]) is
+	'lets dead jobs run again, with the full number of attempts; returns the ids of those that were changed';

@@ -1,0 +1,87 @@
+// managed.cpp - see managed.hpp.
+
+#include "../postgres.hpp"
+
+#include "managed.hpp"
+
+namespace queue_ext::queue {
+
+// Operands are parenthesised as fragment.hpp demands.
+const Fragments managed_fragments = {
+	// pending
+	"dead_at is null and run_at <= call_time"
+	" and (leased_until is null or leased_until <= call_time)",
+	// order_by
+	"priority, run_at, id",
+	// on_claim
+	"attempt = attempt + 1, leased_until = call_time + lease, leased_by = worker,"
+	" dead_at = case when (attempt + 1) >= max_attempts then call_time + lease end",
+	// on_complete: the row is deleted
+	nullptr,
+	// on_release: attempt is the fence and cannot go back, so the limit goes up
+	"max_attempts = max_attempts + 1, leased_until = null, leased_by = null, dead_at = null,"
+	" run_at = coalesce(retry_at, run_at)",
+	// on_fail
+	"last_error = error, leased_until = null, leased_by = null,"
+	" run_at = case when attempt < max_attempts then retry_at else run_at end,"
+	" dead_at = case when attempt >= max_attempts then call_time end",
+	// on_extend
+	"leased_until = call_time + lease,"
+	" dead_at = case when dead_at is not null then call_time + lease end",
+};
+
+const char *const on_requeue =
+	"run_at = call_time, leased_until = null, leased_by = null, dead_at = null";
+
+char *
+job_state(const char *moment)
+{
+	return psprintf("case when t.dead_at operator(pg_catalog.<=) %s then 'dead'"
+					" when t.leased_until operator(pg_catalog.>) %s then 'leased'"
+					" when t.run_at operator(pg_catalog.>) %s then 'scheduled'"
+					" else 'ready' end",
+					moment, moment, moment);
+}
+
+// Fixed-width columns first: no padding between them. Pages keep room for the
+// versions that claims leave behind, and VACUUM comes early and works on, but
+// never gives the table's tail back, which would need a lock that stops everyone.
+const char *const create_table_text =
+	"create table %s ("
+	" id pg_catalog.int8 generated always as identity primary key,"
+	" run_at pg_catalog.timestamptz not null default pg_catalog.now(),"
+	" created_at pg_catalog.timestamptz not null default pg_catalog.now(),"
+	" leased_until pg_catalog.timestamptz,"
+	" dead_at pg_catalog.timestamptz,"
+	" attempt pg_catalog.int4 not null default 0,"
+	" max_attempts pg_catalog.int4 not null default %d"
+	"  check (max_attempts operator(pg_catalog.>=) 1),"
+	" priority pg_catalog.int2 not null default 0,"
+	" leased_by pg_catalog.text,"
+	" last_error pg_catalog.text,"
+	" payload pg_catalog.jsonb not null"
+	") with (fillfactor = 70,"
+	" autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,"
+	" autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.1,"
+	" autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off,"
+	" toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_threshold = 1000,"
+	" toast.autovacuum_vacuum_cost_delay = 0, toast.vacuum_truncate = off);"
+	" create index on %s (priority, run_at, id) where dead_at is null";
+
+const char *const create_archive_text = "create table %s ("
+										" id pg_catalog.int8 primary key,"
+										" run_at pg_catalog.timestamptz not null,"
+										" created_at pg_catalog.timestamptz not null,"
+										" finished_at pg_catalog.timestamptz not null,"
+										" attempt pg_catalog.int4 not null,"
+										" max_attempts pg_catalog.int4 not null,"
+										" priority pg_catalog.int2 not null,"
+										" state pg_catalog.text not null,"
+										" leased_by pg_catalog.text,"
+										" last_error pg_catalog.text,"
+										" payload pg_catalog.jsonb not null)";
+
+const char *const archived_columns =
+	"id, run_at, created_at, attempt, max_attempts, priority, leased_by, last_error, payload";
+
+} // namespace queue_ext::queue

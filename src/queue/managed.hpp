@@ -1,0 +1,42 @@
+// managed.hpp - the table and the fragments of a queue made by queue_create.
+//
+// Invariants of the table:
+//   - attempt counts the claims of a job and never falls: (id, attempt) names one
+//     claim for ever.
+//   - leased_until and leased_by are set by a claim and cleared by what ends it.
+//   - dead_at is when the job is, or will be, given up. The claim of the last
+//     attempt sets it to the lease's end: should the worker die, the job is dead
+//     then, and nobody need come by to say so.
+//   - what a claim and a heartbeat write stands in no index, so both are HOT, but
+//     for the last attempt's dead_at, which takes the row out of the claim index.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "definition.hpp"
+
+namespace queue_ext::queue {
+
+// The fragments of every managed queue.
+extern const Fragments managed_fragments;
+
+// The state of a job at a moment: an SQL expression over the table "t", whose
+// value is one of these.
+char *job_state(const char *moment);
+constexpr const char *job_states[] = {"ready", "scheduled", "leased", "dead"};
+
+// The most attempts a job may be given.
+constexpr int max_attempts_limit = 1000000;
+
+// The statements that make the tables, for psprintf.
+extern const char *const create_table_text;   // format: table, max_attempts, table
+extern const char *const create_archive_text; // format: table
+
+// The columns that the queue's table and its archive share.
+extern const char *const archived_columns;
+
+// What queue_requeue writes. max_attempts is the queue's.
+extern const char *const on_requeue;
+
+} // namespace queue_ext::queue

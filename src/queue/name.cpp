@@ -1,0 +1,88 @@
+// name.cpp - see name.hpp.
+
+#include "../postgres.hpp"
+
+#include "name.hpp"
+
+#include "../error.hpp"
+
+namespace queue_ext::queue {
+
+static const char *
+skip_space(const char *cursor)
+{
+	while (scanner_isspace(*cursor))
+		cursor++;
+	return cursor;
+}
+
+static void
+store_part(char *part, const char *bytes, size_t length)
+{
+	if (length >= NAMEDATALEN)
+		error::name_too_long(pnstrdup(bytes, length));
+	memcpy(part, bytes, length);
+	part[length] = '\0';
+}
+
+// Reads what stands between double quotes; the cursor is at the first of them.
+// Returns the position behind the last, or null if it is missing.
+static const char *
+read_quoted(const char *cursor, char *part)
+{
+	StringInfoData bytes;
+	initStringInfo(&bytes);
+	for (cursor++;; cursor++) {
+		if (*cursor == '\0')
+			return nullptr;
+		if (*cursor == '"' && *++cursor != '"')
+			break;
+		appendStringInfoChar(&bytes, *cursor);
+	}
+	store_part(part, bytes.data, bytes.len);
+	return cursor;
+}
+
+static const char *
+read_bare(const char *cursor, char *part)
+{
+	const char *start = cursor;
+	while (*cursor != '\0' && *cursor != '.' && *cursor != '"' && !scanner_isspace(*cursor))
+		cursor++;
+	const int length = static_cast<int>(cursor - start);
+	const char *folded = downcase_identifier(start, length, false, false);
+	store_part(part, folded, strlen(folded));
+	return cursor;
+}
+
+static const char *
+read_part(const char *cursor, char *part)
+{
+	cursor = skip_space(cursor);
+	cursor = *cursor == '"' ? read_quoted(cursor, part) : read_bare(cursor, part);
+	if (cursor == nullptr || part[0] == '\0')
+		return nullptr;
+	return skip_space(cursor);
+}
+
+Name
+parse_name(const char *text)
+{
+	Name name{};
+	const char *cursor = read_part(text, name.name);
+	if (cursor != nullptr && *cursor == '.') {
+		memcpy(name.schema, name.name, NAMEDATALEN);
+		cursor = read_part(cursor + 1, name.name);
+	}
+	if (cursor == nullptr || *cursor != '\0')
+		error::invalid_name(text);
+	return name;
+}
+
+char *
+to_text(const Name &name)
+{
+	return name.is_qualified() ? psprintf("%s.%s", name.schema, name.name) : pstrdup(name.name);
+}
+
+} // namespace queue_ext::queue

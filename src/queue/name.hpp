@@ -1,0 +1,36 @@
+// name.hpp - a queue's name as the caller writes it: emails, jobs.emails,
+// "Odd Queue", jobs."Odd Queue".
+//
+// The rules are those of a table's name given as regclass: parts between dots,
+// folded to lower case unless in double quotes. A part that is too long is an
+// error, never truncated.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+namespace queue_ext::queue {
+
+// The longest spelling of a name: two quoted parts of nothing but doubled quotes.
+constexpr int max_name_text = 2 * (2 * (NAMEDATALEN - 1) + 2) + 1;
+
+struct Name
+{
+	char schema[NAMEDATALEN]; // empty when the caller gave none
+	char name[NAMEDATALEN];
+
+	bool is_qualified() const
+	{
+		return schema[0] != '\0';
+	}
+};
+
+// Takes the name apart. Raises 42602 for what is no name, 42622 for a part that
+// is too long. Takes no lock.
+Name parse_name(const char *text);
+
+// The name for messages: schema and name with a dot between, without quotes.
+// Allocated in the current context.
+char *to_text(const Name &name);
+
+} // namespace queue_ext::queue

@@ -1,0 +1,68 @@
+create function @extschema@.queue_create(
+	queue text,
+	lease interval default '30 seconds',
+	max_attempts integer default 25,
+	backoff_base interval default '1 second',
+	backoff_cap interval default '1 hour',
+	archive boolean default false
+) returns regclass
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_create';
+
+comment on function @extschema@.queue_create(text, interval, integer, interval, interval, boolean) is
+	'creates a queue and its table, and returns the table';
+
+create function @extschema@.queue_alter(
+	queue text,
+	lease interval default null,
+	max_attempts integer default null,
+	backoff_base interval default null,
+	backoff_cap interval default null,
+	archive boolean default null
+) returns void
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_alter';
+
+comment on function @extschema@.queue_alter(text, interval, integer, interval, interval, boolean) is
+	'changes the settings of a queue; what is null stays as it is';
+
+create function @extschema@.queue_drop(queue text, if_exists boolean default false) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_drop';
+
+comment on function @extschema@.queue_drop(text, boolean) is
+	'drops a queue with its table, its jobs and its archive';
+
+create function @extschema@.queue_pause(queue text) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_pause';
+
+comment on function @extschema@.queue_pause(text) is
+	'stops handing out jobs of a queue; true if it was not paused';
+
+create function @extschema@.queue_resume(queue text) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_resume';
+
+comment on function @extschema@.queue_resume(text) is
+	'hands out jobs of a paused queue again; true if it was paused';
+
+create function @extschema@.queue_purge(queue text, state text default null) returns bigint
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_purge';
+
+comment on function @extschema@.queue_purge(text, text) is
+	'deletes all jobs of a queue, or those in one state, and returns how many';
+
+create function @extschema@.queue_counts(
+	queue text,
+	out ready bigint,
+	out scheduled bigint,
+	out leased bigint,
+	out dead bigint
+)
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_counts';
+
+comment on function @extschema@.queue_counts(text) is
+	'counts the jobs of a queue by state; reads the whole table';

@@ -1,0 +1,378 @@
+// registry.cpp - see registry.hpp.
+
+#include "../postgres.hpp"
+
+#include "registry.hpp"
+
+#include "../error.hpp"
+
+namespace queue_ext::queue {
+
+// The registry's columns, in the order of registry.sql.
+enum Column : AttrNumber {
+	column_name = 1,
+	column_source,
+	column_managed,
+	column_claim_mode,
+	column_paused,
+	column_lease,
+	column_max_attempts,
+	column_backoff_base,
+	column_backoff_cap,
+	column_archive,
+	column_pending,
+	column_order_by,
+	column_on_claim,
+	column_on_complete,
+	column_on_release,
+	column_on_fail,
+	column_on_extend,
+	column_created_at,
+	column_count = column_created_at,
+};
+
+static Oid known_registry_oid = InvalidOid;
+
+// The schema the extension was created in, or InvalidOid.
+static Oid
+extension_schema()
+{
+	Oid schema = InvalidOid;
+	ScanKeyData key;
+	Relation extensions = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum("queue_ext"));
+	SysScanDesc scan = systable_beginscan(extensions, ExtensionNameIndexId, true, nullptr, 1, &key);
+	HeapTuple tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		schema = reinterpret_cast<Form_pg_extension>(GETSTRUCT(tuple))->extnamespace;
+	systable_endscan(scan);
+	table_close(extensions, AccessShareLock);
+	return schema;
+}
+
+Oid
+registry_oid()
+{
+	if (!OidIsValid(known_registry_oid)) {
+		const Oid schema = extension_schema();
+		const Oid relation =
+			OidIsValid(schema) ? get_relname_relid("queue_definition", schema) : InvalidOid;
+		if (!OidIsValid(relation))
+			error::not_created();
+		known_registry_oid = relation;
+	}
+	return known_registry_oid;
+}
+
+bool
+forget_registry_if(Oid relation)
+{
+	const bool is_registry = OidIsValid(relation) && relation == known_registry_oid;
+	if (is_registry || !OidIsValid(relation))
+		known_registry_oid = InvalidOid;
+	return is_registry;
+}
+
+// Calls body(row, descriptor) for every registry row of that name, as committed
+// now. The body returns false to stop.
+template <typename Body>
+static void
+each_row(const char *name, Body &&body)
+{
+	static_assert(std::is_trivially_destructible_v<std::remove_reference_t<Body>>);
+
+	Relation registry = table_open(registry_oid(), AccessShareLock);
+	list_free(RelationGetIndexList(registry)); // sets rd_pkindex
+	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+	ScanKeyData key;
+	ScanKeyInit(&key, column_name, BTEqualStrategyNumber, F_TEXTEQ,
+				PointerGetDatum(cstring_to_text(name)));
+	SysScanDesc scan = systable_beginscan(registry, registry->rd_pkindex, true, snapshot, 1, &key);
+	for (HeapTuple row; HeapTupleIsValid(row = systable_getnext(scan));) {
+		CHECK_FOR_INTERRUPTS();
+		if (!body(row, RelationGetDescr(registry)))
+			break;
+	}
+	systable_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	table_close(registry, AccessShareLock);
+}
+
+static Oid
+source_of(HeapTuple row, TupleDesc descriptor)
+{
+	bool is_null;
+	return DatumGetObjectId(heap_getattr(row, column_source, descriptor, &is_null));
+}
+
+Oid
+find_source(const Name &name, const char *text)
+{
+	constexpr int max_path = 64;
+	Oid path[max_path];
+	int path_length = 1;
+	if (name.is_qualified())
+		path[0] = LookupExplicitNamespace(name.schema, true);
+	else
+		path_length = Min(fetch_search_path_array(path, max_path), max_path);
+
+	// The best is the one whose schema comes first in the path.
+	Oid best = InvalidOid;
+	int best_rank = path_length;
+	bool is_ambiguous = false;
+	each_row(name.name, [&](HeapTuple row, TupleDesc descriptor) {
+		const Oid source = source_of(row, descriptor);
+		const Oid schema = get_rel_namespace(source);
+		for (int rank = 0; OidIsValid(schema) && rank < path_length; rank++) {
+			if (path[rank] != schema || rank > best_rank)
+				continue;
+			is_ambiguous = rank == best_rank;
+			best = source;
+			best_rank = rank;
+			break;
+		}
+		return true;
+	});
+	if (is_ambiguous)
+		error::ambiguous_queue(text);
+	return best;
+}
+
+// Reads one column after the other of a row.
+struct RowReader
+{
+	HeapTuple row;
+	TupleDesc descriptor;
+
+	Datum get(Column column, bool *is_null) const
+	{
+		return heap_getattr(row, column, descriptor, is_null);
+	}
+
+	const char *string(Column column) const
+	{
+		bool is_null;
+		const Datum value = get(column, &is_null);
+		return is_null ? nullptr : TextDatumGetCString(value);
+	}
+
+	Interval interval(Column column) const
+	{
+		bool is_null;
+		const Datum value = get(column, &is_null);
+		return is_null ? Interval{} : *DatumGetIntervalP(value);
+	}
+
+	int32 integer(Column column) const
+	{
+		bool is_null;
+		const Datum value = get(column, &is_null);
+		return is_null ? 0 : DatumGetInt32(value);
+	}
+
+	bool boolean(Column column) const
+	{
+		bool is_null;
+		const Datum value = get(column, &is_null);
+		return !is_null && DatumGetBool(value);
+	}
+
+	Oid oid(Column column) const
+	{
+		bool is_null;
+		const Datum value = get(column, &is_null);
+		return is_null ? InvalidOid : DatumGetObjectId(value);
+	}
+};
+
+bool
+read_definition(Oid source, const char *name, Definition *definition)
+{
+	bool is_found = false;
+	each_row(name, [&](HeapTuple row, TupleDesc descriptor) {
+		if (source_of(row, descriptor) != source)
+			return true;
+		const RowReader reader{row, descriptor};
+		definition->name = reader.string(column_name);
+		definition->source = source;
+		definition->archive = reader.oid(column_archive);
+		definition->is_managed = reader.boolean(column_managed);
+		definition->is_paused = reader.boolean(column_paused);
+		definition->lease = reader.interval(column_lease);
+		definition->backoff_base = reader.interval(column_backoff_base);
+		definition->backoff_cap = reader.interval(column_backoff_cap);
+		definition->max_attempts = reader.integer(column_max_attempts);
+		definition->fragments = {
+			reader.string(column_pending),    reader.string(column_order_by),
+			reader.string(column_on_claim),   reader.string(column_on_complete),
+			reader.string(column_on_release), reader.string(column_on_fail),
+			reader.string(column_on_extend),
+		};
+		is_found = true;
+		return false;
+	});
+	return is_found;
+}
+
+void
+lock_registry()
+{
+	LockRelationOid(registry_oid(), ShareRowExclusiveLock);
+}
+
+static Oid
+owner_of(Oid relation)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relation);
+	const Oid owner = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+// The values for a write, by column.
+struct RowWriter
+{
+	Oid types[column_count];
+	Datum values[column_count];
+	char nulls[column_count];
+
+	RowWriter()
+	{
+		for (int i = 0; i < column_count; i++)
+			types[i] = TEXTOID;
+		memset(values, 0, sizeof(values));
+		memset(nulls, 'n', sizeof(nulls));
+	}
+
+	void set(Column column, Oid type, Datum value)
+	{
+		types[column - 1] = type;
+		values[column - 1] = value;
+		nulls[column - 1] = ' ';
+	}
+
+	void set(Column column, const char *value)
+	{
+		if (value != nullptr)
+			set(column, TEXTOID, CStringGetTextDatum(value));
+	}
+
+	void set(Column column, const Interval *value)
+	{
+		if (value != nullptr)
+			set(column, INTERVALOID, IntervalPGetDatum(value));
+		else
+			types[column - 1] = INTERVALOID;
+	}
+
+	void set_options(const Options &options)
+	{
+		set(column_lease, options.lease);
+		set(column_backoff_base, options.backoff_base);
+		set(column_backoff_cap, options.backoff_cap);
+		types[column_max_attempts - 1] = INT4OID;
+		if (options.max_attempts != nullptr)
+			set(column_max_attempts, INT4OID, Int32GetDatum(*options.max_attempts));
+		types[column_paused - 1] = BOOLOID;
+		if (options.is_paused != nullptr)
+			set(column_paused, BOOLOID, BoolGetDatum(*options.is_paused));
+		types[column_archive - 1] = OIDOID;
+		if (options.archive != nullptr)
+			set(column_archive, OIDOID, ObjectIdGetDatum(*options.archive));
+	}
+
+	void set_key(const char *name, Oid source)
+	{
+		set(column_name, name);
+		set(column_source, OIDOID, ObjectIdGetDatum(source));
+	}
+};
+
+// Runs a write as the registry's owner, wherever the caller may not. "$n" in the
+// text is the n-th column's value.
+static void
+write(const char *text, RowWriter *row)
+{
+	Oid user;
+	int security;
+	const Oid registry = registry_oid();
+
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(owner_of(registry), security | SECURITY_LOCAL_USERID_CHANGE);
+	with_spi([&] {
+		const int result = SPI_execute_with_args(text, column_count, row->types, row->values,
+												 row->nulls, false, 0);
+		if (result < 0)
+			elog(ERROR, "could not write the registry: %s", SPI_result_code_string(result));
+	});
+	SetUserIdAndSecContext(user, security);
+	CacheInvalidateRelcacheByRelid(registry);
+}
+
+static const char *
+registry_name()
+{
+	const Oid registry = registry_oid();
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(registry)),
+									  get_rel_name(registry));
+}
+
+void
+insert_definition(const char *name, Oid source, const Fragments &fragments, const Options &options)
+{
+	RowWriter row;
+	row.set_key(name, source);
+	row.set_options(options);
+	row.set(column_pending, fragments.pending);
+	row.set(column_order_by, fragments.order_by);
+	row.set(column_on_claim, fragments.on_claim);
+	row.set(column_on_complete, fragments.on_complete);
+	row.set(column_on_release, fragments.on_release);
+	row.set(column_on_fail, fragments.on_fail);
+	row.set(column_on_extend, fragments.on_extend);
+
+	write(psprintf("delete from %s d where not exists (select from pg_catalog.pg_class c"
+				   " where c.oid operator(pg_catalog.=) d.source)",
+				   registry_name()),
+		  &row);
+	write(psprintf("insert into %s (name, source, managed, claim_mode, lease, max_attempts,"
+				   " backoff_base, backoff_cap, archive, pending, order_by, on_claim, on_complete,"
+				   " on_release, on_fail, on_extend) values ($1, $2, true, 'update', $6, $7, $8,"
+				   " $9, $10, $11, $12, $13, $14, $15, $16, $17)",
+				   registry_name()),
+		  &row);
+}
+
+void
+update_definition(const char *name, Oid source, const Options &options)
+{
+	RowWriter row;
+	row.set_key(name, source);
+	row.set_options(options);
+	// 0 stands for "no archive", null for "leave it".
+	write(psprintf("update %s set paused = coalesce($5, paused), lease = coalesce($6, lease),"
+				   " max_attempts = coalesce($7, max_attempts),"
+				   " backoff_base = coalesce($8, backoff_base),"
+				   " backoff_cap = coalesce($9, backoff_cap),"
+				   " archive = case when $10 is null then archive"
+				   " when $10 operator(pg_catalog.<>) 0::pg_catalog.oid then $10 end"
+				   " where name operator(pg_catalog.=) $1 and source operator(pg_catalog.=) $2",
+				   registry_name()),
+		  &row);
+}
+
+void
+delete_definition(const char *name, Oid source)
+{
+	RowWriter row;
+	row.set_key(name, source);
+	write(psprintf("delete from %s where name operator(pg_catalog.=) $1"
+				   " and source operator(pg_catalog.=) $2",
+				   registry_name()),
+		  &row);
+}
+
+} // namespace queue_ext::queue

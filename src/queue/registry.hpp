@@ -1,0 +1,60 @@
+// registry.hpp - the table queue_definition: one row a queue.
+//
+// Invariant: the registry is written through these functions only, as the owner
+// of the extension, after the caller's ownership of the queue's table has been
+// checked; and every write makes every backend forget what it knew of the queue.
+//
+// A queue lives in the schema of its table, so a row says its name but not its
+// schema: ALTER TABLE ... SET SCHEMA takes the queue along. A row whose table has
+// been dropped is no queue; it is swept away by the next write.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "definition.hpp"
+#include "name.hpp"
+
+namespace queue_ext::queue {
+
+// The registry's OID. Raises 55000 where the extension is not created.
+Oid registry_oid();
+
+// Forgets that OID if it is this one or this one is InvalidOid, since it may have
+// been dropped. True if it was this one. Never raises.
+bool forget_registry_if(Oid relation);
+
+// Finds the table of the queue, or InvalidOid: in the schema the name gives, else in the first
+// schema of the search path that has one. Raises 42P09 when the schema has two.
+// Takes ACCESS SHARE on the registry.
+Oid find_source(const Name &name, const char *text);
+
+// Copies the registry row of (source, name) into *definition, in the current
+// context. False when there is none. Takes ACCESS SHARE on the registry.
+bool read_definition(Oid source, const char *name, Definition *definition);
+
+// Keeps others from writing the registry until the end of the transaction.
+void lock_registry();
+
+// What a writer may change; null pointers leave a column as it is.
+struct Options
+{
+	const Interval *lease;
+	const Interval *backoff_base;
+	const Interval *backoff_cap;
+	const int32 *max_attempts;
+	const bool *is_paused;
+	const Oid *archive; // *archive may be InvalidOid: no archive
+};
+
+// Adds a managed queue with the given fragments. The registry must be locked.
+void insert_definition(const char *name, Oid source, const Fragments &fragments,
+					   const Options &options);
+
+// Changes the row of (source, name). The registry must be locked.
+void update_definition(const char *name, Oid source, const Options &options);
+
+// Removes the row of (source, name). The registry must be locked.
+void delete_definition(const char *name, Oid source);
+
+} // namespace queue_ext::queue

@@ -1,0 +1,68 @@
+-- The registry. It is written by the functions below alone, which run the write
+-- as the extension's owner after checking the caller's; nobody else has rights.
+
+create table @extschema@.queue_definition (
+	name text collate "C" not null,
+	source regclass not null,
+	managed boolean not null,
+	claim_mode text collate "C" not null,
+	paused boolean not null default false,
+	lease interval,
+	max_attempts integer,
+	backoff_base interval,
+	backoff_cap interval,
+	archive regclass,
+	pending text not null,
+	order_by text,
+	on_claim text,
+	on_complete text,
+	on_release text,
+	on_fail text,
+	on_extend text,
+	created_at timestamptz not null default pg_catalog.now(),
+	constraint queue_definition_pkey primary key (name, source),
+	constraint queue_definition_name_check
+		check (pg_catalog.octet_length(name) operator(pg_catalog.>=) 1
+			   and pg_catalog.octet_length(name) operator(pg_catalog.<=) 63),
+	constraint queue_definition_claim_mode_check
+		check (claim_mode operator(pg_catalog.=) 'update')
+);
+
+revoke all on @extschema@.queue_definition from public;
+
+comment on table @extschema@.queue_definition is
+	'registry of queue_ext: one row a queue, written by its functions only';
+
+-- A row whose table was dropped behind our back is not worth a dump.
+select pg_catalog.pg_extension_config_dump('@extschema@.queue_definition',
+	'where exists (select from pg_catalog.pg_class c where c.oid operator(pg_catalog.=) source)');
+
+create view @extschema@.queues as
+select
+	pg_catalog.format('%I.%I', n.nspname, d.name) as queue,
+	d.source,
+	d.managed,
+	d.claim_mode,
+	d.paused,
+	d.lease,
+	d.max_attempts,
+	d.backoff_base,
+	d.backoff_cap,
+	d.archive,
+	d.pending,
+	d.order_by,
+	d.on_claim,
+	d.on_complete,
+	d.on_release,
+	d.on_fail,
+	d.on_extend,
+	d.created_at
+from @extschema@.queue_definition d
+join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source
+join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace;
+
+revoke all on @extschema@.queues from public;
+grant select on @extschema@.queues to public;
+
+comment on view @extschema@.queues is
+	'the queues of this database, each with the SQL that describes its pending rows';

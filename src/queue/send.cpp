@@ -1,0 +1,99 @@
+// send.cpp - queue_send, queue_send_many.
+
+#include "../postgres.hpp"
+
+#include "../error.hpp"
+#include "argument.hpp"
+#include "cache.hpp"
+#include "managed.hpp"
+#include "rows.hpp"
+
+namespace queue_ext::queue {
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_send);
+QUEUE_EXT_FUNCTION(queue_ext_queue_send_many);
+
+// The statement that adds one job, or one for each payload.
+static const char *
+send_text(const Definition *definition, bool is_many)
+{
+	const char *source = is_many ? psprintf(" from pg_catalog.unnest(%s) as p(payload)",
+											placeholder(Parameter::payloads))
+								 : "";
+	return psprintf("insert into %s (payload, priority, run_at, max_attempts)"
+					" select %s, %s, coalesce(%s, pg_catalog.now()), %s%s returning id",
+					definition->source_name,
+					is_many ? "p.payload" : placeholder(Parameter::payload),
+					placeholder(Parameter::priority), placeholder(Parameter::run_at),
+					placeholder(Parameter::max_attempts), source);
+}
+
+static const Statement &
+statement_for(Definition *definition, Prepared which, bool is_many)
+{
+	Statement *statement = &definition->prepared[static_cast<int>(which)];
+	if (!statement->is_prepared())
+		prepare(statement, send_text(definition, is_many));
+	return *statement;
+}
+
+// What both forms share: arguments 2 to 4.
+static Arguments
+read_options(FunctionCallInfo fcinfo, const Definition *definition)
+{
+	const int32 priority = required_int32(fcinfo, 2, "priority");
+	error::check_range("priority", priority, PG_INT16_MIN, PG_INT16_MAX);
+	const int32 max_attempts = PG_ARGISNULL(4) ? definition->max_attempts : PG_GETARG_INT32(4);
+	error::check_range("max_attempts", max_attempts, 1, max_attempts_limit);
+
+	Arguments arguments(GetCurrentTimestamp());
+	arguments.set(Parameter::priority, Int16GetDatum(static_cast<int16>(priority)));
+	arguments.set(Parameter::max_attempts, Int32GetDatum(max_attempts));
+	if (!PG_ARGISNULL(3))
+		arguments.set(Parameter::run_at, PG_GETARG_DATUM(3));
+	return arguments;
+}
+
+Datum
+queue_ext_queue_send(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_send()");
+	const text *name = required_text(fcinfo, 0, "queue");
+	check_not_null(fcinfo, 1, "payload");
+	Definition *definition = open_queue(name, RowExclusiveLock);
+	Arguments arguments = read_options(fcinfo, definition);
+	arguments.set(Parameter::payload, PG_GETARG_DATUM(1));
+
+	int64 id = 0;
+	bool is_null = true; // stays so when a trigger has swallowed the row
+	with_spi([&] {
+		if (run(statement_for(definition, Prepared::send, false), arguments) > 0)
+			id = DatumGetInt64(
+				SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
+	});
+	if (is_null)
+		PG_RETURN_NULL();
+	PG_RETURN_INT64(id);
+}
+
+Datum
+queue_ext_queue_send_many(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_send_many()");
+	ReturnSetInfo *result = begin_scalar_set(fcinfo);
+	const text *name = required_text(fcinfo, 0, "queue");
+	ArrayType *payloads = required_array(fcinfo, 1, "payloads");
+	if (array_contains_nulls(payloads))
+		error::null_element("payloads");
+	Definition *definition = open_queue(name, RowExclusiveLock);
+	Arguments arguments = read_options(fcinfo, definition);
+	arguments.set(Parameter::payloads, PointerGetDatum(payloads));
+
+	with_spi([&] {
+		run(statement_for(definition, Prepared::send_many, true), arguments);
+		put_first_columns(result);
+	});
+	return static_cast<Datum>(0);
+}
+
+} // namespace queue_ext::queue

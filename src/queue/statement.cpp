@@ -1,0 +1,174 @@
+// statement.cpp - see statement.hpp.
+
+#include "../postgres.hpp"
+
+#include "statement.hpp"
+
+#include "../compat.hpp"
+
+namespace queue_ext::queue {
+
+struct ParameterType
+{
+	const char *placeholder;
+	Oid type;
+};
+
+// In the order of Parameter.
+static constexpr ParameterType parameters[] = {
+	{"$1", TIMESTAMPTZOID},       // call_time
+	{"$2", INTERVALOID},          // lease
+	{"$3", TEXTOID},              // worker
+	{"$4", TEXTOID},              // error
+	{"$5", TIMESTAMPTZOID},       // retry_at
+	{"$6", INT8OID},              // id
+	{"$7", INT4OID},              // attempt
+	{"$8", JSONBOID},             // payload
+	{"$9", INT2OID},              // priority
+	{"$10", TIMESTAMPTZOID},      // run_at
+	{"$11", INT4OID},             // max_attempts
+	{"$12", TEXTOID},             // state
+	{"$13", INT8ARRAYOID},        // ids
+	{"$14", INT4ARRAYOID},        // attempts
+	{"$15", TEXTARRAYOID},        // errors
+	{"$16", TIMESTAMPTZARRAYOID}, // retry_ats
+	{"$17", JSONBARRAYOID},       // payloads
+};
+static_assert(lengthof(parameters) == parameter_count);
+
+const char *
+placeholder(Parameter parameter)
+{
+	return parameters[static_cast<int>(parameter)].placeholder;
+}
+
+void
+prepare(Statement *statement, const char *text)
+{
+	Oid types[parameter_count];
+	for (int i = 0; i < parameter_count; i++)
+		types[i] = parameters[i].type;
+	SPIPlanPtr plan = SPI_prepare_cursor(text, parameter_count, types, CURSOR_OPT_GENERIC_PLAN);
+	if (plan == nullptr || SPI_keepplan(plan) != 0)
+		elog(ERROR, "could not prepare statement: %s", SPI_result_code_string(SPI_result));
+	statement->plan = plan;
+}
+
+void
+discard(Statement *statement)
+{
+	if (statement->is_prepared())
+		SPI_freeplan(statement->plan);
+	statement->plan = nullptr;
+}
+
+// Whether the next run will use the plan at hand: the conditions under which
+// plancache.c keeps a generic plan.
+static bool
+is_planned(const CachedPlanSource *source)
+{
+	const CachedPlan *plan = source->gplan;
+	if (!source->is_valid || plan == nullptr || !plan->is_valid)
+		return false;
+	if (!compat::search_path_is_current(source))
+		return false;
+	if (source->dependsOnRLS &&
+		(source->rewriteRoleId != GetUserId() || source->rewriteRowSecurity != row_security))
+		return false;
+	if (plan->dependsOnRole && plan->planRoleId != GetUserId())
+		return false;
+	return !TransactionIdIsValid(plan->saved_xmin) ||
+		   TransactionIdEquals(plan->saved_xmin, TransactionXmin);
+}
+
+// Makes the generic plan under settings that leave the planner one sane choice.
+// The settings hold for planning alone, so a trigger that the statement fires
+// plans its own queries as the user has it. JIT is off because the price the
+// planner puts on a disabled node would switch it on.
+static void
+pin_plan(SPIPlanPtr plan)
+{
+	static constexpr const char *settings[] = {"enable_seqscan",   "enable_bitmapscan",
+											   "enable_sort",      "enable_hashjoin",
+											   "enable_mergejoin", "jit"};
+
+	const auto *source = static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));
+	if (is_planned(source))
+		return;
+	const int level = NewGUCNestLevel();
+	for (const char *setting : settings)
+		(void) set_config_option(setting, "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
+								 0, false);
+	CachedPlan *cached = SPI_plan_get_cached_plan(plan);
+	if (cached != nullptr)
+		ReleaseCachedPlan(cached, CurrentResourceOwner);
+	AtEOXact_GUC(true, level);
+}
+
+static uint64
+run_once(const Statement &statement, const Arguments &arguments)
+{
+	pin_plan(statement.plan);
+	// Without a snapshot of ours SPI takes the transaction's, which is a new one
+	// in READ COMMITTED. SPI copies what it is given.
+	const Snapshot snapshot = IsolationUsesXactSnapshot() ? GetLatestSnapshot() : InvalidSnapshot;
+	const int result =
+		SPI_execute_snapshot(statement.plan, const_cast<Datum *>(arguments.values), arguments.nulls,
+							 snapshot, InvalidSnapshot, false, true, 0);
+	if (result < 0)
+		elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
+	return SPI_processed;
+}
+
+// One try inside a subtransaction. False, with everything it did undone, when a
+// row had been changed since the snapshot was taken.
+static bool
+try_once(const Statement &statement, const Arguments &arguments, uint64 *processed)
+{
+	const MemoryContext context = CurrentMemoryContext;
+	const ResourceOwner owner = CurrentResourceOwner;
+	volatile bool done = true;
+
+	BeginInternalSubTransaction(nullptr);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		*processed = run_once(statement, arguments);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		if (geterrcode() != ERRCODE_T_R_SERIALIZATION_FAILURE)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		done = false;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return done;
+}
+
+uint64
+run(const Statement &statement, const Arguments &arguments)
+{
+	// The executor follows a row to its newest version only in READ COMMITTED.
+	if (!IsolationUsesXactSnapshot())
+		return run_once(statement, arguments);
+
+	// Above that, a snapshot taken now does nearly the same; for a row that changes
+	// between the snapshot and the visit, look again. A conflict that does
+	// not go away is a real one (SERIALIZABLE has doomed the transaction).
+	constexpr int tries = 100;
+	uint64 processed = 0;
+	for (int i = 1; i < tries; i++) {
+		CHECK_FOR_INTERRUPTS();
+		if (try_once(statement, arguments, &processed))
+			return processed;
+	}
+	return run_once(statement, arguments);
+}
+
+} // namespace queue_ext::queue

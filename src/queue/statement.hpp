@@ -1,0 +1,98 @@
+// statement.hpp - one prepared SQL statement of a queue, with its plan pinned.
+//
+// Invariant: a statement always runs with a generic plan that was made with
+// sequential scans, sorts and hash or merge joins out of favour. So it uses the
+// index that serves it, whatever the statistics said when it was planned: a
+// queue's table is empty one minute and holds millions of rows the next.
+//
+// All statements know the same parameters (Parameter); each uses what it needs.
+//
+// Example:
+//     Arguments arguments(GetCurrentTimestamp());
+//     arguments.set(Parameter::id, Int64GetDatum(id));
+//     with_spi([&] { done = run(statement, arguments) > 0; });
+
+#pragma once
+
+#include "../postgres.hpp"
+
+namespace queue_ext::queue {
+
+enum class Parameter {
+	call_time, // the wall clock at the start of the call
+	lease,
+	worker,
+	error,
+	retry_at,
+	id,
+	attempt,
+	payload,
+	priority,
+	run_at,
+	max_attempts,
+	state,
+	ids,
+	attempts,
+	errors,
+	retry_ats,
+	payloads,
+};
+constexpr int parameter_count = static_cast<int>(Parameter::payloads) + 1;
+
+// "$1" and so on: the parameter as it is written in a statement's text.
+const char *placeholder(Parameter parameter);
+
+// The values for one run. All are null until set.
+struct Arguments
+{
+	Datum values[parameter_count];
+	char nulls[parameter_count];
+
+	explicit Arguments(TimestampTz call_time)
+	{
+		memset(values, 0, sizeof(values));
+		memset(nulls, 'n', sizeof(nulls));
+		set(Parameter::call_time, TimestampTzGetDatum(call_time));
+	}
+
+	void set(Parameter parameter, Datum value)
+	{
+		values[static_cast<int>(parameter)] = value;
+		nulls[static_cast<int>(parameter)] = ' ';
+	}
+};
+
+struct Statement
+{
+	SPIPlanPtr plan; // null until prepared
+
+	bool is_prepared() const
+	{
+		return plan != nullptr;
+	}
+};
+
+// Opens SPI, runs body, closes it. On ERROR the transaction's end closes it.
+template <typename Body>
+void
+with_spi(Body &&body)
+{
+	SPI_connect();
+	body();
+	SPI_finish();
+}
+
+// Prepares the statement for the life of the backend. Raises what the parser
+// raises. Wants SPI open.
+void prepare(Statement *statement, const char *text);
+
+// Frees the plan. Never raises.
+void discard(Statement *statement);
+
+// Runs the statement and returns the number of rows it processed; what it
+// returned is in SPI_tuptable. It works on the newest committed rows at every
+// isolation level. Raises what the executor raises. Wants SPI open. Takes the
+// locks that the statement takes.
+uint64 run(const Statement &statement, const Arguments &arguments);
+
+} // namespace queue_ext::queue
