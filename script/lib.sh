@@ -44,8 +44,8 @@ list_files() {
 			done
 		)
 	else
-		(cd "$root" && find . -type f ! -name '*.o' ! -name '*.so' ! -name '*.d' \
-			! -path '*/node_modules/*' ! -name 'queue_ext--*.sql.tmp' -printf '%P\0')
+		(cd "$root" && find . -type f ! -path './.git/*' ! -path './dist/*' ! -path '*/node_modules/*' \
+			! -name '*.o' ! -name '*.so' ! -name '*.d' ! -path './queue_ext--*.sql*' -printf '%P\0')
 	fi
 }
 
