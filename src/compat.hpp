@@ -43,6 +43,13 @@ interval_is_finite(const Interval *interval)
 #endif
 }
 
+// 19 gave the syscache identifiers, which syscache callbacks are called with, a type.
+#if PG_VERSION_NUM >= 190000
+using SysCacheId = SysCacheIdentifier;
+#else
+using SysCacheId = int;
+#endif
+
 // 16 gave the walker's callback its real type; in 15 it is declared "bool (*) ()",
 // which C++ reads as "no arguments".
 inline bool

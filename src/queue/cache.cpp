@@ -9,6 +9,7 @@
 
 #include "cache.hpp"
 
+#include "../compat.hpp"
 #include "../error.hpp"
 #include "name.hpp"
 #include "registry.hpp"
@@ -49,7 +50,7 @@ on_relation_change(Datum, Oid relation)
 }
 
 static void
-on_schema_change(Datum, int, uint32)
+on_schema_change(Datum, compat::SysCacheId, uint32)
 {
 	change_count++;
 	for (Definition *definition = definitions; definition != nullptr; definition = definition->next)
