@@ -64,6 +64,18 @@ walk_raw_tree(Node *node, bool (*walker)(Node *, void *), void *context)
 #endif
 }
 
+// The same for trees after analysis.
+inline bool
+walk_tree(Node *node, bool (*walker)(Node *, void *), void *context)
+{
+#if PG_VERSION_NUM >= 160000
+	return expression_tree_walker(node, walker, context);
+#else
+	auto *any = reinterpret_cast<void (*)()>(walker);
+	return expression_tree_walker(node, reinterpret_cast<bool (*)()>(any), context);
+#endif
+}
+
 } // namespace queue_ext::compat
 
 // 18 lets a module tell its name and version (pg_get_loaded_modules()).

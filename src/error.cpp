@@ -143,4 +143,197 @@ not_created()
 					errhint("Run CREATE EXTENSION queue_ext.")));
 }
 
+void
+not_an_expression(const char *label)
+{
+	ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("\"%s\" must be one expression", label)));
+}
+
+void
+not_an_order(const char *label)
+{
+	ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
+					errmsg("\"%s\" must be an ORDER BY list of expressions", label),
+					errhint("Write it as after ORDER BY, without numbers for columns: priority, "
+							"created_at desc.")));
+}
+
+void
+not_assignments(const char *label)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_SYNTAX_ERROR),
+			 errmsg("\"%s\" must be a SET list of single columns", label),
+			 errhint("Write it as after SET in UPDATE: state = 'running', started_at = now().")));
+}
+
+void
+fragment_has_parameter(const char *label)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_PARAMETER),
+					errmsg("\"%s\" must not have parameters", label),
+					errhint("The variables call_time, lease, worker, error and retry_at are written "
+							"by name.")));
+}
+
+void
+fragment_locks_rows(const char *label)
+{
+	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					errmsg("\"%s\" must not lock rows of other tables", label)));
+}
+
+void
+fragment_is_not_scalar(const char *label)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_GROUPING_ERROR),
+			 errmsg("\"%s\" must not have aggregate, window or set-returning functions", label)));
+}
+
+void
+assigned_twice(const char *column)
+{
+	ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
+					errmsg("multiple assignments to same column \"%s\"", column)));
+}
+
+void
+assigned_generated(const char *column)
+{
+	ereport(ERROR, (errcode(ERRCODE_GENERATED_ALWAYS),
+					errmsg("cannot assign to generated column \"%s\"", column)));
+}
+
+void
+assigned_identity(const char *column)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_GENERATED_ALWAYS),
+			 errmsg("cannot assign to identity column \"%s\" that is always generated", column)));
+}
+
+void
+still_pending(const char *queue, const char *pending, const char *on_claim)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"on_claim\" of queue \"%s\" leaves a claimed row pending", queue),
+					errhint("Make \"pending\" (%s) false by what \"on_claim\" (%s) writes.",
+							pending, on_claim)));
+}
+
+void
+unknown_claim_mode(const char *mode)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"claim_mode\" must be update, transaction or session"),
+					errdetail("It is \"%s\".", mode)));
+}
+
+void
+on_claim_missing()
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("claim mode \"update\" needs \"on_claim\""),
+			 errhint("Say what a claim writes, so that the row is no longer pending; or choose claim "
+					 "mode transaction or session, which write nothing.")));
+}
+
+void
+on_claim_unused(const char *mode)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("claim mode \"%s\" cannot have \"on_claim\"", mode),
+					errdetail("A claim in this mode is a lock and writes nothing.")));
+}
+
+void
+not_a_table(const char *name, char kind)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("cannot make a queue of \"%s\"", name),
+			 errdetail_relkind_not_supported(kind)));
+}
+
+void
+cannot_attach(const char *name, const char *reason)
+{
+	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					errmsg("cannot make a queue of \"%s\"", name), errdetail("%s", reason)));
+}
+
+void
+not_in_schema(const char *queue, const char *schema)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("queue \"%s\" must be in the schema of its table", queue),
+					errhint("Leave the schema out, or write \"%s\".", schema)));
+}
+
+void
+no_key(const char *table)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("table \"%s\" has no key to tell its rows apart", table),
+					errhint("Give it a primary key, or a unique constraint over columns that are "
+							"not null.")));
+}
+
+void
+not_managed(const char *queue, const char *hint)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("queue \"%s\" is not a managed queue", queue), errhint("%s", hint)));
+}
+
+void
+no_fragment(const char *queue, const char *label)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("queue \"%s\" has no \"%s\"", queue, label),
+					errhint("Attach it with %s => '...'.", label)));
+}
+
+void
+wrong_row_type(const char *queue, Oid expected, Oid given)
+{
+	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("row is not of the table of queue \"%s\"", queue),
+					errdetail("It is of type %s, not %s.", format_type_be(given),
+							  format_type_be(expected))));
+}
+
+void
+no_queue_on_table(Oid table)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+					errmsg("table \"%s\" carries no queue", get_rel_name(table)),
+					errhint("Make it one with queue_attach().")));
+}
+
+void
+many_queues_on_table(Oid table)
+{
+	ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_FUNCTION),
+					errmsg("table \"%s\" carries more than one queue", get_rel_name(table)),
+					errhint("Name the queue: queue => '...'.")));
+}
+
+void
+cannot_prepare()
+{
+	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					errmsg("cannot PREPARE a transaction that has finished jobs of a queue in "
+						   "session mode")));
+}
+
+void
+warn_no_index(const char *queue, const char *command)
+{
+	ereport(WARNING, (errmsg("no index serves the claims of queue \"%s\"", queue),
+					  errdetail("A claim may have to read rows that are not pending."),
+					  errhint("Run %s", command)));
+}
+
 } // namespace queue_ext::error

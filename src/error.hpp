@@ -43,4 +43,51 @@ void check_not_negative(const char *what, const Interval *value);
 // 55000: the library is loaded, the extension is not created in this database.
 [[noreturn]] void not_created();
 
+
+// Of fragments; "label" is the fragment's name.
+// 42601: not a single expression, ORDER BY list, SET list.
+[[noreturn]] void not_an_expression(const char *label);
+[[noreturn]] void not_an_order(const char *label);
+[[noreturn]] void not_assignments(const char *label);
+// 42P02: it has a parameter such as $1.
+[[noreturn]] void fragment_has_parameter(const char *label);
+// 0A000: a sub-select in it locks rows.
+[[noreturn]] void fragment_locks_rows(const char *label);
+// 42803: an aggregate, a window function or a set-returning function.
+[[noreturn]] void fragment_is_not_scalar(const char *label);
+// 42601: a column is assigned to more than once.
+[[noreturn]] void assigned_twice(const char *column);
+// 428C9: a generated column, or an identity column that is always generated.
+[[noreturn]] void assigned_generated(const char *column);
+[[noreturn]] void assigned_identity(const char *column);
+// 22023: a claim left its row pending.
+[[noreturn]] void still_pending(const char *queue, const char *pending, const char *on_claim);
+
+// 22023: no such claim mode.
+[[noreturn]] void unknown_claim_mode(const char *mode);
+// 22023: the claim mode wants on_claim, or cannot have it.
+[[noreturn]] void on_claim_missing();
+[[noreturn]] void on_claim_unused(const char *mode);
+// 42809, 0A000: what cannot be a queue's table, and why.
+[[noreturn]] void not_a_table(const char *name, char kind);
+[[noreturn]] void cannot_attach(const char *name, const char *reason);
+// 22023: the queue's schema is not its table's.
+[[noreturn]] void not_in_schema(const char *queue, const char *schema);
+// 55000: the table has no key, which the call or the mode needs.
+[[noreturn]] void no_key(const char *table);
+// 55000: the queue is not managed, and what serves it instead.
+[[noreturn]] void not_managed(const char *queue, const char *hint);
+// 55000: the queue has no such fragment.
+[[noreturn]] void no_fragment(const char *queue, const char *label);
+// 42804: a row is not of the queue's table.
+[[noreturn]] void wrong_row_type(const char *queue, Oid expected, Oid given);
+// 42704, 42725: the table carries no queue, or more than one.
+[[noreturn]] void no_queue_on_table(Oid table);
+[[noreturn]] void many_queues_on_table(Oid table);
+// 0A000: a transaction that finished jobs in session mode cannot be prepared.
+[[noreturn]] void cannot_prepare();
+
+// WARNING 01000: no index serves the claim; the hint is the command for one.
+void warn_no_index(const char *queue, const char *command);
+
 } // namespace queue_ext::error

@@ -4,6 +4,7 @@
 
 #include "compat.hpp"
 #include "queue/cache.hpp"
+#include "queue/plan.hpp"
 
 extern "C" {
 QUEUE_EXT_MODULE_MAGIC;
@@ -16,4 +17,5 @@ _PG_init(void)
 {
 	MarkGUCPrefixReserved("queue_ext");
 	queue_ext::queue::register_invalidation();
+	queue_ext::queue::register_planner_hook();
 }

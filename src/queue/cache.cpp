@@ -153,6 +153,7 @@ build(Oid source, const char *name)
 	const uint64 changes_before = change_count;
 	const bool is_found = read_definition(source, name, definition);
 	definition->source_name = qualified_name(source);
+	definition->row_type = get_rel_type_id(source);
 	if (OidIsValid(definition->archive))
 		definition->archive_name = qualified_name(definition->archive);
 	MemoryContextSwitchTo(old);

@@ -14,6 +14,7 @@
 #include "managed.hpp"
 #include "name.hpp"
 #include "registry.hpp"
+#include "search_path.hpp"
 
 namespace queue_ext::queue {
 
@@ -88,7 +89,8 @@ create(const text *name_text, const Options &options, bool archived)
 	Options stored = options;
 	if (OidIsValid(archive))
 		stored.archive = &archive;
-	insert_definition(name.name, source, managed_fragments, stored);
+	insert_definition({name.name, source, true, "update", managed_fragments, bare_search_path},
+					  stored);
 	return source;
 }
 

@@ -10,6 +10,7 @@
 
 #include "../postgres.hpp"
 
+#include "identity.hpp"
 #include "statement.hpp"
 
 namespace queue_ext::queue {
@@ -24,6 +25,26 @@ struct Fragments
 	const char *on_release;
 	const char *on_fail;
 	const char *on_extend;
+};
+
+// The same as SQL for statements (fragment.hpp).
+struct CompiledFragments {
+	const char *pending;
+	const char *order_by;
+	const char *on_claim;
+	const char *on_complete;
+	const char *on_release;
+	const char *on_fail;
+	const char *on_extend;
+	List *claimed_columns; // the names of the columns that on_claim writes
+	Access access;         // how a claim should find its rows
+};
+
+// How a worker holds the job it has claimed.
+enum class ClaimMode {
+	update,      // by what on_claim wrote
+	transaction, // by the row's lock, until the transaction ends
+	session,     // by an advisory lock, until the session ends
 };
 
 // The statements a definition keeps prepared, besides its claims.
@@ -42,8 +63,15 @@ enum class Prepared {
 	cancel_many,
 	requeue,
 	requeue_many,
+	complete_row,
+	release_row,
+	fail_row,
+	extend_row,
+	row_identity,
+	claim_located, // of a table without a key: writes the claim into located rows
+	recheck,       // in session mode: the row, if it is still pending
 };
-constexpr int prepared_count = static_cast<int>(Prepared::requeue_many) + 1;
+constexpr int prepared_count = static_cast<int>(Prepared::recheck) + 1;
 
 // A claim's statement holds the number of jobs as a constant, for the planner to
 // see; workers rarely use more than a few different ones.
@@ -66,9 +94,16 @@ struct Definition
 	Oid archive;              // where finished jobs go, or InvalidOid
 	const char *archive_name; // likewise; null when there is no such table (any more)
 
+	Oid row_type;             // of the table
+	Identity identity;        // what tells one row from another
+
+	ClaimMode claim_mode;
 	bool is_managed;
 	bool is_paused;
 	Fragments fragments;
+	const char *search_path; // under which the fragments were written
+	bool is_compiled;
+	CompiledFragments compiled; // use compiled_of()
 	Interval lease;
 	Interval backoff_base;
 	Interval backoff_cap;
@@ -79,5 +114,21 @@ struct Definition
 };
 
 static_assert(std::is_trivially_destructible_v<Definition>);
+
+// The definition's fragments, compiled when first asked for. Raises what compile()
+// raises. The queue's table must be locked.
+const CompiledFragments &compiled_of(Definition *definition);
+
+// The definition's statement of that kind, prepared when first asked for from the
+// text that make_text() returns. Raises what prepare() raises. Wants SPI open.
+template <typename MakeText>
+const Statement &
+prepared_of(Definition *definition, Prepared which, MakeText &&make_text)
+{
+	Statement *statement = &definition->prepared[static_cast<int>(which)];
+	if (!statement->is_prepared())
+		prepare(statement, make_text(), definition->row_type, Access::by_key);
+	return *statement;
+}
 
 } // namespace queue_ext::queue

@@ -46,23 +46,33 @@ rule_of(Action action)
 	pg_unreachable();
 }
 
+// What queue_requeue writes: a new life with the queue's number of attempts.
+static const char *
+on_requeue(const Definition *definition)
+{
+	return psprintf("run_at = %s, leased_until = null, leased_by = null, dead_at = null,"
+					" max_attempts = t.attempt operator(pg_catalog.+) %d",
+					placeholder(Parameter::call_time), definition->max_attempts);
+}
+
 // What the action writes, or null when the row is deleted.
 static const char *
-assignments_of(const Definition *definition, Action action)
+assignments_of(Definition *definition, Action action)
 {
-	switch (action) {
-		case Action::complete:
-			return definition->fragments.on_complete;
-		case Action::fail:
-			return definition->fragments.on_fail;
-		case Action::release:
-			return definition->fragments.on_release;
-		case Action::extend:
-			return definition->fragments.on_extend;
-		case Action::cancel:
-			return nullptr;
-		case Action::requeue:
-			return on_requeue;
+	switch (action)
+	{
+	case Action::complete:
+		return compiled_of(definition).on_complete;
+	case Action::fail:
+		return compiled_of(definition).on_fail;
+	case Action::release:
+		return compiled_of(definition).on_release;
+	case Action::extend:
+		return compiled_of(definition).on_extend;
+	case Action::cancel:
+		return nullptr;
+	case Action::requeue:
+		return on_requeue(definition);
 	}
 	pg_unreachable();
 }
@@ -73,29 +83,23 @@ struct Source
 	const char *tables; // null when there is one receipt, in scalar parameters
 	const char *id;
 	const char *attempt;
-	Variables variables;
 };
 
 static Source
 one_receipt()
 {
-	return {nullptr, placeholder(Parameter::id), placeholder(Parameter::attempt),
-			scalar_variables()};
+	return {nullptr, placeholder(Parameter::id), placeholder(Parameter::attempt)};
 }
 
 static Source
 many_receipts()
 {
-	Variables variables = scalar_variables();
-	variables.error = "receipt_error";
-	variables.retry_at = "receipt_retry_at";
-	const char *tables =
-		psprintf("rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s), pg_catalog.unnest(%s),"
-				 " pg_catalog.unnest(%s))"
-				 " as r(receipt_id, receipt_attempt, receipt_error, receipt_retry_at)",
-				 placeholder(Parameter::ids), placeholder(Parameter::attempts),
-				 placeholder(Parameter::errors), placeholder(Parameter::retry_ats));
-	return {tables, "r.receipt_id", "r.receipt_attempt", variables};
+	return {psprintf("rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s),"
+					 " pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
+					 " as r(receipt_id, receipt_attempt, receipt_error, receipt_retry_at)",
+					 placeholder(Parameter::ids), placeholder(Parameter::attempts),
+					 placeholder(Parameter::errors), placeholder(Parameter::retry_ats)),
+			"r.receipt_id", "r.receipt_attempt"};
 }
 
 static const char *
@@ -124,11 +128,14 @@ static const char *
 update_text(const Definition *definition, const char *assignments, const Source &source,
 			const char *fence)
 {
-	return psprintf(
-		"update %s as t set %s%s%s where %s returning t.id", definition->source_name,
-		bind(assignments, FragmentKind::assignments, source.variables, definition->is_managed),
-		source.tables == nullptr ? "" : " from ", source.tables == nullptr ? "" : source.tables,
-		fence);
+	if (source.tables == nullptr)
+		return psprintf("update %s as t set %s where %s returning t.id", definition->source_name,
+						assignments, fence);
+	return psprintf("update %s as t set %s from %s where %s returning t.id",
+					definition->source_name,
+					bind_rows(assignments, FragmentKind::assignments,
+							  {"r.receipt_error", "r.receipt_retry_at"}),
+					source.tables, fence);
 }
 
 static const char *
@@ -154,14 +161,11 @@ archive_text(const Definition *definition, const Source &source, const char *fen
 }
 
 static const char *
-text_of(const Definition *definition, Action action, const Source &source)
+text_of(Definition *definition, Action action, const Source &source)
 {
 	const Rule rule = rule_of(action);
 	const char *fence = fence_text(rule.fence, source);
 	const char *assignments = assignments_of(definition, action);
-	if (action == Action::requeue)
-		assignments =
-			psprintf("%s, max_attempts = attempt + %d", assignments, definition->max_attempts);
 	if (assignments != nullptr)
 		return update_text(definition, assignments, source, fence);
 	if (OidIsValid(definition->archive))
@@ -173,11 +177,9 @@ static const Statement &
 statement_for(Definition *definition, Action action, bool is_many)
 {
 	const Rule rule = rule_of(action);
-	const Prepared which = is_many ? rule.many : rule.one;
-	Statement *statement = &definition->prepared[static_cast<int>(which)];
-	if (!statement->is_prepared())
-		prepare(statement, text_of(definition, action, is_many ? many_receipts() : one_receipt()));
-	return *statement;
+	return prepared_of(definition, is_many ? rule.many : rule.one, [&] {
+		return text_of(definition, action, is_many ? many_receipts() : one_receipt());
+	});
 }
 
 // An interval as microseconds, with PostgreSQL's own idea of a month and a day;

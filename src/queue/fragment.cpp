@@ -5,147 +5,411 @@
 #include "fragment.hpp"
 
 #include "../compat.hpp"
+#include "../error.hpp"
+#include "qualify.hpp"
+#include "search_path.hpp"
 #include "statement.hpp"
 
 namespace queue_ext::queue {
-
-// A word of the text to be replaced.
-struct Edit
-{
-	int location;
-	int length;
-	const char *replacement;
-};
-
-struct Walk
-{
-	const char *text;
-	const Variables *variables;
-	bool qualify_operators;
-	Edit *edits;
-	int count;
-	int capacity;
-};
-
-Variables
-scalar_variables()
-{
-	return {
-		placeholder(Parameter::call_time), placeholder(Parameter::lease),
-		placeholder(Parameter::worker),    placeholder(Parameter::error),
-		placeholder(Parameter::retry_at),
-	};
-}
-
-static void
-add_edit(Walk *walk, int location, int length, const char *replacement)
-{
-	if (walk->count == walk->capacity) {
-		walk->capacity *= 2;
-		walk->edits = static_cast<Edit *>(repalloc(walk->edits, sizeof(Edit) * walk->capacity));
-	}
-	walk->edits[walk->count++] = {location, length, replacement};
-}
-
-static const char *
-value_of(const Variables &variables, const char *name)
-{
-	if (strcmp(name, "call_time") == 0)
-		return variables.call_time;
-	if (strcmp(name, "lease") == 0)
-		return variables.lease;
-	if (strcmp(name, "worker") == 0)
-		return variables.worker;
-	if (strcmp(name, "error") == 0)
-		return variables.error;
-	if (strcmp(name, "retry_at") == 0)
-		return variables.retry_at;
-	return nullptr;
-}
-
-static void
-visit_column(Walk *walk, const ColumnRef *column)
-{
-	if (list_length(column->fields) != 1 || !IsA(linitial(column->fields), String))
-		return;
-	const char *name = strVal(linitial(column->fields));
-	const char *value = value_of(*walk->variables, name);
-	if (value != nullptr && walk->text[column->location] != '"')
-		add_edit(walk, column->location, static_cast<int>(strlen(name)), value);
-}
-
-static void
-visit_operator(Walk *walk, const A_Expr *expression)
-{
-	if (!walk->qualify_operators || expression->kind != AEXPR_OP ||
-		list_length(expression->name) != 1)
-		return;
-	const char *name = strVal(linitial(expression->name));
-	add_edit(walk, expression->location, static_cast<int>(strlen(name)),
-			 psprintf("operator(pg_catalog.%s)", name));
-}
-
-static bool
-visit(Node *node, void *context)
-{
-	auto *walk = static_cast<Walk *>(context);
-	if (node == nullptr)
-		return false;
-	if (IsA(node, ColumnRef))
-		visit_column(walk, reinterpret_cast<ColumnRef *>(node));
-	else if (IsA(node, A_Expr))
-		visit_operator(walk, reinterpret_cast<A_Expr *>(node));
-	return compat::walk_raw_tree(node, visit, context);
-}
-
-static int
-by_location(const void *left, const void *right)
-{
-	return static_cast<const Edit *>(left)->location - static_cast<const Edit *>(right)->location;
-}
 
 // The shortest statement in which such a fragment can stand last.
 static const char *
 statement_before(FragmentKind kind)
 {
-	switch (kind) {
-		case FragmentKind::condition:
-			return "select ";
-		case FragmentKind::order:
-			return "select order by ";
-		case FragmentKind::assignments:
-			return "update x set ";
+	switch (kind)
+	{
+	case FragmentKind::condition:
+		return "select ";
+	case FragmentKind::order:
+		return "select order by ";
+	case FragmentKind::assignments:
+		return "update x set ";
 	}
 	pg_unreachable();
 }
 
-char *
-bind(const char *fragment, FragmentKind kind, const Variables &variables, bool qualify_operators)
+// Tells, when an error is raised, which fragment it is about and where in it.
+static void
+add_context(void *argument)
 {
-	const char *before = statement_before(kind);
-	constexpr int first_capacity = 16;
-	Walk walk{};
-	walk.text = psprintf("%s%s", before, fragment);
-	walk.variables = &variables;
-	walk.qualify_operators = qualify_operators;
-	walk.capacity = first_capacity;
-	walk.edits = static_cast<Edit *>(palloc(sizeof(Edit) * first_capacity));
-
-	const auto *statement = linitial_node(RawStmt, raw_parser(walk.text, RAW_PARSE_DEFAULT));
-	visit(statement->stmt, &walk);
-	qsort(walk.edits, walk.count, sizeof(Edit), by_location);
-
-	StringInfoData bound;
-	initStringInfo(&bound);
-	int done = static_cast<int>(strlen(before));
-	for (int i = 0; i < walk.count; i++) {
-		const Edit &edit = walk.edits[i];
-		appendBinaryStringInfo(&bound, walk.text + done, edit.location - done);
-		appendStringInfoString(&bound, edit.replacement);
-		done = edit.location + edit.length;
+	const auto *fragment = static_cast<const Fragment *>(argument);
+	const int position = geterrposition();
+	if (position > 0)
+	{
+		errposition(0);
+		internalerrposition(position - static_cast<int>(strlen(statement_before(fragment->kind))));
+		internalerrquery(fragment->text);
 	}
-	appendStringInfoString(&bound, walk.text + done);
-	return bound.data;
+	errcontext("\"%s\" of queue \"%s\"", fragment->label, fragment->queue);
+}
+
+static bool
+is_bare_select(const SelectStmt *select)
+{
+	return select->op == SETOP_NONE && select->distinctClause == NIL &&
+		   select->intoClause == nullptr && select->fromClause == NIL &&
+		   select->whereClause == nullptr && select->groupClause == NIL &&
+		   select->havingClause == nullptr && select->windowClause == NIL &&
+		   select->valuesLists == NIL && select->limitOffset == nullptr &&
+		   select->limitCount == nullptr && select->lockingClause == NIL &&
+		   select->withClause == nullptr;
+}
+
+// The list that the fragment is, or NIL if it is something else.
+static List *
+list_in(const Node *statement, FragmentKind kind)
+{
+	if (kind == FragmentKind::assignments)
+	{
+		if (!IsA(statement, UpdateStmt))
+			return NIL;
+		const auto *update = reinterpret_cast<const UpdateStmt *>(statement);
+		const bool is_bare = update->whereClause == nullptr && update->fromClause == NIL &&
+							 update->returningList == NIL && update->withClause == nullptr;
+		return is_bare ? update->targetList : NIL;
+	}
+	if (!IsA(statement, SelectStmt))
+		return NIL;
+	const auto *select = reinterpret_cast<const SelectStmt *>(statement);
+	if (!is_bare_select(select))
+		return NIL;
+	if (kind == FragmentKind::order)
+		return select->targetList == NIL ? select->sortClause : NIL;
+	if (select->sortClause != NIL || list_length(select->targetList) != 1)
+		return NIL;
+	const auto *target = linitial_node(ResTarget, select->targetList);
+	return target->name == nullptr ? select->targetList : NIL;
+}
+
+static const char *
+text_of(const Fragment &fragment)
+{
+	return psprintf("%s%s", statement_before(fragment.kind), fragment.text);
+}
+
+// Parses the fragment; it must be one list of its kind and nothing more. A
+// semicolon shows in the statement's length, which is zero for one that ends with
+// the text.
+static List *
+parse(const Fragment &fragment)
+{
+	const List *statements = raw_parser(text_of(fragment), RAW_PARSE_DEFAULT);
+	if (list_length(statements) == 1)
+	{
+		const auto *statement = linitial_node(RawStmt, statements);
+		List *list = statement->stmt_len == 0 ? list_in(statement->stmt, fragment.kind) : NIL;
+		if (list != NIL)
+			return list;
+	}
+	switch (fragment.kind)
+	{
+	case FragmentKind::condition:
+		error::not_an_expression(fragment.label);
+	case FragmentKind::order:
+		error::not_an_order(fragment.label);
+	case FragmentKind::assignments:
+		error::not_assignments(fragment.label);
+	}
+	pg_unreachable();
+}
+
+struct Variable {
+	const char *name;
+	Parameter parameter;
+	Oid type;
+};
+
+static constexpr Variable variables[] = {
+	{"call_time", Parameter::call_time, TIMESTAMPTZOID},
+	{"lease", Parameter::lease, INTERVALOID},
+	{"worker", Parameter::worker, TEXTOID},
+	{"error", Parameter::error, TEXTOID},
+	{"retry_at", Parameter::retry_at, TIMESTAMPTZOID},
+};
+
+static Node *
+find_variable(ParseState *, ColumnRef *reference)
+{
+	if (list_length(reference->fields) != 1 || !IsA(linitial(reference->fields), String))
+		return nullptr;
+	const char *name = strVal(linitial(reference->fields));
+	for (const Variable &variable : variables)
+	{
+		if (strcmp(name, variable.name) != 0)
+			continue;
+		Param *parameter = makeNode(Param);
+		parameter->paramkind = PARAM_EXTERN;
+		parameter->paramid = static_cast<int>(variable.parameter) + 1;
+		parameter->paramtype = variable.type;
+		parameter->paramtypmod = -1;
+		parameter->paramcollid = get_typcollation(variable.type);
+		parameter->location = reference->location;
+		return reinterpret_cast<Node *>(parameter);
+	}
+	return nullptr;
+}
+
+// What is no column may be a variable.
+static Node *
+find_variable_last(ParseState *state, ColumnRef *reference, Node *column)
+{
+	return column == nullptr ? find_variable(state, reference) : nullptr;
+}
+
+static ParseState *
+make_parse_state(const Fragment &fragment, Relation table)
+{
+	ParseState *state = make_parsestate(nullptr);
+	state->p_sourcetext = text_of(fragment);
+	if (fragment.variables_first)
+		state->p_pre_columnref_hook = find_variable;
+	else
+		state->p_post_columnref_hook = find_variable_last;
+	ParseNamespaceItem *item =
+		addRangeTableEntryForRelation(state, table, AccessShareLock, nullptr, true, true);
+	addNSItemToQuery(state, item, true, true, true);
+	state->p_target_relation = table;
+	state->p_target_nsitem = item;
+	return state;
+}
+
+// Writes out an expression over the table, whose alias becomes t.
+static char *
+write_out(Node *expression, Relation table)
+{
+	return deparse_expression(expression, deparse_context_for("t", RelationGetRelid(table)), true,
+							  false);
+}
+
+char *
+write_out_bare(Node *expression, Oid table)
+{
+	char *text = nullptr;
+	with_search_path(bare_search_path, [&] {
+		text = deparse_expression(expression, deparse_context_for("t", table), false, false);
+	});
+	return text;
+}
+
+// A sub-select may read, but may lock nothing.
+static bool
+locks_rows(Node *node, void *context)
+{
+	if (node == nullptr)
+		return false;
+	if (IsA(node, SelectStmt) && reinterpret_cast<SelectStmt *>(node)->lockingClause != NIL)
+		return true;
+	return compat::walk_raw_tree(node, locks_rows, context);
+}
+
+static bool
+has_parameter(Node *node, void *context)
+{
+	if (node == nullptr)
+		return false;
+	if (IsA(node, ParamRef))
+		return true;
+	return compat::walk_raw_tree(node, has_parameter, context);
+}
+
+static void
+check_raw(const Fragment &fragment, List *list)
+{
+	auto *node = reinterpret_cast<Node *>(list);
+	if (locks_rows(node, nullptr))
+		error::fragment_locks_rows(fragment.label);
+	if (has_parameter(node, nullptr))
+		error::fragment_has_parameter(fragment.label);
+}
+
+static Compiled
+compile_condition(const List *list, ParseState *state, Relation table, const char *search_path)
+{
+	Compiled compiled{};
+	Node *expression = nullptr;
+	with_search_path(search_path, [&] {
+		expression =
+			transformWhereClause(state, linitial_node(ResTarget, list)->val, EXPR_KIND_WHERE, "WHERE");
+		assign_expr_collations(state, expression);
+	});
+	with_search_path(bare_search_path, [&] { compiled.text = write_out(expression, table); });
+	compiled.conjuncts = make_ands_implicit(reinterpret_cast<Expr *>(expression));
+	return compiled;
+}
+
+static const char *
+direction_text(const SortBy *sort)
+{
+	return sort->sortby_dir == SORTBY_DESC ? " desc" : "";
+}
+
+static const char *
+nulls_text(const SortBy *sort)
+{
+	switch (sort->sortby_nulls)
+	{
+	case SORTBY_NULLS_FIRST:
+		return " nulls first";
+	case SORTBY_NULLS_LAST:
+		return " nulls last";
+	case SORTBY_NULLS_DEFAULT:
+		return "";
+	}
+	pg_unreachable();
+}
+
+static Compiled
+compile_order(const Fragment &fragment, List *list, ParseState *state, Relation table,
+			  const char *search_path)
+{
+	StringInfoData text;
+	StringInfoData bare;
+	initStringInfo(&text);
+	initStringInfo(&bare);
+	ListCell *cell;
+	foreach (cell, list)
+	{
+		const auto *sort = lfirst_node(SortBy, cell);
+		if (sort->sortby_dir == SORTBY_USING || IsA(sort->node, A_Const))
+			error::not_an_order(fragment.label);
+		Node *expression = nullptr;
+		with_search_path(search_path, [&] {
+			expression = transformExpr(state, sort->node, EXPR_KIND_ORDER_BY);
+			assign_expr_collations(state, expression);
+		});
+		// In a condition or an assignment the parser itself refuses these.
+		if (state->p_hasAggs || state->p_hasWindowFuncs || state->p_hasTargetSRFs)
+			error::fragment_is_not_scalar(fragment.label);
+		with_search_path(bare_search_path, [&] {
+			appendStringInfo(&text, "%s%s%s%s", text.len > 0 ? ", " : "",
+							 write_out(expression, table), direction_text(sort), nulls_text(sort));
+		});
+		appendStringInfo(&bare, IsA(expression, Var) ? "%s%s%s%s" : "%s(%s)%s%s",
+						 bare.len > 0 ? ", " : "",
+						 write_out_bare(expression, RelationGetRelid(table)), direction_text(sort),
+						 nulls_text(sort));
+	}
+	Compiled compiled{};
+	compiled.text = text.data;
+	compiled.bare_text = bare.data;
+	return compiled;
+}
+
+// The targets that an UPDATE would refuse only when it is rewritten, or that
+// cannot be written out one by one.
+static List *
+check_targets(const Fragment &fragment, const List *list, Relation table)
+{
+	List *columns = NIL;
+	ListCell *cell;
+	foreach (cell, list)
+	{
+		const auto *target = lfirst_node(ResTarget, cell);
+		if (target->indirection != NIL || IsA(target->val, MultiAssignRef))
+			error::not_assignments(fragment.label);
+		const AttrNumber number = get_attnum(RelationGetRelid(table), target->name);
+		ListCell *other;
+		foreach (other, columns)
+			if (strcmp(static_cast<char *>(lfirst(other)), target->name) == 0)
+				error::assigned_twice(target->name);
+		if (number > 0)
+		{
+			const Form_pg_attribute attribute =
+				TupleDescAttr(RelationGetDescr(table), number - 1);
+			if (attribute->attgenerated != '\0')
+				error::assigned_generated(target->name);
+			if (attribute->attidentity == ATTRIBUTE_IDENTITY_ALWAYS)
+				error::assigned_identity(target->name);
+		}
+		columns = lappend(columns, pstrdup(target->name));
+	}
+	return columns;
+}
+
+static Compiled
+compile_assignments(const Fragment &fragment, List *list, ParseState *state, Relation table,
+					const char *search_path)
+{
+	Compiled compiled{};
+	compiled.columns = check_targets(fragment, list, table);
+	List *targets = NIL;
+	with_search_path(search_path, [&] {
+		targets = transformUpdateTargetList(state, list);
+		assign_list_collations(state, targets);
+	});
+
+	StringInfoData text;
+	initStringInfo(&text);
+	with_search_path(bare_search_path, [&] {
+		ListCell *cell;
+		foreach (cell, targets)
+		{
+			const auto *target = lfirst_node(TargetEntry, cell);
+			appendStringInfo(&text, "%s%s = %s", text.len > 0 ? ", " : "",
+							 quote_identifier(target->resname),
+							 write_out(reinterpret_cast<Node *>(target->expr), table));
+		}
+	});
+	compiled.text = text.data;
+	return compiled;
+}
+
+static bool
+has_variable(Node *node, void *context)
+{
+	if (node == nullptr)
+		return false;
+	if (IsA(node, Param) || IsA(node, SubLink))
+		return true;
+	return compat::walk_tree(node, has_variable, context);
+}
+
+bool
+depends_on_row_alone(Node *conjunct)
+{
+	return !has_variable(conjunct, nullptr) && !contain_mutable_functions(conjunct);
+}
+
+Compiled
+compile(const Fragment &fragment, Relation table, const char *search_path)
+{
+	ErrorContextCallback callback{};
+	callback.callback = add_context;
+	callback.arg = const_cast<Fragment *>(&fragment);
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+
+	List *list = parse(fragment);
+	check_raw(fragment, list);
+	ParseState *state = make_parse_state(fragment, table);
+	Compiled compiled{};
+	switch (fragment.kind)
+	{
+	case FragmentKind::condition:
+		compiled = compile_condition(list, state, table, search_path);
+		break;
+	case FragmentKind::order:
+		compiled = compile_order(fragment, list, state, table, search_path);
+		break;
+	case FragmentKind::assignments:
+		compiled = compile_assignments(fragment, list, state, table, search_path);
+		break;
+	}
+	compiled.text = qualify(compiled.text, statement_before(fragment.kind));
+	free_parsestate(state);
+	error_context_stack = callback.previous;
+	return compiled;
+}
+
+char *
+bind_rows(const char *compiled, FragmentKind kind, const RowVariables &variables)
+{
+	const Replacement replacements[] = {
+		{static_cast<int>(Parameter::error) + 1, variables.error},
+		{static_cast<int>(Parameter::retry_at) + 1, variables.retry_at},
+	};
+	return replace_parameters(compiled, statement_before(kind), replacements,
+							  lengthof(replacements));
 }
 
 } // namespace queue_ext::queue

@@ -1,15 +1,17 @@
-// fragment.hpp - from a queue's fragment, as stored, to text that can stand in a
-// statement.
+// fragment.hpp - from a queue's fragment, as the user wrote it, to SQL that can
+// stand in any statement and means the same there for everybody.
 //
 // A fragment speaks of its table's columns and of the call's variables:
-// call_time, lease, worker, error, retry_at. The variables are found by
-// PostgreSQL's own parser, and replaced where they stand by what the statement
-// has for them; a name in double quotes is never a variable.
+// call_time, lease, worker, error, retry_at. (Where a table has a column of that
+// name, the column is meant; in the fragments of a managed queue the variable.)
+// PostgreSQL's own parser reads it, under the search path it was written
+// under, as an expression over the table and as nothing else. What the parser
+// understood is then written out in full: every column with the alias t, every
+// operand in parentheses, every operator, function and type with its schema. So
+// neither the text nor the caller's search path can smuggle anything in.
 //
-// In a managed queue's fragments the operators are also qualified with
-// pg_catalog, so that no search path can change their meaning. Since
-// operator(...) syntax has one precedence for all, such a fragment must have
-// parentheses around every operand that is an operator's result.
+// Invariant: a compiled fragment is one expression, ORDER BY list or SET list;
+// its only parameters are the variables', as statement.hpp numbers them.
 
 #pragma once
 
@@ -19,23 +21,43 @@ namespace queue_ext::queue {
 
 enum class FragmentKind { condition, order, assignments };
 
-// What stands for each variable in the statement.
-struct Variables
-{
-	const char *call_time;
-	const char *lease;
-	const char *worker;
+// A fragment and where it comes from.
+struct Fragment {
+	const char *text;
+	FragmentKind kind;
+	const char *label; // "pending" and so on
+	const char *queue;
+	bool variables_first; // before columns of the same name
+};
+
+struct Compiled {
+	char *text;
+	List *columns;   // of assignments: the names of the columns written
+	List *conjuncts; // of a condition: the parts (Node *) that all must hold
+	char *bare_text; // of an order: as CREATE INDEX wants it, without an alias
+};
+
+// Compiles the fragment for the table under the search path. Raises what the
+// parser raises, with the fragment named in the context and the position in it,
+// and 42601, 42P02, 42701, 428C9, 0A000 for what the parser alone would let pass.
+// The relation must be locked. The result is in the current context.
+Compiled compile(const Fragment &fragment, Relation table, const char *search_path);
+
+// Whether that part of a condition can be an index's predicate: it has no variable,
+// no sub-select and no function whose result may change.
+bool depends_on_row_alone(Node *conjunct);
+
+// That part, or an ORDER BY, written out for CREATE INDEX: without an alias.
+char *write_out_bare(Node *expression, Oid table);
+
+// What stands for the variables that differ from job to job, where a statement
+// serves many.
+struct RowVariables {
 	const char *error;
 	const char *retry_at;
 };
 
-// The parameters of a statement that serves one job or makes a claim.
-Variables scalar_variables();
-
-// Returns the fragment with its variables replaced, and with its operators
-// qualified if that is wanted; in the current context. Raises what the parser
-// raises.
-char *bind(const char *fragment, FragmentKind kind, const Variables &variables,
-		   bool qualify_operators);
+// The compiled fragment with those variables in place of their parameters.
+char *bind_rows(const char *compiled, FragmentKind kind, const RowVariables &variables);
 
 } // namespace queue_ext::queue

@@ -6,7 +6,6 @@
 
 namespace queue_ext::queue {
 
-// Operands are parenthesised as fragment.hpp demands.
 const Fragments managed_fragments = {
 	// pending
 	"dead_at is null and run_at <= call_time"
@@ -15,7 +14,7 @@ const Fragments managed_fragments = {
 	"priority, run_at, id",
 	// on_claim
 	"attempt = attempt + 1, leased_until = call_time + lease, leased_by = worker,"
-	" dead_at = case when (attempt + 1) >= max_attempts then call_time + lease end",
+	" dead_at = case when attempt + 1 >= max_attempts then call_time + lease end",
 	// on_complete: the row is deleted
 	nullptr,
 	// on_release: attempt is the fence and cannot go back, so the limit goes up
@@ -29,9 +28,6 @@ const Fragments managed_fragments = {
 	"leased_until = call_time + lease,"
 	" dead_at = case when dead_at is not null then call_time + lease end",
 };
-
-const char *const on_requeue =
-	"run_at = call_time, leased_until = null, leased_by = null, dead_at = null";
 
 char *
 job_state(const char *moment)

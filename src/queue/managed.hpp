@@ -36,7 +36,4 @@ extern const char *const create_archive_text; // format: table
 // The columns that the queue's table and its archive share.
 extern const char *const archived_columns;
 
-// What queue_requeue writes. max_attempts is the queue's.
-extern const char *const on_requeue;
-
 } // namespace queue_ext::queue

@@ -27,6 +27,7 @@ enum Column : AttrNumber {
 	column_on_release,
 	column_on_fail,
 	column_on_extend,
+	column_search_path,
 	column_created_at,
 	column_count = column_created_at,
 };
@@ -186,6 +187,18 @@ struct RowReader
 	}
 };
 
+ClaimMode
+claim_mode_of(const char *name)
+{
+	if (strcmp(name, "update") == 0)
+		return ClaimMode::update;
+	if (strcmp(name, "transaction") == 0)
+		return ClaimMode::transaction;
+	if (strcmp(name, "session") == 0)
+		return ClaimMode::session;
+	error::unknown_claim_mode(name);
+}
+
 bool
 read_definition(Oid source, const char *name, Definition *definition)
 {
@@ -197,6 +210,8 @@ read_definition(Oid source, const char *name, Definition *definition)
 		definition->name = reader.string(column_name);
 		definition->source = source;
 		definition->archive = reader.oid(column_archive);
+		definition->claim_mode = claim_mode_of(reader.string(column_claim_mode));
+		definition->search_path = reader.string(column_search_path);
 		definition->is_managed = reader.boolean(column_managed);
 		definition->is_paused = reader.boolean(column_paused);
 		definition->lease = reader.interval(column_lease);
@@ -321,18 +336,21 @@ registry_name()
 }
 
 void
-insert_definition(const char *name, Oid source, const Fragments &fragments, const Options &options)
+insert_definition(const NewQueue &queue, const Options &options)
 {
 	RowWriter row;
-	row.set_key(name, source);
+	row.set_key(queue.name, queue.source);
+	row.set(column_managed, BOOLOID, BoolGetDatum(queue.is_managed));
+	row.set(column_claim_mode, queue.claim_mode);
 	row.set_options(options);
-	row.set(column_pending, fragments.pending);
-	row.set(column_order_by, fragments.order_by);
-	row.set(column_on_claim, fragments.on_claim);
-	row.set(column_on_complete, fragments.on_complete);
-	row.set(column_on_release, fragments.on_release);
-	row.set(column_on_fail, fragments.on_fail);
-	row.set(column_on_extend, fragments.on_extend);
+	row.set(column_pending, queue.fragments.pending);
+	row.set(column_order_by, queue.fragments.order_by);
+	row.set(column_on_claim, queue.fragments.on_claim);
+	row.set(column_on_complete, queue.fragments.on_complete);
+	row.set(column_on_release, queue.fragments.on_release);
+	row.set(column_on_fail, queue.fragments.on_fail);
+	row.set(column_on_extend, queue.fragments.on_extend);
+	row.set(column_search_path, queue.search_path);
 
 	write(psprintf("delete from %s d where not exists (select from pg_catalog.pg_class c"
 				   " where c.oid operator(pg_catalog.=) d.source)",
@@ -340,8 +358,8 @@ insert_definition(const char *name, Oid source, const Fragments &fragments, cons
 		  &row);
 	write(psprintf("insert into %s (name, source, managed, claim_mode, lease, max_attempts,"
 				   " backoff_base, backoff_cap, archive, pending, order_by, on_claim, on_complete,"
-				   " on_release, on_fail, on_extend) values ($1, $2, true, 'update', $6, $7, $8,"
-				   " $9, $10, $11, $12, $13, $14, $15, $16, $17)",
+				   " on_release, on_fail, on_extend, search_path) values ($1, $2, $3, $4, $6, $7,"
+				   " $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
 				   registry_name()),
 		  &row);
 }

@@ -47,9 +47,21 @@ struct Options
 	const Oid *archive; // *archive may be InvalidOid: no archive
 };
 
-// Adds a managed queue with the given fragments. The registry must be locked.
-void insert_definition(const char *name, Oid source, const Fragments &fragments,
-					   const Options &options);
+// A queue to be added.
+struct NewQueue {
+	const char *name;
+	Oid source;
+	bool is_managed;
+	const char *claim_mode;
+	Fragments fragments;
+	const char *search_path;
+};
+
+// The claim mode of that name; raises 22023 when there is none such.
+ClaimMode claim_mode_of(const char *name);
+
+// Adds a queue. The registry must be locked.
+void insert_definition(const NewQueue &queue, const Options &options);
 
 // Changes the row of (source, name). The registry must be locked.
 void update_definition(const char *name, Oid source, const Options &options);

@@ -19,13 +19,16 @@ create table @extschema@.queue_definition (
 	on_release text,
 	on_fail text,
 	on_extend text,
+	search_path text not null,
 	created_at timestamptz not null default pg_catalog.now(),
 	constraint queue_definition_pkey primary key (name, source),
 	constraint queue_definition_name_check
 		check (pg_catalog.octet_length(name) operator(pg_catalog.>=) 1
 			   and pg_catalog.octet_length(name) operator(pg_catalog.<=) 63),
 	constraint queue_definition_claim_mode_check
-		check (claim_mode operator(pg_catalog.=) 'update')
+		check (claim_mode operator(pg_catalog.=) 'update'
+			   or claim_mode operator(pg_catalog.=) 'transaction'
+			   or claim_mode operator(pg_catalog.=) 'session')
 );
 
 revoke all on @extschema@.queue_definition from public;
@@ -56,6 +59,7 @@ select
 	d.on_release,
 	d.on_fail,
 	d.on_extend,
+	d.search_path,
 	d.created_at
 from @extschema@.queue_definition d
 join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source

@@ -29,12 +29,10 @@ send_text(const Definition *definition, bool is_many)
 }
 
 static const Statement &
-statement_for(Definition *definition, Prepared which, bool is_many)
+statement_for(Definition *definition, bool is_many)
 {
-	Statement *statement = &definition->prepared[static_cast<int>(which)];
-	if (!statement->is_prepared())
-		prepare(statement, send_text(definition, is_many));
-	return *statement;
+	return prepared_of(definition, is_many ? Prepared::send_many : Prepared::send,
+					   [&] { return send_text(definition, is_many); });
 }
 
 // What both forms share: arguments 2 to 4.
@@ -67,7 +65,7 @@ queue_ext_queue_send(PG_FUNCTION_ARGS)
 	int64 id = 0;
 	bool is_null = true; // stays so when a trigger has swallowed the row
 	with_spi([&] {
-		if (run(statement_for(definition, Prepared::send, false), arguments) > 0)
+		if (run(statement_for(definition, false), arguments) > 0)
 			id = DatumGetInt64(
 				SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
 	});
@@ -90,7 +88,7 @@ queue_ext_queue_send_many(PG_FUNCTION_ARGS)
 	arguments.set(Parameter::payloads, PointerGetDatum(payloads));
 
 	with_spi([&] {
-		run(statement_for(definition, Prepared::send_many, true), arguments);
+		run(statement_for(definition, true), arguments);
 		put_first_columns(result);
 	});
 	return static_cast<Datum>(0);

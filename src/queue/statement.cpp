@@ -4,8 +4,6 @@
 
 #include "statement.hpp"
 
-#include "../compat.hpp"
-
 namespace queue_ext::queue {
 
 struct ParameterType
@@ -33,6 +31,9 @@ static constexpr ParameterType parameters[] = {
 	{"$15", TEXTARRAYOID},        // errors
 	{"$16", TIMESTAMPTZARRAYOID}, // retry_ats
 	{"$17", JSONBARRAYOID},       // payloads
+	{"$18", InvalidOid},          // row: of the table of the queue
+	{"$19", OIDARRAYOID},         // tables
+	{"$20", TIDARRAYOID},         // places
 };
 static_assert(lengthof(parameters) == parameter_count);
 
@@ -43,15 +44,15 @@ placeholder(Parameter parameter)
 }
 
 void
-prepare(Statement *statement, const char *text)
+prepare(Statement *statement, const char *text, Oid row_type, Access access)
 {
 	Oid types[parameter_count];
 	for (int i = 0; i < parameter_count; i++)
-		types[i] = parameters[i].type;
+		types[i] = OidIsValid(parameters[i].type) ? parameters[i].type : row_type;
 	SPIPlanPtr plan = SPI_prepare_cursor(text, parameter_count, types, CURSOR_OPT_GENERIC_PLAN);
 	if (plan == nullptr || SPI_keepplan(plan) != 0)
 		elog(ERROR, "could not prepare statement: %s", SPI_result_code_string(SPI_result));
-	statement->plan = plan;
+	*statement = {plan, access};
 }
 
 void
@@ -62,53 +63,10 @@ discard(Statement *statement)
 	statement->plan = nullptr;
 }
 
-// Whether the next run will use the plan at hand: the conditions under which
-// plancache.c keeps a generic plan.
-static bool
-is_planned(const CachedPlanSource *source)
-{
-	const CachedPlan *plan = source->gplan;
-	if (!source->is_valid || plan == nullptr || !plan->is_valid)
-		return false;
-	if (!compat::search_path_is_current(source))
-		return false;
-	if (source->dependsOnRLS &&
-		(source->rewriteRoleId != GetUserId() || source->rewriteRowSecurity != row_security))
-		return false;
-	if (plan->dependsOnRole && plan->planRoleId != GetUserId())
-		return false;
-	return !TransactionIdIsValid(plan->saved_xmin) ||
-		   TransactionIdEquals(plan->saved_xmin, TransactionXmin);
-}
-
-// Makes the generic plan under settings that leave the planner one sane choice.
-// The settings hold for planning alone, so a trigger that the statement fires
-// plans its own queries as the user has it. JIT is off because the price the
-// planner puts on a disabled node would switch it on.
-static void
-pin_plan(SPIPlanPtr plan)
-{
-	static constexpr const char *settings[] = {"enable_seqscan",   "enable_bitmapscan",
-											   "enable_sort",      "enable_hashjoin",
-											   "enable_mergejoin", "jit"};
-
-	const auto *source = static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));
-	if (is_planned(source))
-		return;
-	const int level = NewGUCNestLevel();
-	for (const char *setting : settings)
-		(void) set_config_option(setting, "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
-								 0, false);
-	CachedPlan *cached = SPI_plan_get_cached_plan(plan);
-	if (cached != nullptr)
-		ReleaseCachedPlan(cached, CurrentResourceOwner);
-	AtEOXact_GUC(true, level);
-}
-
 static uint64
 run_once(const Statement &statement, const Arguments &arguments)
 {
-	pin_plan(statement.plan);
+	pin(statement.plan, statement.access);
 	// Without a snapshot of ours SPI takes the transaction's, which is a new one
 	// in READ COMMITTED. SPI copies what it is given.
 	const Snapshot snapshot = IsolationUsesXactSnapshot() ? GetLatestSnapshot() : InvalidSnapshot;

@@ -1,9 +1,5 @@
-// statement.hpp - one prepared SQL statement of a queue, with its plan pinned.
-//
-// Invariant: a statement always runs with a generic plan that was made with
-// sequential scans, sorts and hash or merge joins out of favour. So it uses the
-// index that serves it, whatever the statistics said when it was planned: a
-// queue's table is empty one minute and holds millions of rows the next.
+// statement.hpp - one prepared SQL statement of a queue, with its plan pinned
+// (plan.hpp).
 //
 // All statements know the same parameters (Parameter); each uses what it needs.
 //
@@ -15,6 +11,8 @@
 #pragma once
 
 #include "../postgres.hpp"
+
+#include "plan.hpp"
 
 namespace queue_ext::queue {
 
@@ -36,8 +34,11 @@ enum class Parameter {
 	errors,
 	retry_ats,
 	payloads,
+	row, // of the queue's table
+	tables,
+	places,
 };
-constexpr int parameter_count = static_cast<int>(Parameter::payloads) + 1;
+constexpr int parameter_count = static_cast<int>(Parameter::places) + 1;
 
 // "$1" and so on: the parameter as it is written in a statement's text.
 const char *placeholder(Parameter parameter);
@@ -65,6 +66,7 @@ struct Arguments
 struct Statement
 {
 	SPIPlanPtr plan; // null until prepared
+	Access access;
 
 	bool is_prepared() const
 	{
@@ -82,9 +84,9 @@ with_spi(Body &&body)
 	SPI_finish();
 }
 
-// Prepares the statement for the life of the backend. Raises what the parser
-// raises. Wants SPI open.
-void prepare(Statement *statement, const char *text);
+// Prepares the statement for the life of the backend; row_type is the type of
+// Parameter::row. Raises what the parser raises. Wants SPI open.
+void prepare(Statement *statement, const char *text, Oid row_type, Access access);
 
 // Frees the plan. Never raises.
 void discard(Statement *statement);

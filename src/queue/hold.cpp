@@ -1,0 +1,307 @@
+// hold.cpp - see hold.hpp.
+
+#include "../postgres.hpp"
+
+#include "hold.hpp"
+
+#include "../compat.hpp"
+#include "../error.hpp"
+#include "../key/fnv.hpp"
+
+namespace queue_ext::queue {
+
+enum class HoldState { held, finished, passed };
+
+struct Hold {
+	Hold *next; // with the same hash
+	Oid table;
+	char *identity;
+	HoldState state;
+	bool has_lock; // an advisory one, described by tag
+	LOCKTAG tag;
+	// Where it was taken and finished; InvalidSubTransactionId: in a transaction
+	// that has committed, and not at all.
+	SubTransactionId taken_in;
+	SubTransactionId finished_in;
+};
+
+struct Bucket {
+	uint64 hash; // the hash key
+	Hold *first;
+};
+
+static MemoryContext context = nullptr;
+static HTAB *buckets = nullptr;
+static bool has_changed = false; // since the last transaction's end
+
+static uint64
+hash_of(Oid table, const char *identity)
+{
+	return key::fnv1a_64(reinterpret_cast<const unsigned char *>(identity), strlen(identity)) ^
+		   table;
+}
+
+static void
+create_buckets()
+{
+	context = AllocSetContextCreate(TopMemoryContext, "queue_ext holds", ALLOCSET_DEFAULT_SIZES);
+	HASHCTL control{};
+	control.keysize = sizeof(Bucket::hash);
+	control.entrysize = sizeof(Bucket);
+	control.hcxt = context;
+	buckets = hash_create("queue_ext holds", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+static Hold *
+find(Oid table, const char *identity)
+{
+	if (buckets == nullptr)
+		return nullptr;
+	const uint64 hash = hash_of(table, identity);
+	const auto *bucket = static_cast<Bucket *>(hash_search(buckets, &hash, HASH_FIND, nullptr));
+	for (Hold *hold = bucket == nullptr ? nullptr : bucket->first; hold != nullptr;
+		 hold = hold->next)
+		if (hold->table == table && strcmp(hold->identity, identity) == 0)
+			return hold;
+	return nullptr;
+}
+
+static Hold *
+add(Oid table, const char *identity, HoldState state)
+{
+	if (buckets == nullptr)
+		create_buckets();
+	auto *hold = static_cast<Hold *>(MemoryContextAllocZero(context, sizeof(Hold)));
+	hold->table = table;
+	hold->identity = MemoryContextStrdup(context, identity);
+	hold->state = state;
+	hold->taken_in = GetCurrentSubTransactionId();
+
+	const uint64 hash = hash_of(table, identity);
+	bool is_found;
+	auto *bucket = static_cast<Bucket *>(hash_search(buckets, &hash, HASH_ENTER, &is_found));
+	hold->next = is_found ? bucket->first : nullptr;
+	bucket->first = hold;
+	has_changed = true;
+	return hold;
+}
+
+static void
+release_lock(Hold *hold)
+{
+	// The user may have let go of all advisory locks.
+	if (hold->has_lock && compat::holds_lock(&hold->tag, ExclusiveLock))
+		LockRelease(&hold->tag, ExclusiveLock, true);
+	hold->has_lock = false;
+}
+
+// Removes the holds for which should_remove() is true, with their locks. It may
+// change those it keeps. Never raises.
+template <typename ShouldRemove>
+static void
+sweep(ShouldRemove &&should_remove)
+{
+	if (buckets == nullptr)
+		return;
+	HASH_SEQ_STATUS scan;
+	hash_seq_init(&scan, buckets);
+	while (auto *bucket = static_cast<Bucket *>(hash_seq_search(&scan)))
+	{
+		for (Hold **link = &bucket->first; *link != nullptr;)
+		{
+			Hold *hold = *link;
+			if (!should_remove(hold))
+			{
+				link = &hold->next;
+				continue;
+			}
+			*link = hold->next;
+			release_lock(hold);
+			pfree(hold->identity);
+			pfree(hold);
+		}
+		if (bucket->first == nullptr)
+			hash_search(buckets, &bucket->hash, HASH_REMOVE, nullptr);
+	}
+}
+
+static void
+remove(const Hold *gone)
+{
+	sweep([&](const Hold *hold) { return hold == gone; });
+}
+
+static bool
+at_commit(Hold *hold)
+{
+	hold->taken_in = InvalidSubTransactionId;
+	return !hold->has_lock || hold->state != HoldState::held;
+}
+
+static bool
+at_abort(Hold *hold)
+{
+	if (hold->finished_in != InvalidSubTransactionId)
+		hold->state = HoldState::held;
+	hold->finished_in = InvalidSubTransactionId;
+	return hold->taken_in != InvalidSubTransactionId;
+}
+
+static void
+check_prepare()
+{
+	sweep([](const Hold *hold) {
+		if (hold->has_lock && hold->state == HoldState::finished)
+			error::cannot_prepare();
+		return false;
+	});
+}
+
+static void
+on_transaction_end(XactEvent event, void *)
+{
+	if (!has_changed)
+		return;
+	switch (event)
+	{
+	case XACT_EVENT_PRE_PREPARE:
+		check_prepare();
+		break;
+	case XACT_EVENT_COMMIT:
+	case XACT_EVENT_PREPARE:
+		sweep(at_commit);
+		has_changed = false;
+		break;
+	case XACT_EVENT_ABORT:
+		sweep(at_abort);
+		has_changed = false;
+		break;
+	default:
+		break;
+	}
+}
+
+static void
+on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransactionId parent, void *)
+{
+	if (!has_changed)
+		return;
+	if (event == SUBXACT_EVENT_COMMIT_SUB)
+		sweep([&](Hold *hold) {
+			if (hold->taken_in == ended)
+				hold->taken_in = parent;
+			if (hold->finished_in == ended)
+				hold->finished_in = parent;
+			return false;
+		});
+	else if (event == SUBXACT_EVENT_ABORT_SUB)
+		sweep([&](Hold *hold) {
+			if (hold->finished_in == ended)
+			{
+				hold->state = HoldState::held;
+				hold->finished_in = InvalidSubTransactionId;
+			}
+			return hold->taken_in == ended;
+		});
+}
+
+void
+register_hold_callbacks()
+{
+	RegisterXactCallback(on_transaction_end, nullptr);
+	RegisterSubXactCallback(on_subtransaction_end, nullptr);
+}
+
+bool
+is_known(Oid table, const char *identity)
+{
+	const Hold *hold = find(table, identity);
+	if (hold == nullptr)
+		return false;
+	// The user may have let go of all advisory locks (DISCARD ALL does): then the
+	// job is anyone's.
+	if (hold->has_lock && !compat::holds_lock(&hold->tag, ExclusiveLock))
+	{
+		remove(hold);
+		return false;
+	}
+	return true;
+}
+
+bool
+is_held(Oid table, const char *identity)
+{
+	return is_known(table, identity) && find(table, identity)->state == HoldState::held;
+}
+
+void
+hold_row(Oid table, const char *identity)
+{
+	add(table, identity, HoldState::held);
+}
+
+// The lock of pg_advisory_lock(table, key): an integer key is itself, if it fits;
+// any other is its text's FNV-1 hash.
+static LOCKTAG
+lock_tag(const Definition *definition, const char *identity)
+{
+	uint32 number = key::fnv1_32(reinterpret_cast<const unsigned char *>(identity), strlen(identity));
+	const Identity &columns = definition->identity;
+	const Oid type = columns.columns[0].type;
+	if (columns.length == 1 && (type == INT2OID || type == INT4OID || type == INT8OID))
+	{
+		const int64 integer = strtoll(identity, nullptr, 10);
+		if (integer >= PG_INT32_MIN && integer <= PG_INT32_MAX)
+			number = static_cast<uint32>(static_cast<int32>(integer));
+	}
+	constexpr uint16 two_integers = 2; // as in lockfuncs.c
+	LOCKTAG tag;
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, definition->source, number, two_integers);
+	return tag;
+}
+
+bool
+try_hold(const Definition *definition, const char *identity)
+{
+	// Noted first: whatever happens from here on, the transaction's end knows.
+	Hold *hold = add(definition->source, identity, HoldState::passed);
+	hold->tag = lock_tag(definition, identity);
+	switch (LockAcquire(&hold->tag, ExclusiveLock, true, true))
+	{
+	case LOCKACQUIRE_OK:
+		hold->has_lock = true;
+		hold->state = HoldState::held;
+		return true;
+	case LOCKACQUIRE_NOT_AVAIL:
+		return false;
+	default:
+		// This session has it already: by hand, or for a key with the same number.
+		LockRelease(&hold->tag, ExclusiveLock, true);
+		return false;
+	}
+}
+
+void
+pass_by(Oid table, const char *identity)
+{
+	Hold *hold = find(table, identity);
+	release_lock(hold);
+	hold->state = HoldState::passed;
+}
+
+void
+forget_passed()
+{
+	sweep([](const Hold *hold) { return hold->state == HoldState::passed; });
+}
+
+void
+finish_hold(Oid table, const char *identity)
+{
+	Hold *hold = find(table, identity);
+	hold->state = HoldState::finished;
+	hold->finished_in = GetCurrentSubTransactionId();
+	has_changed = true;
+}
+
+} // namespace queue_ext::queue

@@ -1,0 +1,115 @@
+// identity.cpp - see identity.hpp.
+
+#include "../postgres.hpp"
+
+#include "identity.hpp"
+
+#include "statement.hpp"
+
+namespace queue_ext::queue {
+
+static bool
+are_all_not_null(Relation table, Relation index)
+{
+	const Form_pg_index form = index->rd_index;
+	for (int i = 0; i < form->indnkeyatts; i++)
+	{
+		const AttrNumber number = form->indkey.values[i];
+		if (number <= 0 || !TupleDescAttr(RelationGetDescr(table), number - 1)->attnotnull)
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_key(Relation table, Relation index)
+{
+	const Form_pg_index form = index->rd_index;
+	return form->indisunique && form->indimmediate && form->indisvalid &&
+		   index->rd_rel->relam == BTREE_AM_OID &&
+		   heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, nullptr) &&
+		   are_all_not_null(table, index);
+}
+
+static char *
+operator_name(Oid operator_oid)
+{
+	HeapTuple tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(operator_oid));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator %u", operator_oid);
+	const auto form = reinterpret_cast<Form_pg_operator>(GETSTRUCT(tuple));
+	char *name = psprintf("operator(%s.%s)", quote_identifier(get_namespace_name(form->oprnamespace)),
+						  NameStr(form->oprname));
+	ReleaseSysCache(tuple);
+	return name;
+}
+
+static Identity
+identity_of(Relation table, Relation index)
+{
+	Identity identity{};
+	identity.length = index->rd_index->indnkeyatts;
+	identity.columns = static_cast<KeyColumn *>(palloc0(sizeof(KeyColumn) * identity.length));
+	for (int i = 0; i < identity.length; i++)
+	{
+		const Form_pg_attribute attribute =
+			TupleDescAttr(RelationGetDescr(table), index->rd_index->indkey.values[i] - 1);
+		const Oid equality = get_opfamily_member(index->rd_opfamily[i], index->rd_opcintype[i],
+												 index->rd_opcintype[i], BTEqualStrategyNumber);
+		identity.columns[i] = {pstrdup(quote_identifier(NameStr(attribute->attname))),
+							   operator_name(equality), attribute->atttypid};
+	}
+	return identity;
+}
+
+Identity
+find_identity(Relation table)
+{
+	Identity identity{};
+	if (table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE && has_subclass(RelationGetRelid(table)))
+		return identity;
+	List *indexes = RelationGetIndexList(table);
+	const Oid primary = table->rd_pkindex;
+	ListCell *cell;
+	foreach (cell, indexes)
+	{
+		const Oid oid = lfirst_oid(cell);
+		if (identity.has_key() && oid != primary)
+			continue;
+		Relation index = index_open(oid, AccessShareLock);
+		if (is_key(table, index))
+			identity = identity_of(table, index);
+		index_close(index, AccessShareLock);
+	}
+	list_free(indexes);
+	return identity;
+}
+
+char *
+key_matches_row(const Identity &identity)
+{
+	StringInfoData text;
+	initStringInfo(&text);
+	for (int i = 0; i < identity.length; i++)
+	{
+		const KeyColumn &column = identity.columns[i];
+		appendStringInfo(&text, "%st.%s %s (%s).%s", i == 0 ? "" : " and ", column.name,
+						 column.equality, placeholder(Parameter::row), column.name);
+	}
+	return text.data;
+}
+
+char *
+identity_text(const Identity &identity, const char *source)
+{
+	if (!identity.has_key())
+		return psprintf("row(%s.tableoid, %s.ctid)::pg_catalog.text", source, source);
+	StringInfoData columns;
+	initStringInfo(&columns);
+	for (int i = 0; i < identity.length; i++)
+		appendStringInfo(&columns, "%s%s.%s", i == 0 ? "" : ", ", source, identity.columns[i].name);
+	return psprintf(identity.length == 1 ? "(%s)::pg_catalog.text" : "row(%s)::pg_catalog.text",
+					columns.data);
+}
+
+} // namespace queue_ext::queue

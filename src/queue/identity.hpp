@@ -1,0 +1,38 @@
+// identity.hpp - what tells one row of a table from another.
+//
+// That is the primary key, or else a unique index that can stand in for one: not
+// partial, not deferrable, over plain columns that are all not null. A table whose
+// children inherit from it has none, since no index spans them.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+namespace queue_ext::queue {
+
+struct KeyColumn {
+	const char *name;     // quoted
+	const char *equality; // the index's operator, with its schema
+	Oid type;
+};
+
+struct Identity {
+	int length; // 0: there is no key
+	KeyColumn *columns;
+
+	bool has_key() const { return length > 0; }
+};
+
+// The identity of the table's rows, in the current context. The relation must be
+// locked.
+Identity find_identity(Relation table);
+
+// "t.key = ($row).key and ...", for statements.
+char *key_matches_row(const Identity &identity);
+
+// An expression for the identity of the row that "source" names ("t", or a
+// parameter in parentheses), as text. One column alone is its own text; without a
+// key it is where the row stands.
+char *identity_text(const Identity &identity, const char *source);
+
+} // namespace queue_ext::queue

@@ -1,0 +1,268 @@
+// plan.cpp - see plan.hpp.
+
+#include "../postgres.hpp"
+
+#include "plan.hpp"
+
+#include "../compat.hpp"
+
+namespace queue_ext::queue {
+
+// The indexes that the planner is not to see just now.
+constexpr int max_hidden = 32;
+static Oid hidden[max_hidden];
+static int hidden_count = 0;
+static get_relation_info_hook_type previous_hook = nullptr;
+
+static bool
+is_hidden(Oid index)
+{
+	for (int i = 0; i < hidden_count; i++)
+		if (hidden[i] == index)
+			return true;
+	return false;
+}
+
+static void
+hide_indexes(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *relation)
+{
+	if (previous_hook != nullptr)
+		previous_hook(root, table, is_parent, relation);
+	if (hidden_count == 0)
+		return;
+	List *visible = NIL;
+	ListCell *cell;
+	foreach (cell, relation->indexlist)
+		if (!is_hidden(static_cast<IndexOptInfo *>(lfirst(cell))->indexoid))
+			visible = lappend(visible, lfirst(cell));
+	relation->indexlist = visible;
+}
+
+void
+register_planner_hook()
+{
+	previous_hook = get_relation_info_hook;
+	get_relation_info_hook = hide_indexes;
+}
+
+static CachedPlanSource *
+source_of(SPIPlanPtr plan)
+{
+	return static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));
+}
+
+// Whether the next run will use the plan at hand: the conditions under which
+// plancache.c keeps a generic plan.
+static bool
+is_planned(const CachedPlanSource *source)
+{
+	const CachedPlan *plan = source->gplan;
+	if (!source->is_valid || plan == nullptr || !plan->is_valid)
+		return false;
+	if (!compat::search_path_is_current(source))
+		return false;
+	if (source->dependsOnRLS &&
+		(source->rewriteRoleId != GetUserId() || source->rewriteRowSecurity != row_security))
+		return false;
+	if (plan->dependsOnRole && plan->planRoleId != GetUserId())
+		return false;
+	return !TransactionIdIsValid(plan->saved_xmin) ||
+		   TransactionIdEquals(plan->saved_xmin, TransactionXmin);
+}
+
+// Settings for planning. JIT is off because the price the planner puts on a
+// disabled node would switch it on.
+static constexpr const char *ordered_settings[] = {"enable_seqscan",  "enable_bitmapscan",
+												   "enable_sort",     "enable_hashjoin",
+												   "enable_mergejoin", "jit"};
+static constexpr const char *bitmap_settings[] = {"enable_seqscan",      "enable_indexscan",
+												  "enable_indexonlyscan", "enable_hashjoin",
+												  "enable_mergejoin",     "jit"};
+
+// Makes the generic plan anew with these settings off.
+template <size_t count>
+static void
+make_plan(SPIPlanPtr plan, const char *const (&settings)[count])
+{
+	const int level = NewGUCNestLevel();
+	for (const char *setting : settings)
+		(void) set_config_option(setting, "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
+								 0, false);
+	if (source_of(plan)->gplan != nullptr)
+		source_of(plan)->gplan->is_valid = false;
+	CachedPlan *cached = SPI_plan_get_cached_plan(plan);
+	if (cached != nullptr)
+		ReleaseCachedPlan(cached, CurrentResourceOwner);
+	AtEOXact_GUC(true, level);
+}
+
+// What looking at a plan has found.
+struct Verdict {
+	bool is_served;
+	Oid useless_index; // that has the order but does not restrict; or InvalidOid
+};
+
+static bool
+is_partial(Oid index)
+{
+	HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	const bool is_partial = !heap_attisnull(tuple, Anum_pg_index_indpred, nullptr);
+	ReleaseSysCache(tuple);
+	return is_partial;
+}
+
+static Verdict
+judge_index(const List *conditions, Oid index, Access access)
+{
+	if (access == Access::restricted && conditions == NIL && !is_partial(index))
+		return {false, index};
+	return {true, InvalidOid};
+}
+
+static Verdict judge(const Plan *plan, Access access);
+
+static Verdict
+judge_all(const List *plans, Access access)
+{
+	ListCell *cell;
+	foreach (cell, plans)
+	{
+		const Verdict verdict = judge(static_cast<Plan *>(lfirst(cell)), access);
+		if (!verdict.is_served)
+			return verdict;
+	}
+	return {true, InvalidOid};
+}
+
+static Verdict
+judge(const Plan *plan, Access access)
+{
+	switch (nodeTag(plan))
+	{
+	case T_Limit:
+	case T_LockRows:
+	case T_Result:
+	case T_Sort:
+	case T_BitmapHeapScan:
+		if (plan->lefttree != nullptr)
+			return judge(plan->lefttree, access);
+		return {true, InvalidOid}; // a constant: nothing is ever pending
+	case T_Append:
+		return judge_all(reinterpret_cast<const Append *>(plan)->appendplans, access);
+	case T_MergeAppend:
+		return judge_all(reinterpret_cast<const MergeAppend *>(plan)->mergeplans, access);
+	case T_BitmapOr:
+		return judge_all(reinterpret_cast<const BitmapOr *>(plan)->bitmapplans, access);
+	case T_BitmapAnd:
+		return judge_all(reinterpret_cast<const BitmapAnd *>(plan)->bitmapplans, access);
+	case T_SubqueryScan:
+		return judge(reinterpret_cast<const SubqueryScan *>(plan)->subplan, access);
+	case T_IndexScan:
+	{
+		const auto *scan = reinterpret_cast<const IndexScan *>(plan);
+		return judge_index(scan->indexqual, scan->indexid, access);
+	}
+	case T_IndexOnlyScan:
+	{
+		const auto *scan = reinterpret_cast<const IndexOnlyScan *>(plan);
+		return judge_index(scan->indexqual, scan->indexid, access);
+	}
+	case T_BitmapIndexScan:
+	{
+		const auto *scan = reinterpret_cast<const BitmapIndexScan *>(plan);
+		return judge_index(scan->indexqual, scan->indexid, access);
+	}
+	default:
+		return {false, InvalidOid};
+	}
+}
+
+// Whether all pending rows are read before the first is handed on.
+static bool
+reads_ahead(const Plan *plan)
+{
+	for (; plan != nullptr; plan = plan->lefttree)
+		if (IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, BitmapHeapScan))
+			return true;
+	return false;
+}
+
+// The part of a claim's plan that finds the rows: the first LIMIT.
+static const Plan *
+limit_of(SPIPlanPtr plan)
+{
+	const auto *statement = linitial_node(PlannedStmt, source_of(plan)->gplan->stmt_list);
+	if (IsA(statement->planTree, Limit))
+		return statement->planTree;
+	ListCell *cell;
+	foreach (cell, statement->subplans)
+		if (lfirst(cell) != nullptr && IsA(lfirst(cell), Limit))
+			return static_cast<Plan *>(lfirst(cell));
+	elog(ERROR, "claim has no limit");
+}
+
+// Plans with the order from an index, hiding one useless index after the other.
+static bool
+plan_in_order(SPIPlanPtr plan, Access access)
+{
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		make_plan(plan, ordered_settings);
+		const Plan *rows = limit_of(plan);
+		const Verdict verdict = judge(rows, access);
+		if (verdict.is_served)
+			return !reads_ahead(rows);
+		if (!OidIsValid(verdict.useless_index) || hidden_count == max_hidden)
+			return false;
+		hidden[hidden_count++] = verdict.useless_index;
+	}
+}
+
+// Second best: collect what is pending from indexes that restrict, and sort.
+static bool
+plan_with_bitmap(SPIPlanPtr plan)
+{
+	make_plan(plan, bitmap_settings);
+	return judge(limit_of(plan), Access::restricted).is_served;
+}
+
+static void
+plan_claim(SPIPlanPtr plan, Access access)
+{
+	bool is_planned = false;
+	PG_TRY();
+	{
+		is_planned = plan_in_order(plan, access);
+	}
+	PG_FINALLY();
+	{
+		hidden_count = 0;
+	}
+	PG_END_TRY();
+	if (!is_planned && !plan_with_bitmap(plan))
+		make_plan(plan, ordered_settings);
+}
+
+void
+pin(SPIPlanPtr plan, Access access)
+{
+	if (is_planned(source_of(plan)))
+		return;
+	if (access == Access::by_key)
+		make_plan(plan, ordered_settings);
+	else
+		plan_claim(plan, access);
+}
+
+bool
+is_served(SPIPlanPtr plan, Access access)
+{
+	pin(plan, access);
+	const Plan *rows = limit_of(plan);
+	return judge(rows, access).is_served && !reads_ahead(rows);
+}
+
+} // namespace queue_ext::queue

@@ -1,0 +1,165 @@
+// qualify.cpp - see qualify.hpp.
+
+#include "../postgres.hpp"
+
+#include "qualify.hpp"
+
+#include "../compat.hpp"
+
+namespace queue_ext::queue {
+
+// A stretch of the text to be replaced.
+struct Edit {
+	int location;
+	int length;
+	const char *replacement;
+};
+
+struct Edits {
+	const char *text;
+	const Replacement *replacements; // null: qualify names instead
+	int replacement_count;
+	Edit *elements;
+	int count;
+	int capacity;
+};
+
+static void
+add(Edits *edits, int location, int length, const char *replacement)
+{
+	if (edits->count == edits->capacity)
+	{
+		edits->capacity *= 2;
+		edits->elements =
+			static_cast<Edit *>(repalloc(edits->elements, sizeof(Edit) * edits->capacity));
+	}
+	edits->elements[edits->count++] = {location, length, replacement};
+}
+
+static void
+qualify_operator(Edits *edits, const List *name, int location)
+{
+	if (list_length(name) != 1 || location < 0)
+		return;
+	const char *symbol = strVal(linitial(name));
+	const int length = static_cast<int>(strlen(symbol));
+	// Keywords such as IN and LIKE have an operator behind them that is not there.
+	if (strncmp(edits->text + location, symbol, length) == 0)
+		add(edits, location, length, psprintf("operator(pg_catalog.%s)", symbol));
+}
+
+static void
+qualify_name(Edits *edits, const List *name, int location)
+{
+	if (list_length(name) == 1 && location >= 0)
+		add(edits, location, 0, "pg_catalog.");
+}
+
+static void
+visit_names(Edits *edits, Node *node)
+{
+	switch (nodeTag(node))
+	{
+	case T_A_Expr:
+	{
+		const auto *expression = reinterpret_cast<A_Expr *>(node);
+		if (expression->kind == AEXPR_OP || expression->kind == AEXPR_OP_ANY ||
+			expression->kind == AEXPR_OP_ALL)
+			qualify_operator(edits, expression->name, expression->location);
+		break;
+	}
+	case T_SubLink:
+	{
+		const auto *link = reinterpret_cast<SubLink *>(node);
+		qualify_operator(edits, link->operName, link->location);
+		break;
+	}
+	case T_FuncCall:
+	{
+		const auto *call = reinterpret_cast<FuncCall *>(node);
+		qualify_name(edits, call->funcname, call->location);
+		break;
+	}
+	case T_TypeName:
+	{
+		const auto *type = reinterpret_cast<TypeName *>(node);
+		qualify_name(edits, type->names, type->location);
+		break;
+	}
+	default:
+		break;
+	}
+}
+
+static void
+visit_parameter(Edits *edits, const ParamRef *parameter)
+{
+	for (int i = 0; i < edits->replacement_count; i++)
+		if (edits->replacements[i].parameter == parameter->number)
+			add(edits, parameter->location,
+				static_cast<int>(strlen(psprintf("$%d", parameter->number))),
+				edits->replacements[i].text);
+}
+
+static bool
+visit(Node *node, void *context)
+{
+	auto *edits = static_cast<Edits *>(context);
+	if (node == nullptr)
+		return false;
+	if (edits->replacements == nullptr)
+		visit_names(edits, node);
+	else if (IsA(node, ParamRef))
+		visit_parameter(edits, reinterpret_cast<ParamRef *>(node));
+	return compat::walk_raw_tree(node, visit, context);
+}
+
+static int
+by_location(const void *left, const void *right)
+{
+	return static_cast<const Edit *>(left)->location - static_cast<const Edit *>(right)->location;
+}
+
+// Finds the edits and makes them.
+static char *
+edit(const char *text, const char *before, const Replacement *replacements, int replacement_count)
+{
+	constexpr int first_capacity = 16;
+	Edits edits{};
+	edits.text = psprintf("%s%s", before, text);
+	edits.replacements = replacements;
+	edits.replacement_count = replacement_count;
+	edits.capacity = first_capacity;
+	edits.elements = static_cast<Edit *>(palloc(sizeof(Edit) * first_capacity));
+
+	const auto *statement = linitial_node(RawStmt, raw_parser(edits.text, RAW_PARSE_DEFAULT));
+	visit(statement->stmt, &edits);
+	qsort(edits.elements, edits.count, sizeof(Edit), by_location);
+
+	StringInfoData edited;
+	initStringInfo(&edited);
+	int done = static_cast<int>(strlen(before));
+	for (int i = 0; i < edits.count; i++)
+	{
+		const Edit &next = edits.elements[i];
+		appendBinaryStringInfo(&edited, edits.text + done, next.location - done);
+		appendStringInfoString(&edited, next.replacement);
+		done = next.location + next.length;
+	}
+	appendStringInfoString(&edited, edits.text + done);
+	return edited.data;
+}
+
+char *
+qualify(const char *text, const char *before)
+{
+	return edit(text, before, nullptr, 0);
+}
+
+char *
+replace_parameters(const char *text, const char *before, const Replacement *replacements, int count)
+{
+	return edit(text, before, replacements, count);
+}
+
+} // namespace queue_ext::queue

@@ -1,0 +1,29 @@
+// qualify.hpp - changing words of SQL text where PostgreSQL's own parser finds
+// them.
+//
+// The text is what the server wrote out of a parsed expression: operands stand in
+// parentheses, so that an operator may be written as operator(pg_catalog.+), whose
+// precedence differs, without a change of meaning.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+namespace queue_ext::queue {
+
+// The text with pg_catalog put before the names of operators, functions and types
+// that have no schema. "before" is what makes the text a statement. Both functions
+// return a copy in the current context, and raise only what the parser raises.
+char *qualify(const char *text, const char *before);
+
+// What to put for the parameter of that number.
+struct Replacement {
+	int parameter;
+	const char *text;
+};
+
+// The text with parameters replaced.
+char *replace_parameters(const char *text, const char *before, const Replacement *replacements,
+						 int count);
+
+} // namespace queue_ext::queue
