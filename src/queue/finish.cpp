@@ -164,7 +164,7 @@ text_of(const Definition *definition, Action action, const Source &source)
 			psprintf("%s, max_attempts = attempt + %d", assignments, definition->max_attempts);
 	if (assignments != nullptr)
 		return update_text(definition, assignments, source, fence);
-	if (OidIsValid(definition->archive))
+	if (definition->is_archived)
 		return archive_text(definition, source, fence, rule.final_state);
 	return delete_text(definition, source, fence, "t.id");
 }

@@ -44,7 +44,8 @@ struct Options
 	const Interval *backoff_cap;
 	const int32 *max_attempts;
 	const bool *is_paused;
-	const Oid *archive; // *archive may be InvalidOid: no archive
+	const bool *is_archived;
+	const Oid *archive;
 };
 
 // Adds a managed queue with the given fragments. The registry must be locked.
