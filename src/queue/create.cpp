@@ -51,19 +51,13 @@ check_owner(Oid table)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(table));
 }
 
-// Makes the table that finished jobs go to, or takes the one that is left from
-// before; it must be the caller's own.
+// Makes the table that finished jobs go to.
 static Oid
 make_archive(Oid schema, const char *table)
 {
 	char *name = psprintf("%s_archive", table);
 	if (strlen(name) >= NAMEDATALEN)
 		error::name_too_long(name);
-	Oid archive = get_relname_relid(name, schema);
-	if (OidIsValid(archive)) {
-		check_owner(archive);
-		return archive;
-	}
 	run_command(psprintf(create_archive_text,
 						 quote_qualified_identifier(get_namespace_name(schema), name)));
 	return get_relname_relid(name, schema);
@@ -87,7 +81,8 @@ create(const text *name_text, const Options &options, bool archived)
 	const Oid archive = archived ? make_archive(schema, name.name) : InvalidOid;
 
 	Options stored = options;
-	if (OidIsValid(archive))
+	stored.is_archived = &archived;
+	if (archived)
 		stored.archive = &archive;
 	insert_definition({name.name, source, true, "update", managed_fragments, bare_search_path},
 					  stored);
@@ -111,13 +106,12 @@ alter(const text *name, Options options, const bool *archived)
 	if (options.max_attempts != nullptr)
 		run_command(psprintf("alter table %s alter column max_attempts set default %d",
 							 definition->source_name, *options.max_attempts));
+	// The archive that was switched off is kept, and comes back.
 	Oid archive = InvalidOid;
-	if (archived != nullptr) {
-		const bool has_archive = definition->archive_name != nullptr;
-		if (*archived)
-			archive = has_archive ? definition->archive
-								  : make_archive(get_rel_namespace(definition->source),
-												 get_rel_name(definition->source));
+	options.is_archived = archived;
+	if (archived != nullptr && *archived && definition->archive_name == nullptr) {
+		archive =
+			make_archive(get_rel_namespace(definition->source), get_rel_name(definition->source));
 		options.archive = &archive;
 	}
 	update_definition(definition->name, definition->source, options);

@@ -91,7 +91,8 @@ struct Definition
 	const char *name;         // as stored: one part, not quoted
 	Oid source;               // the table
 	const char *source_name;  // qualified and quoted
-	Oid archive;              // where finished jobs go, or InvalidOid
+	bool is_archived;         // finished jobs go to the archive
+	Oid archive;              // the last one it had, or InvalidOid
 	const char *archive_name; // likewise; null when there is no such table (any more)
 
 	Oid row_type;             // of the table

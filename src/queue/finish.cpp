@@ -168,7 +168,7 @@ text_of(Definition *definition, Action action, const Source &source)
 	const char *assignments = assignments_of(definition, action);
 	if (assignments != nullptr)
 		return update_text(definition, assignments, source, fence);
-	if (OidIsValid(definition->archive))
+	if (definition->is_archived)
 		return archive_text(definition, source, fence, rule.final_state);
 	return delete_text(definition, source, fence, "t.id");
 }

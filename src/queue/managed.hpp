@@ -2,7 +2,7 @@
 //
 // Invariants of the table:
 //   - attempt counts the claims of a job and never falls: (id, attempt) names one
-//     claim for ever.
+//     claim, for as long as commits last.
 //   - leased_until and leased_by are set by a claim and cleared by what ends it.
 //   - dead_at is when the job is, or will be, given up. The claim of the last
 //     attempt sets it to the lease's end: should the worker die, the job is dead

@@ -19,6 +19,7 @@ enum Column : AttrNumber {
 	column_max_attempts,
 	column_backoff_base,
 	column_backoff_cap,
+	column_archived,
 	column_archive,
 	column_pending,
 	column_order_by,
@@ -209,6 +210,7 @@ read_definition(Oid source, const char *name, Definition *definition)
 		const RowReader reader{row, descriptor};
 		definition->name = reader.string(column_name);
 		definition->source = source;
+		definition->is_archived = reader.boolean(column_archived);
 		definition->archive = reader.oid(column_archive);
 		definition->claim_mode = claim_mode_of(reader.string(column_claim_mode));
 		definition->search_path = reader.string(column_search_path);
@@ -294,6 +296,9 @@ struct RowWriter
 		types[column_paused - 1] = BOOLOID;
 		if (options.is_paused != nullptr)
 			set(column_paused, BOOLOID, BoolGetDatum(*options.is_paused));
+		types[column_archived - 1] = BOOLOID;
+		if (options.is_archived != nullptr)
+			set(column_archived, BOOLOID, BoolGetDatum(*options.is_archived));
 		types[column_archive - 1] = OIDOID;
 		if (options.archive != nullptr)
 			set(column_archive, OIDOID, ObjectIdGetDatum(*options.archive));
@@ -325,6 +330,7 @@ write(const char *text, RowWriter *row)
 	});
 	SetUserIdAndSecContext(user, security);
 	CacheInvalidateRelcacheByRelid(registry);
+	CommandCounterIncrement(); // lets this backend know, too
 }
 
 static const char *
@@ -357,9 +363,9 @@ insert_definition(const NewQueue &queue, const Options &options)
 				   registry_name()),
 		  &row);
 	write(psprintf("insert into %s (name, source, managed, claim_mode, lease, max_attempts,"
-				   " backoff_base, backoff_cap, archive, pending, order_by, on_claim, on_complete,"
-				   " on_release, on_fail, on_extend, search_path) values ($1, $2, $3, $4, $6, $7,"
-				   " $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
+				   " backoff_base, backoff_cap, archived, archive, pending, order_by, on_claim,"
+				   " on_complete, on_release, on_fail, on_extend, search_path) values ($1, $2, $3,"
+				   " $4, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
 				   registry_name()),
 		  &row);
 }
@@ -370,13 +376,11 @@ update_definition(const char *name, Oid source, const Options &options)
 	RowWriter row;
 	row.set_key(name, source);
 	row.set_options(options);
-	// 0 stands for "no archive", null for "leave it".
 	write(psprintf("update %s set paused = coalesce($5, paused), lease = coalesce($6, lease),"
 				   " max_attempts = coalesce($7, max_attempts),"
 				   " backoff_base = coalesce($8, backoff_base),"
 				   " backoff_cap = coalesce($9, backoff_cap),"
-				   " archive = case when $10 is null then archive"
-				   " when $10 operator(pg_catalog.<>) 0::pg_catalog.oid then $10 end"
+				   " archived = coalesce($10, archived), archive = coalesce($11, archive)"
 				   " where name operator(pg_catalog.=) $1 and source operator(pg_catalog.=) $2",
 				   registry_name()),
 		  &row);

@@ -44,7 +44,8 @@ struct Options
 	const Interval *backoff_cap;
 	const int32 *max_attempts;
 	const bool *is_paused;
-	const Oid *archive; // *archive may be InvalidOid: no archive
+	const bool *is_archived;
+	const Oid *archive;
 };
 
 // A queue to be added.

@@ -1,0 +1,44 @@
+-- The extension in a schema that is in nobody's path; dropped, it leaves the jobs.
+set client_min_messages = warning;
+drop extension queue_ext;
+create schema "Test Extension";
+create schema test_extension;
+create extension queue_ext schema "Test Extension";
+set search_path = '';
+
+select "Test Extension".queue_create('test_extension.jobs', archive => true);
+select "Test Extension".queue_send('test_extension.jobs', '1');
+select "Test Extension".queue_send_many('test_extension.jobs', '{2,3}');
+select id, attempt, payload from "Test Extension".queue_pop('test_extension.jobs', 2);
+select "Test Extension".queue_complete('test_extension.jobs', 1, 1);
+select "Test Extension".queue_fail('test_extension.jobs', 2, 1, 'broken', '0');
+select * from "Test Extension".queue_counts('test_extension.jobs');
+select "Test Extension".queue_alter('test_extension.jobs', max_attempts => 3);
+select "Test Extension".queue_pause('test_extension.jobs');
+select "Test Extension".queue_resume('test_extension.jobs');
+select queue, source, archive, max_attempts from "Test Extension".queues;
+select "Test Extension".fnv1_64('a');
+
+-- It cannot be moved.
+\set VERBOSITY sqlstate
+alter extension queue_ext set schema public;
+
+-- Dropped: the jobs stay.
+drop extension queue_ext;
+select "Test Extension".queue_pop('test_extension.jobs');
+select (select count(*) from test_extension.jobs) as jobs,
+       (select count(*) from test_extension.jobs_archive) as archived;
+select nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace where relname = 'queue_definition';
+
+-- In public again, as other tests want it; this session has the old one's OIDs.
+reset search_path;
+create extension queue_ext;
+select queue_pop('test_extension.jobs');
+select queue_create('test_extension.jobs');
+select count(*) as queues from queues where queue like 'test\_extension.%';
+begin;
+drop extension queue_ext;
+rollback;
+select queue_create('test_extension.others');
+select queue_send('test_extension.others', '1');
+drop schema "Test Extension", test_extension cascade;

@@ -1,0 +1,114 @@
+-- Every function resolves with parameters of no declared type, as drivers send them.
+set client_min_messages = warning;
+create schema test_untyped;
+set search_path = test_untyped, public;
+
+-- From the catalog: each with its fewest and with all arguments, and all between.
+create function resolve(name text, arguments integer) returns void language plpgsql as $$
+begin
+	execute format('prepare untyped as select * from %s(%s)', name,
+		(select string_agg('$' || n, ', ') from generate_series(1, arguments) as n));
+	deallocate untyped;
+end $$;
+select p.proname as function,
+       count(distinct p.oid) as forms,
+       min(p.pronargs - p.pronargdefaults) as fewest,
+       max(p.pronargs) as most,
+       count(resolve(p.proname, n)) as resolved
+from pg_proc p
+join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+join pg_extension e on e.oid = d.refobjid and e.extname = 'queue_ext'
+cross join generate_series((p.pronargs - p.pronargdefaults)::integer, p.pronargs) as n
+group by p.proname
+order by p.proname;
+
+-- And called. test/pgtap/untyped.sql looks here for each function, with the
+-- fewest and with all arguments.
+prepare f1 as select fnv1_32($1), fnv1_64($1), fnv1a_32($1), fnv1a_64($1), fnv_lock_key($1), fnv_lock_key($1, $2);
+execute f1('a', 1);
+
+prepare q1 as select queue_create($1);
+execute q1('jobs');
+prepare q2 as select queue_create($1, $2, $3, $4, $5, $6);
+execute q2('more', '1 minute', 3, '1 second', '1 hour', true);
+prepare q3 as select queue_alter($1);
+execute q3('jobs');
+prepare q4 as select queue_alter($1, $2, $3, $4, $5, $6);
+execute q4('jobs', '1 hour', 5, '1 second', '1 minute', false);
+prepare q5 as select queue_pause($1);
+execute q5('jobs');
+prepare q6 as select queue_resume($1);
+execute q6('jobs');
+
+prepare s1 as select queue_send($1, $2);
+execute s1('jobs', '{"n": 1}');
+prepare s2 as select queue_send($1, $2, $3, $4, $5);
+execute s2('jobs', '{"n": 2}', 1, '2001-01-01', 3);
+prepare s3 as select queue_send_many($1, $2);
+execute s3('jobs', '{3,4,5,6,7,8,9,10,11,12,13,14,15,16}');
+prepare s4 as select queue_send_many($1, $2, $3, $4, $5);
+execute s4('jobs', '{17,18}', 1, null, null);
+prepare p1 as select id, attempt from queue_pop($1);
+execute p1('jobs');
+prepare p2 as select id, attempt from queue_pop($1, $2, $3, $4);
+execute p2('jobs', 16, '1 minute', 'ada');
+prepare c1 as select * from queue_counts($1);
+execute c1('jobs');
+
+prepare e1 as select queue_extend($1, $2, $3);
+execute e1('jobs', 1, 1);
+prepare e2 as select queue_extend($1, $2, $3, $4);
+execute e2('jobs', 1, 1, '1 day');
+prepare e3 as select queue_extend_many($1, $2, $3);
+execute e3('jobs', '{2,3}', '{1,1}');
+prepare e4 as select queue_extend_many($1, $2, $3, $4);
+execute e4('jobs', '{2,3}', '{1,1}', '1 day');
+prepare d1 as select queue_complete($1, $2, $3);
+execute d1('jobs', 1, 1);
+prepare d2 as select queue_complete_many($1, $2, $3);
+execute d2('jobs', '{3,2}', '{1,1}');
+prepare x1 as select queue_fail($1, $2, $3);
+execute x1('jobs', 4, 1);
+prepare x2 as select queue_fail($1, $2, $3, $4, $5);
+execute x2('jobs', 5, 1, 'broken', '1 day');
+prepare x3 as select queue_fail_many($1, $2, $3);
+execute x3('jobs', '{6}', '{1}');
+prepare x4 as select queue_fail_many($1, $2, $3, $4, $5);
+execute x4('jobs', '{7}', '{1}', '{broken}', '1 day');
+prepare r1 as select queue_release($1, $2, $3);
+execute r1('jobs', 8, 1);
+prepare r2 as select queue_release($1, $2, $3, $4);
+execute r2('jobs', 9, 1, 'tomorrow');
+prepare r3 as select queue_release_many($1, $2, $3);
+execute r3('jobs', '{10}', '{1}');
+prepare r4 as select queue_release_many($1, $2, $3, $4);
+execute r4('jobs', '{11}', '{1}', 'tomorrow');
+prepare k1 as select queue_cancel($1, $2);
+execute k1('jobs', 12);
+prepare k2 as select queue_cancel($1, $2, $3);
+execute k2('jobs', 13, 1);
+prepare k3 as select queue_cancel_many($1, $2);
+execute k3('jobs', '{14}');
+prepare k4 as select queue_cancel_many($1, $2, $3);
+execute k4('jobs', '{15}', '{1}');
+update jobs set dead_at = now(), attempt = 1 where id between 4 and 9;
+prepare a1 as select queue_requeue($1, $2);
+execute a1('jobs', 4);
+prepare a2 as select queue_requeue($1, $2, $3);
+execute a2('jobs', 5, 1);
+prepare a3 as select queue_requeue_many($1, $2);
+execute a3('jobs', '{6,7}');
+prepare a4 as select queue_requeue_many($1, $2, $3);
+execute a4('jobs', '{8,9}', '{1,1}');
+
+prepare q7 as select queue_purge($1, $2);
+execute q7('jobs', 'ready');
+prepare q8 as select queue_purge($1);
+execute q8('jobs');
+prepare q9 as select queue_drop($1);
+execute q9('jobs');
+prepare q10 as select queue_drop($1, $2);
+execute q10('jobs', true);
+
+deallocate all;
+drop schema test_untyped cascade;

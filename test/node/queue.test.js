@@ -1,0 +1,174 @@
+// Every function of queue_ext through pg, Node's PostgreSQL driver, which sends
+// $1, $2, ... without types and its arguments as text or arrays.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+
+// PGHOST and its like say where.
+const client = new pg.Client();
+const schema = 'test_node';
+const queue = `${schema}.jobs`;
+
+// The rows of a query.
+async function rows(text, ...values) {
+	return (await client.query(text, values)).rows;
+}
+
+// The one value of a query.
+async function value(text, ...values) {
+	const result = await rows(text, ...values);
+	assert.equal(result.length, 1);
+	return Object.values(result[0])[0];
+}
+
+// The one column of a query. bigint comes as text, as always with pg.
+async function column(text, ...values) {
+	return (await rows(text, ...values)).map((row) => Object.values(row)[0]);
+}
+
+before(async () => {
+	await client.connect();
+	await client.query(`create extension if not exists queue_ext`);
+	await client.query(`drop schema if exists ${schema} cascade`);
+	await client.query(`create schema ${schema}`);
+});
+
+after(async () => {
+	await client.query(`drop schema if exists ${schema} cascade`);
+	await client.end();
+});
+
+// A fresh queue for each test.
+function queueTest(name, body) {
+	test(name, async () => {
+		await value('select queue_create($1)', queue);
+		try {
+			await body();
+		} finally {
+			await value('select queue_drop($1, $2)', queue, true);
+		}
+	});
+}
+
+queueTest('the life of a job', async () => {
+	const id = await value('select queue_send($1, $2)', queue, { to: 'ada' });
+	const [job] = await rows('select * from queue_pop($1)', queue);
+	assert.equal(job.id, id);
+	assert.equal(job.attempt, 1);
+	assert.deepEqual(job.payload, { to: 'ada' });
+	assert.ok(job.leased_until instanceof Date);
+	assert.equal(await value('select queue_extend($1, $2, $3)', queue, job.id, job.attempt), true);
+	assert.equal(await value('select queue_extend($1, $2, $3, $4)', queue, job.id, job.attempt, '1 hour'), true);
+	assert.equal(await value('select queue_complete($1, $2, $3)', queue, job.id, job.attempt), true);
+	assert.equal(await value('select queue_complete($1, $2, $3)', queue, job.id, job.attempt), false);
+	assert.deepEqual(await rows('select * from queue_pop($1)', queue), []);
+});
+
+queueTest('all arguments of send and pop', async () => {
+	const past = new Date('2001-01-01T00:00:00Z');
+	const id = await value('select queue_send($1, $2, $3, $4, $5)', queue, '"text"', -1, past, 3);
+	const [job] = await rows('select * from queue_pop($1, $2, $3, $4)', queue, 1, '1 hour', 'node');
+	assert.equal(job.id, id);
+	assert.equal(job.payload, 'text');
+	assert.equal(job.priority, -1);
+	assert.deepEqual(job.run_at, past);
+	assert.equal(job.max_attempts, 3);
+	assert.equal(job.leased_by, 'node');
+});
+
+queueTest('many at once', async () => {
+	const ids = await column('select * from queue_send_many($1, $2)', queue, ['1', '2', '3', '4', '5', '6']);
+	assert.equal(ids.length, 6);
+	const more = await column('select * from queue_send_many($1, $2, $3, $4, $5)', queue, ['{"n": 7}'], 1, null, 1);
+	const jobs = await rows('select * from queue_pop($1, $2)', queue, 10);
+	assert.deepEqual(jobs.map((job) => job.id), [...ids, ...more]);
+	assert.deepEqual(jobs[6].payload, { n: 7 });
+
+	const one = [1];
+	assert.deepEqual(await column('select queue_extend_many($1, $2, $3)', queue, ids, Array(6).fill(1)), ids);
+	assert.deepEqual(await column('select queue_extend_many($1, $2, $3, $4)', queue, more, one, '1 hour'), more);
+	assert.deepEqual(await column('select queue_complete_many($1, $2, $3)', queue, [ids[1], ids[0]], [1, 1]), ids.slice(0, 2));
+	assert.deepEqual(await column('select queue_fail_many($1, $2, $3)', queue, [ids[2]], one), [ids[2]]);
+	assert.deepEqual(
+		await column('select queue_fail_many($1, $2, $3, $4, $5)', queue, more, one, ['broken'], '1 minute'),
+		more,
+	);
+	assert.deepEqual(await column('select queue_release_many($1, $2, $3)', queue, [ids[3]], one), [ids[3]]);
+	assert.deepEqual(
+		await column('select queue_release_many($1, $2, $3, $4)', queue, [ids[4]], one, new Date('2030-01-01')),
+		[ids[4]],
+	);
+	assert.deepEqual(await column('select queue_cancel_many($1, $2)', queue, [ids[3]]), [ids[3]]);
+	assert.deepEqual(await column('select queue_cancel_many($1, $2, $3)', queue, [ids[4]], [null]), [ids[4]]);
+	assert.deepEqual(await column('select queue_requeue_many($1, $2)', queue, more), more);
+	assert.deepEqual(await column('select queue_requeue_many($1, $2, $3)', queue, more, one), []);
+});
+
+queueTest('a job that fails', async () => {
+	const id = await value('select queue_send($1, $2)', queue, 1);
+	await rows('select * from queue_pop($1)', queue);
+	assert.equal(await value('select queue_fail($1, $2, $3, $4, $5)', queue, id, 1, 'broken', '0'), true);
+	const [job] = await rows('select * from queue_pop($1)', queue);
+	assert.equal(job.attempt, 2);
+	assert.equal(job.last_error, 'broken');
+	assert.equal(await value('select queue_fail($1, $2, $3)', queue, id, 2), true);
+	const [counts] = await rows('select * from queue_counts($1)', queue);
+	assert.deepEqual(counts, { ready: '0', scheduled: '1', leased: '0', dead: '0' });
+});
+
+queueTest('a job that is given back, then given up', async () => {
+	const id = await value('select queue_send($1, $2, $3, $4, $5)', queue, 1, 0, null, 1);
+	await rows('select * from queue_pop($1)', queue);
+	assert.equal(await value('select queue_release($1, $2, $3)', queue, id, 1), true);
+	await rows('select * from queue_pop($1)', queue);
+	assert.equal(await value('select queue_release($1, $2, $3, $4)', queue, id, 2, new Date(0)), true);
+	await rows('select * from queue_pop($1)', queue);
+	assert.equal(await value('select queue_fail($1, $2, $3)', queue, id, 3), true);
+	assert.equal(await value('select queue_requeue($1, $2, $3)', queue, id, 2), false);
+	assert.equal(await value('select queue_requeue($1, $2)', queue, id), true);
+	assert.equal(await value('select queue_cancel($1, $2, $3)', queue, id, 2), false);
+	assert.equal(await value('select queue_cancel($1, $2)', queue, id), true);
+});
+
+queueTest('the queue itself', async () => {
+	assert.equal(await value('select queue_pause($1)', queue), true);
+	assert.equal(await value('select queue_resume($1)', queue), true);
+	await value('select queue_alter($1)', queue);
+	await value('select queue_alter($1, $2, $3, $4, $5, $6)', queue, '1 minute', 2, '1 second', '1 hour', true);
+	const [row] = await rows('select max_attempts, archive from queues where queue = $1', queue);
+	assert.deepEqual(row, { max_attempts: 2, archive: `${queue}_archive` });
+	await value('select queue_send($1, $2)', queue, 1);
+	assert.equal(await value('select queue_purge($1, $2)', queue, 'dead'), '0');
+	assert.equal(await value('select queue_purge($1)', queue), '1');
+	assert.equal(await value('select queue_drop($1)', queue), true);
+	await value('select queue_create($1, $2, $3, $4, $5, $6)', queue, '1 minute', 2, '1 second', '1 hour', false);
+});
+
+test('keys', async () => {
+	assert.equal(await value('select fnv1_32($1)', 'a'), 84696446);
+	assert.equal(await value('select fnv1a_32($1)', 'a'), -468965076);
+	assert.equal(await value('select fnv1_64($1)', 'a'), '-5808590958014384194');
+	assert.equal(await value('select fnv1a_64($1)', 'a'), '-5808556873153909620');
+	assert.equal(await value('select fnv_lock_key($1)', 'a'), '-5808590958014384194');
+	assert.equal(await value('select fnv_lock_key($1, $2)', 'a', 1), '4379663742');
+});
+
+test('an error has its SQLSTATE and its hint', async () => {
+	await assert.rejects(rows('select * from queue_pop($1)', 'emials'), (error) => {
+		assert.equal(error.code, '42704');
+		assert.match(error.hint, /queue_create\('emials'\)/);
+		return true;
+	});
+});
+
+test('a named statement outlives a change of the queue', async () => {
+	const send = (payload) => client.query({ name: 'send', text: 'select queue_send($1, $2) as id', values: [queue, payload] });
+	const pop = () => client.query({ name: 'pop', text: 'select id, payload from queue_pop($1)', values: [queue] });
+	for (const payload of [1, 2]) {
+		await value('select queue_create($1)', queue);
+		await send(payload);
+		assert.deepEqual((await pop()).rows, [{ id: '1', payload }]);
+		await value('select queue_drop($1)', queue);
+	}
+});

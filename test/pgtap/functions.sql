@@ -1,0 +1,116 @@
+-- The functions of the extension, as their callers see them: changing one of these
+-- breaks somebody's program.
+\set QUIET 1
+\pset format unaligned
+\pset tuples_only true
+\pset pager off
+\set ON_ERROR_STOP 1
+begin;
+
+create temporary table wanted (signature text, result text);
+insert into wanted values
+	('fnv1_32(key text)', 'integer'),
+	('fnv1_32(key bytea)', 'integer'),
+	('fnv1_64(key text)', 'bigint'),
+	('fnv1_64(key bytea)', 'bigint'),
+	('fnv1a_32(key text)', 'integer'),
+	('fnv1a_32(key bytea)', 'integer'),
+	('fnv1a_64(key text)', 'bigint'),
+	('fnv1a_64(key bytea)', 'bigint'),
+	('fnv_lock_key(key text, prefix integer DEFAULT 0)', 'bigint'),
+	('queue_create(queue text, lease interval DEFAULT ''00:00:30''::interval, max_attempts integer DEFAULT 25, '
+		'backoff_base interval DEFAULT ''00:00:01''::interval, '
+		'backoff_cap interval DEFAULT ''01:00:00''::interval, archive boolean DEFAULT false)', 'regclass'),
+	('queue_alter(queue text, lease interval DEFAULT NULL::interval, max_attempts integer DEFAULT NULL::integer, '
+		'backoff_base interval DEFAULT NULL::interval, backoff_cap interval DEFAULT NULL::interval, '
+		'archive boolean DEFAULT NULL::boolean)', 'void'),
+	('queue_drop(queue text, if_exists boolean DEFAULT false)', 'boolean'),
+	('queue_pause(queue text)', 'boolean'),
+	('queue_resume(queue text)', 'boolean'),
+	('queue_purge(queue text, state text DEFAULT NULL::text)', 'bigint'),
+	('queue_counts(queue text, OUT ready bigint, OUT scheduled bigint, OUT leased bigint, OUT dead bigint)', 'record'),
+	('queue_send(queue text, payload jsonb, priority integer DEFAULT 0, '
+		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
+		'max_attempts integer DEFAULT NULL::integer)', 'bigint'),
+	('queue_send_many(queue text, payloads jsonb[], priority integer DEFAULT 0, '
+		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
+		'max_attempts integer DEFAULT NULL::integer)', 'SETOF bigint'),
+	('queue_pop(queue text, max_jobs integer DEFAULT 1, lease interval DEFAULT NULL::interval, '
+		'worker text DEFAULT NULL::text)', 'SETOF queue_job'),
+	('queue_complete(queue text, id bigint, attempt integer)', 'boolean'),
+	('queue_fail(queue text, id bigint, attempt integer, error text DEFAULT NULL::text, '
+		'retry_in interval DEFAULT NULL::interval)', 'boolean'),
+	('queue_release(queue text, id bigint, attempt integer, '
+		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'boolean'),
+	('queue_extend(queue text, id bigint, attempt integer, lease interval DEFAULT NULL::interval)', 'boolean'),
+	('queue_cancel(queue text, id bigint, attempt integer DEFAULT NULL::integer)', 'boolean'),
+	('queue_requeue(queue text, id bigint, attempt integer DEFAULT NULL::integer)', 'boolean'),
+	('queue_complete_many(queue text, ids bigint[], attempts integer[])', 'SETOF bigint'),
+	('queue_fail_many(queue text, ids bigint[], attempts integer[], errors text[] DEFAULT NULL::text[], '
+		'retry_in interval DEFAULT NULL::interval)', 'SETOF bigint'),
+	('queue_release_many(queue text, ids bigint[], attempts integer[], '
+		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'SETOF bigint'),
+	('queue_extend_many(queue text, ids bigint[], attempts integer[], '
+		'lease interval DEFAULT NULL::interval)', 'SETOF bigint'),
+	('queue_cancel_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
+	('queue_requeue_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint');
+
+create temporary view member as
+select p.*
+from pg_proc p
+join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+join pg_extension e on d.refclassid = 'pg_extension'::regclass and e.oid = d.refobjid
+where e.extname = 'queue_ext';
+
+select plan(11);
+
+select bag_eq(
+	$$select format('%s(%s)', proname, pg_get_function_arguments(oid)), pg_get_function_result(oid) from member$$,
+	'select signature, result from wanted',
+	'the functions, their arguments, defaults and results'
+);
+select is_empty(
+	$$select oid::regprocedure from member where prolang <> (select oid from pg_language where lanname = 'c')$$,
+	'all are in C'
+);
+select is_empty(
+	$$select oid::regprocedure from member where prosrc <> 'queue_ext_' || proname
+	  and proname not like 'fnv%'$$,
+	'a C entry point has the name of its function'
+);
+select is_empty('select oid::regprocedure from member where prosecdef', 'none is SECURITY DEFINER');
+select is_empty('select oid::regprocedure from member where proleakproof', 'none is LEAKPROOF');
+select bag_eq(
+	$$select oid::regprocedure::text from member where provolatile <> 'v' or proparallel <> 'u' or proisstrict$$,
+	$$select oid::regprocedure::text from member where proname like 'fnv%'$$,
+	'those for queues are VOLATILE, PARALLEL UNSAFE and not STRICT'
+);
+select bag_eq(
+	$$select oid::regprocedure::text from member where provolatile = 'i' and proparallel = 's' and proisstrict$$,
+	$$select oid::regprocedure::text from member where proname like 'fnv%'$$,
+	'those for keys are IMMUTABLE, PARALLEL SAFE and STRICT'
+);
+select is_empty(
+	$$select oid::regprocedure from member where not has_function_privilege('public', oid, 'execute')$$,
+	'anyone may call them: what they do is done as the caller'
+);
+select is_empty(
+	$$select oid::regprocedure from member where obj_description(oid, 'pg_proc') is null$$,
+	'each has a comment'
+);
+select is_empty(
+	$$select oid::regprocedure from member where obj_description(oid, 'pg_proc') ~ '\.$'$$,
+	'a comment ends without a full stop'
+);
+-- select f($1, $2) must find one function whatever the types.
+select bag_eq(
+	$$select a.proname::text, a.pronargs::integer
+	  from member a
+	  join member b on a.proname = b.proname and a.oid < b.oid
+	  where a.pronargs >= b.pronargs - b.pronargdefaults and b.pronargs >= a.pronargs - a.pronargdefaults$$,
+	$$values ('fnv1_32', 1), ('fnv1_64', 1), ('fnv1a_32', 1), ('fnv1a_64', 1)$$,
+	'no two differ in their types alone, but the hashes, where text is preferred'
+);
+
+select * from finish();
+rollback;

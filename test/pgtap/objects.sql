@@ -1,0 +1,82 @@
+-- What else is in the extension: types, relations, privileges, comments.
+\set QUIET 1
+\pset format unaligned
+\pset tuples_only true
+\pset pager off
+\set ON_ERROR_STOP 1
+begin;
+
+create temporary view member as
+select d.classid, d.objid, pg_describe_object(d.classid, d.objid, 0) as name
+from pg_depend d
+join pg_extension e on d.refclassid = 'pg_extension'::regclass and e.oid = d.refobjid
+where d.deptype = 'e' and e.extname = 'queue_ext';
+
+select plan(21);
+
+select bag_eq(
+	$$select relkind::text, relname::text from pg_class
+	  where oid in (select objid from member where classid = 'pg_class'::regclass)$$,
+	$$values ('r', 'queue_definition'), ('v', 'queues')$$,
+	'the relations'
+);
+select bag_eq(
+	$$select distinct classid::regclass::text from member$$,
+	$$values ('pg_proc'), ('pg_class'), ('pg_type')$$,
+	'no operator, cast, schema or else'
+);
+
+select is_empty(
+	$$select name from member m where obj_description(objid, classid::regclass::name) is null
+	  and not exists (select from pg_type t left join pg_class c on c.oid = t.typrelid
+	                  where m.classid = 'pg_type'::regclass and t.oid = m.objid
+	                    and (t.typelem <> 0 or c.relkind <> 'c'))$$,
+	'everything has a comment'
+);
+select isnt(obj_description('queue_job'::regtype, 'pg_type'), null, 'the type queue_job has a comment');
+select isnt(obj_description('queues'::regclass, 'pg_class'), null, 'the view queues has a comment');
+select isnt(obj_description(oid, 'pg_extension'), null, 'the extension has a comment')
+from pg_extension where extname = 'queue_ext';
+
+select results_eq(
+	$$select attname::text collate "default", format_type(atttypid, atttypmod) from pg_attribute
+	  where attrelid = 'queue_job'::regclass and attnum > 0 order by attnum$$,
+	$$values ('id', 'bigint'), ('attempt', 'integer'), ('payload', 'jsonb'), ('priority', 'smallint'),
+	         ('run_at', 'timestamp with time zone'), ('max_attempts', 'integer'),
+	         ('leased_until', 'timestamp with time zone'), ('leased_by', 'text'), ('last_error', 'text'),
+	         ('created_at', 'timestamp with time zone')$$,
+	'the type queue_job'
+);
+select results_eq(
+	$$select attname::text collate "default", format_type(atttypid, atttypmod) from pg_attribute
+	  where attrelid = 'queues'::regclass and attnum > 0 order by attnum$$,
+	$$values ('queue', 'text'), ('source', 'regclass'), ('managed', 'boolean'), ('claim_mode', 'text'),
+	         ('paused', 'boolean'), ('lease', 'interval'), ('max_attempts', 'integer'),
+	         ('backoff_base', 'interval'), ('backoff_cap', 'interval'), ('archive', 'regclass'),
+	         ('pending', 'text'), ('order_by', 'text'), ('on_claim', 'text'), ('on_complete', 'text'),
+	         ('on_release', 'text'), ('on_fail', 'text'), ('on_extend', 'text'),
+	         ('created_at', 'timestamp with time zone')$$,
+	'the view queues'
+);
+
+-- The registry is the extension's own.
+select ok(not has_table_privilege('public', 'queue_definition', p), format('public may not %s the registry', p))
+from unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as p;
+select ok(has_table_privilege('public', 'queues', 'select'), 'public may read the view');
+select is_empty(
+	$$select p from unnest(array['insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as p
+	  where has_table_privilege('public', 'queues', p)$$,
+	'public may do nothing else with the view'
+);
+
+select is(extrelocatable, false, 'the extension cannot be moved to another schema')
+from pg_extension where extname = 'queue_ext';
+select is(array_length(extconfig, 1), 1, 'one table of the extension is dumped with its rows')
+from pg_extension where extname = 'queue_ext';
+select is(extconfig[1], 'queue_definition'::regclass::oid, 'that is the registry')
+from pg_extension where extname = 'queue_ext';
+select ok(superuser and not trusted and not relocatable, 'control file: for superusers')
+from pg_available_extension_versions where name = 'queue_ext' and installed;
+
+select * from finish();
+rollback;

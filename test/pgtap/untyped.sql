@@ -1,0 +1,26 @@
+-- sql/untyped.sql calls every function with untyped parameters, with the fewest
+-- arguments and with all: a function without such a call fails here.
+\set QUIET 1
+\pset format unaligned
+\pset tuples_only true
+\pset pager off
+\set ON_ERROR_STOP 1
+\set calls `cat sql/untyped.sql`
+begin;
+
+create temporary view form as
+select distinct p.proname, n as arguments,
+       format('%s(%s)', p.proname, (select string_agg('$' || i, ', ') from generate_series(1, n) as i)) as call
+from pg_proc p
+join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+join pg_extension e on d.refclassid = 'pg_extension'::regclass and e.oid = d.refobjid
+cross join unnest(array[p.pronargs - p.pronargdefaults, p.pronargs]) as n
+where e.extname = 'queue_ext';
+
+select plan(count(*)::integer) from form;
+select ok(position(call in :'calls') > 0, format('sql/untyped.sql calls %s', call))
+from form
+order by call;
+
+select * from finish();
+rollback;
