@@ -32,7 +32,7 @@ claim_text(const Definition *definition, int max_jobs)
 		"select id as candidate_id from %s where %s order by %s limit %d"
 		" for no key update skip locked)"
 		" update %s as t set %s from candidate"
-		" where t.id operator(pg_catalog.=) candidate_id returning t.*",
+		" where t.id operator(pg_catalog.=) candidate.candidate_id returning t.*",
 		definition->source_name,
 		queue::bind(fragments.pending, FragmentKind::condition, variables, is_managed),
 		queue::bind(fragments.order_by, FragmentKind::order, variables, is_managed), max_jobs,

@@ -23,7 +23,8 @@ struct Meaning
 {
 	char text[max_name_text + 1]; // the hash key
 	Definition *definition;
-	int path_length; // 0: the name is qualified, the path does not matter
+	uint64 change_count; // when it was found out
+	int path_length;     // 0: the name is qualified, the path does not matter
 	Oid path[max_cached_path];
 };
 
@@ -122,7 +123,8 @@ create_meanings()
 static bool
 is_current(const Meaning *meaning)
 {
-	if (!meaning->definition->is_valid)
+	// Any table that changed may be another queue's that has come to stand in front.
+	if (!meaning->definition->is_valid || meaning->change_count != change_count)
 		return false;
 	if (meaning->path_length == 0)
 		return true;
@@ -186,6 +188,7 @@ static Definition *
 look_up(const char *text)
 {
 	const Name name = parse_name(text);
+	const uint64 changes_before = change_count;
 	const Oid source = find_source(name, text);
 	if (!OidIsValid(source))
 		return nullptr;
@@ -201,6 +204,7 @@ look_up(const char *text)
 		return definition;
 	auto *meaning = static_cast<Meaning *>(hash_search(meanings, text, HASH_ENTER, nullptr));
 	meaning->definition = definition;
+	meaning->change_count = changes_before;
 	meaning->path_length = length;
 	memcpy(meaning->path, path, sizeof(Oid) * length);
 	return definition;

@@ -87,8 +87,8 @@ static Source
 many_receipts()
 {
 	Variables variables = scalar_variables();
-	variables.error = "receipt_error";
-	variables.retry_at = "receipt_retry_at";
+	variables.error = "r.receipt_error";
+	variables.retry_at = "r.receipt_retry_at";
 	const char *tables =
 		psprintf("rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s), pg_catalog.unnest(%s),"
 				 " pg_catalog.unnest(%s))"
