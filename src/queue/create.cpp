@@ -138,7 +138,7 @@ drop(const text *name)
 		return false;
 	check_owner(definition->source);
 	delete_definition(definition->name, definition->source);
-	if (definition->archive_name != nullptr)
+	if (definition->is_archived && definition->archive_name != nullptr)
 		run_command(psprintf("drop table %s", definition->archive_name));
 	run_command(psprintf("drop table %s", definition->source_name));
 	return true;
