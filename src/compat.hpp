@@ -43,6 +43,17 @@ interval_is_finite(const Interval *interval)
 #endif
 }
 
+// 17 lets LockHeldByMe() count stronger locks as well.
+inline bool
+holds_lock(const LOCKTAG *tag, LOCKMODE mode)
+{
+#if PG_VERSION_NUM >= 170000
+	return LockHeldByMe(tag, mode, false);
+#else
+	return LockHeldByMe(tag, mode);
+#endif
+}
+
 // 19 gave the syscache identifiers, which syscache callbacks are called with, a type.
 #if PG_VERSION_NUM >= 190000
 using SysCacheId = SysCacheIdentifier;

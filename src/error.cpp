@@ -104,8 +104,10 @@ name_too_long(const char *name)
 void
 no_such_queue(const char *text)
 {
-	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", text),
-					errhint("Create it with queue_create(%s).", quote_literal_cstr(text))));
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", text),
+			 errhint("Create it with queue_create(%s), or queue_attach() for a table of your own.",
+					 quote_literal_cstr(text))));
 }
 
 void
@@ -170,10 +172,10 @@ not_assignments(const char *label)
 void
 fragment_has_parameter(const char *label)
 {
-	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_PARAMETER),
-					errmsg("\"%s\" must not have parameters", label),
-					errhint("The variables call_time, lease, worker, error and retry_at are written "
-							"by name.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_PARAMETER), errmsg("\"%s\" must not have parameters", label),
+			 errhint("The variables call_time, lease, worker, error and retry_at are written "
+					 "by name.")));
 }
 
 void
@@ -233,11 +235,12 @@ unknown_claim_mode(const char *mode)
 void
 on_claim_missing()
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("claim mode \"update\" needs \"on_claim\""),
-			 errhint("Say what a claim writes, so that the row is no longer pending; or choose claim "
-					 "mode transaction or session, which write nothing.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		 errmsg("claim mode \"update\" needs \"on_claim\""),
+		 errhint("Say what a claim writes, so that the row is no longer pending; or choose claim "
+				 "mode transaction or session, which write nothing.")));
 }
 
 void
@@ -302,6 +305,15 @@ wrong_row_type(const char *queue, Oid expected, Oid given)
 					errmsg("row is not of the table of queue \"%s\"", queue),
 					errdetail("It is of type %s, not %s.", format_type_be(given),
 							  format_type_be(expected))));
+}
+
+void
+not_a_row_type(Oid type)
+{
+	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("\"source\" must be of the row type of a table"),
+					OidIsValid(type) ? errdetail("It is of type %s.", format_type_be(type)) : 0,
+					errhint("Write it as NULL::the_table.")));
 }
 
 void

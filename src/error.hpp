@@ -43,7 +43,6 @@ void check_not_negative(const char *what, const Interval *value);
 // 55000: the library is loaded, the extension is not created in this database.
 [[noreturn]] void not_created();
 
-
 // Of fragments; "label" is the fragment's name.
 // 42601: not a single expression, ORDER BY list, SET list.
 [[noreturn]] void not_an_expression(const char *label);
@@ -81,6 +80,8 @@ void check_not_negative(const char *what, const Interval *value);
 [[noreturn]] void no_fragment(const char *queue, const char *label);
 // 42804: a row is not of the queue's table.
 [[noreturn]] void wrong_row_type(const char *queue, Oid expected, Oid given);
+// 42804: not the row type of a table.
+[[noreturn]] void not_a_row_type(Oid type);
 // 42704, 42725: the table carries no queue, or more than one.
 [[noreturn]] void no_queue_on_table(Oid table);
 [[noreturn]] void many_queues_on_table(Oid table);

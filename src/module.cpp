@@ -4,6 +4,7 @@
 
 #include "compat.hpp"
 #include "queue/cache.hpp"
+#include "queue/hold.hpp"
 #include "queue/plan.hpp"
 
 extern "C" {
@@ -17,5 +18,6 @@ _PG_init(void)
 {
 	MarkGUCPrefixReserved("queue_ext");
 	queue_ext::queue::register_invalidation();
+	queue_ext::queue::register_hold_callbacks();
 	queue_ext::queue::register_planner_hook();
 }

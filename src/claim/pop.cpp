@@ -1,39 +1,88 @@
-// pop.cpp - queue_pop: the entry point of a claim.
+// pop.cpp - queue_pop, queue_pop_rows: the entry points of a claim.
 
 #include "../postgres.hpp"
 
 #include "../error.hpp"
 #include "../queue/argument.hpp"
 #include "../queue/cache.hpp"
+#include "../queue/hold.hpp"
 #include "claim.hpp"
 
 namespace queue_ext::claim {
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_pop);
+QUEUE_EXT_FUNCTION(queue_ext_queue_pop_rows);
+QUEUE_EXT_FUNCTION(queue_ext_queue_is_held);
 
 constexpr int max_jobs_limit = 10000;
+
+// Arguments n to n + 2 of both forms: max_jobs, lease, worker.
+static Request
+read_request(FunctionCallInfo fcinfo, int n)
+{
+	Request request{};
+	request.call_time = GetCurrentTimestamp();
+	request.max_jobs = queue::required_int32(fcinfo, n, "max_jobs");
+	error::check_range("max_jobs", request.max_jobs, 1, max_jobs_limit);
+	request.lease = queue::optional_positive(fcinfo, n + 1, "lease");
+	request.worker = PG_ARGISNULL(n + 2) ? nullptr : PG_GETARG_TEXT_PP(n + 2);
+	return request;
+}
+
+static Datum
+pop(FunctionCallInfo fcinfo, queue::Definition *definition, const Request &request)
+{
+	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	if (!definition->is_paused) {
+		const Output output{result->setResult, result->setDesc};
+		queue::with_spi([&] { claim_portable(definition, request, output); });
+	}
+	return static_cast<Datum>(0);
+}
 
 Datum
 queue_ext_queue_pop(PG_FUNCTION_ARGS)
 {
 	PreventCommandIfReadOnly("queue_pop()");
 	InitMaterializedSRF(fcinfo, 0);
-	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	const text *name = queue::required_text(fcinfo, 0, "queue");
+	const Request request = read_request(fcinfo, 1);
+	return pop(fcinfo,
+			   queue::open_managed_queue(name, RowExclusiveLock,
+										 "Use queue_pop_rows(), which returns rows of its table."),
+			   request);
+}
 
-	Request request{};
-	request.call_time = GetCurrentTimestamp();
-	request.max_jobs = queue::required_int32(fcinfo, 1, "max_jobs");
-	error::check_range("max_jobs", request.max_jobs, 1, max_jobs_limit);
-	request.lease = queue::optional_positive(fcinfo, 2, "lease");
-	request.worker = PG_ARGISNULL(3) ? nullptr : PG_GETARG_TEXT_PP(3);
+// The table whose row type the argument has.
+static Oid
+table_of(Oid type)
+{
+	const Oid table = OidIsValid(type) ? get_typ_typrelid(type) : InvalidOid;
+	if (!OidIsValid(table))
+		error::not_a_row_type(type);
+	return table;
+}
 
-	queue::Definition *definition = queue::open_queue(name, RowExclusiveLock);
-	if (!definition->is_paused) {
-		const Output output{result->setResult, result->setDesc};
-		queue::with_spi([&] { claim_portable(definition, request, output); });
-	}
-	return static_cast<Datum>(0);
+Datum
+queue_ext_queue_pop_rows(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_pop_rows()");
+	const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 0);
+	const Oid table = table_of(type);
+	InitMaterializedSRF(fcinfo, 0);
+	const Request request = read_request(fcinfo, 2);
+	queue::Definition *definition = PG_ARGISNULL(1)
+										? queue::open_queue_of_table(table, RowExclusiveLock)
+										: queue::open_queue(PG_GETARG_TEXT_PP(1), RowExclusiveLock);
+	if (definition->row_type != type)
+		error::wrong_row_type(definition->name, definition->row_type, type);
+	return pop(fcinfo, definition, request);
+}
+
+Datum
+queue_ext_queue_is_held(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(queue::is_known(PG_GETARG_OID(0), text_to_cstring(PG_GETARG_TEXT_PP(1))));
 }
 
 } // namespace queue_ext::claim

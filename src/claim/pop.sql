@@ -25,3 +25,23 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_pop';
 
 comment on function @extschema@.queue_pop(text, integer, interval, text) is
 	'claims up to max_jobs jobs of the queue for the length of a lease, and returns them';
+
+create function @extschema@.queue_pop_rows(
+	source anyelement,
+	queue text default null,
+	max_jobs integer default 1,
+	lease interval default null,
+	worker text default null
+) returns setof anyelement
+language c volatile parallel unsafe rows 1
+as 'MODULE_PATHNAME', 'queue_ext_queue_pop_rows';
+
+comment on function @extschema@.queue_pop_rows(anyelement, text, integer, interval, text) is
+	'claims up to max_jobs rows of the table whose row type source has, and returns them';
+
+create function @extschema@.queue_is_held(source oid, identity text) returns boolean
+language c volatile strict parallel restricted
+as 'MODULE_PATHNAME', 'queue_ext_queue_is_held';
+
+comment on function @extschema@.queue_is_held(oid, text) is
+	'whether this session has claimed that row without writing; claims use it to pass their own rows by';

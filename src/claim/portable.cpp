@@ -1,67 +1,98 @@
-// portable.cpp - the portable path of claim.hpp.
+// portable.cpp - the portable path of claim.hpp for rows that are locked or
+// written.
 //
-// One statement: lock the first max_jobs pending rows that nobody holds, then
-// write the claim into them by key. The list of rows is a materialised CTE, since
-// a sub-select that the planner may run twice would lock, and claim, too much. The
-// limit is a constant in the text: a planner that sees a parameter there takes it
-// for a tenth of the table and turns away from the index.
+// In mode update it is one statement: lock the first max_jobs pending rows that
+// nobody holds, then write the claim into them by key. The list of rows is a
+// materialised CTE, since a sub-select that the planner may run twice would lock,
+// and claim, too much. A table without a key takes two: the second finds the rows
+// where the first has locked them, under a newer snapshot, so that it sees the
+// versions that were locked. In mode transaction the locking is all there is.
+//
+// The limit is a constant in the text: a planner that sees a parameter there takes
+// it for a tenth of the table and turns away from the index.
 
 #include "../postgres.hpp"
 
 #include "claim.hpp"
 
-#include "../queue/fragment.hpp"
+#include "../error.hpp"
+#include "../queue/hold.hpp"
+#include "claim_text.hpp"
 
 namespace queue_ext::claim {
 
 using queue::Arguments;
+using queue::ClaimMode;
 using queue::Definition;
-using queue::FragmentKind;
 using queue::Parameter;
-using queue::PreparedClaim;
+using queue::Prepared;
 using queue::Statement;
 
+// The key's columns, renamed so that no column of the table is meant.
 static const char *
-claim_text(const Definition *definition, int max_jobs)
+candidate_columns(const queue::Identity &identity)
 {
-	const queue::Variables variables = queue::scalar_variables();
-	const queue::Fragments &fragments = definition->fragments;
-	const bool is_managed = definition->is_managed;
-	return psprintf(
-		"with candidate as materialized ("
-		"select id as candidate_id from %s where %s order by %s limit %d"
-		" for no key update skip locked)"
-		" update %s as t set %s from candidate"
-		" where t.id operator(pg_catalog.=) candidate_id returning t.*",
-		definition->source_name,
-		queue::bind(fragments.pending, FragmentKind::condition, variables, is_managed),
-		queue::bind(fragments.order_by, FragmentKind::order, variables, is_managed), max_jobs,
-		definition->source_name,
-		queue::bind(fragments.on_claim, FragmentKind::assignments, variables, is_managed));
+	StringInfoData text;
+	initStringInfo(&text);
+	for (int i = 0; i < identity.length; i++)
+		appendStringInfo(&text, "%st.%s as candidate_%d", i == 0 ? "" : ", ",
+						 identity.columns[i].name, i);
+	return text.data;
 }
 
-// The statement for so many jobs; the one unused for longest makes room.
-static const Statement &
-statement_for(Definition *definition, int max_jobs)
+static const char *
+candidate_matches(const queue::Identity &identity)
 {
-	int place = 0;
-	while (place < queue::prepared_claim_count - 1 &&
-		   definition->claims[place].max_jobs != max_jobs)
-		place++;
-	PreparedClaim found = definition->claims[place];
-	if (found.max_jobs != max_jobs) {
-		PreparedClaim fresh{max_jobs, {}};
-		queue::prepare(&fresh.statement, claim_text(definition, max_jobs));
-		queue::discard(&found.statement);
-		found = fresh;
-	}
-	memmove(&definition->claims[1], &definition->claims[0], sizeof(PreparedClaim) * place);
-	definition->claims[0] = found;
-	return definition->claims[0].statement;
+	StringInfoData text;
+	initStringInfo(&text);
+	for (int i = 0; i < identity.length; i++)
+		appendStringInfo(&text, "%st.%s %s candidate.candidate_%d", i == 0 ? "" : " and ",
+						 identity.columns[i].name, identity.columns[i].equality, i);
+	return text.data;
 }
 
-// Hands on what the last statement returned.
-static void
+// Behind the row stands whether it is pending still.
+static const char *
+write_text(Definition *definition, const char *source, const char *condition)
+{
+	const queue::CompiledFragments &compiled = queue::compiled_of(definition);
+	return psprintf("update %s as t set %s from %s where %s returning t.*, (%s)",
+					definition->source_name, compiled.on_claim, source, condition,
+					compiled.pending);
+}
+
+static const char *
+write_by_key_text(Definition *definition, int max_jobs)
+{
+	const queue::Identity &identity = definition->identity;
+	return psprintf("with candidate as materialized (%s) %s",
+					lock_text(definition, candidate_columns(identity), "", max_jobs),
+					write_text(definition, "candidate", candidate_matches(identity)));
+}
+
+// In a table with a key, all of the claim; else the locking.
+static const char *
+update_text(Definition *definition, int max_jobs)
+{
+	queue::compiled_of(definition);
+	return definition->identity.has_key()
+			   ? write_by_key_text(definition, max_jobs)
+			   : lock_text(definition, "t.tableoid, t.ctid", "", max_jobs);
+}
+
+static const char *
+write_located_text(Definition *definition)
+{
+	return write_text(definition,
+					  psprintf("rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
+							   " as located(located_table, located_place)",
+							   queue::placeholder(Parameter::tables),
+							   queue::placeholder(Parameter::places)),
+					  "t.ctid operator(pg_catalog.=) located.located_place"
+					  " and t.tableoid operator(pg_catalog.=) located.located_table");
+}
+
+void
 put_rows(uint64 count, const Output &output)
 {
 	if (count == 0)
@@ -74,18 +105,102 @@ put_rows(uint64 count, const Output &output)
 	}
 }
 
+static bool
+last_column_is_true(HeapTuple row, TupleDesc descriptor)
+{
+	bool is_null;
+	const Datum value = heap_getattr(row, descriptor->natts, descriptor, &is_null);
+	return !is_null && DatumGetBool(value);
+}
+
+// A claim that left its row pending would hand it out again and again.
+static void
+check_written(const Definition *definition, uint64 count)
+{
+	for (uint64 i = 0; i < count; i++)
+		if (last_column_is_true(SPI_tuptable->vals[i], SPI_tuptable->tupdesc))
+			error::still_pending(definition->name, definition->fragments.pending,
+								 definition->fragments.on_claim);
+}
+
+// Where the rows stand that the last statement has locked.
+static void
+set_places(Arguments *arguments, uint64 count)
+{
+	auto *tables = static_cast<Datum *>(palloc(sizeof(Datum) * count));
+	auto *places = static_cast<Datum *>(palloc(sizeof(Datum) * count));
+	for (uint64 i = 0; i < count; i++) {
+		bool is_null;
+		tables[i] = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null);
+		places[i] = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &is_null);
+	}
+	const int length = static_cast<int>(count);
+	arguments->set(
+		Parameter::tables,
+		PointerGetDatum(construct_array(tables, length, OIDOID, sizeof(Oid), true, TYPALIGN_INT)));
+	arguments->set(Parameter::places,
+				   PointerGetDatum(construct_array(places, length, TIDOID, sizeof(ItemPointerData),
+												   false, TYPALIGN_SHORT)));
+}
+
+const char *
+claim_text(Definition *definition, int max_jobs)
+{
+	switch (definition->claim_mode) {
+		case ClaimMode::update:
+			return update_text(definition, max_jobs);
+		case ClaimMode::transaction:
+			return lock_text(definition, psprintf("t.*, %s", row_identity(definition)),
+							 unknown_condition(definition), max_jobs);
+		case ClaimMode::session:
+			return read_text(definition, psprintf("%s, t", row_identity(definition)),
+							 unknown_condition(definition), max_jobs);
+	}
+	pg_unreachable();
+}
+
+static uint64
+claim_by_update(Definition *definition, const Request &request, const Output &output)
+{
+	Arguments arguments = arguments_for(definition, request);
+	const Statement &statement = claim_statement(definition, request.max_jobs);
+	uint64 claimed = queue::run(statement, arguments);
+	if (!definition->identity.has_key() && claimed > 0) {
+		set_places(&arguments, claimed);
+		claimed = queue::run(queue::prepared_of(definition, Prepared::claim_located,
+												[&] { return write_located_text(definition); }),
+							 arguments);
+	}
+	check_written(definition, claimed);
+	put_rows(claimed, output);
+	return claimed;
+}
+
+static uint64
+claim_by_lock(Definition *definition, const Request &request, const Output &output)
+{
+	const Statement &statement = claim_statement(definition, request.max_jobs);
+	const uint64 claimed = queue::run(statement, arguments_for(definition, request));
+	for (uint64 i = 0; i < claimed; i++)
+		queue::hold_row(definition->source,
+						SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc,
+									 SPI_tuptable->tupdesc->natts));
+	put_rows(claimed, output);
+	return claimed;
+}
+
 uint64
 claim_portable(Definition *definition, const Request &request, const Output &output)
 {
-	Arguments arguments(request.call_time);
-	const Interval *lease = request.lease != nullptr ? request.lease : &definition->lease;
-	arguments.set(Parameter::lease, IntervalPGetDatum(lease));
-	if (request.worker != nullptr)
-		arguments.set(Parameter::worker, PointerGetDatum(request.worker));
-
-	const uint64 claimed = queue::run(statement_for(definition, request.max_jobs), arguments);
-	put_rows(claimed, output);
-	return claimed;
+	switch (definition->claim_mode) {
+		case ClaimMode::update:
+			return claim_by_update(definition, request, output);
+		case ClaimMode::transaction:
+			return claim_by_lock(definition, request, output);
+		case ClaimMode::session:
+			return claim_by_session(definition, request, output);
+	}
+	pg_unreachable();
 }
 
 } // namespace queue_ext::claim

@@ -47,13 +47,23 @@ optional_interval(FunctionCallInfo fcinfo, int n)
 	return PG_ARGISNULL(n) ? nullptr : PG_GETARG_INTERVAL_P(n);
 }
 
-// Likewise, and raises 22023 when it is not positive.
+// The same; raises 22023 when it is not positive.
 inline const Interval *
 optional_positive(FunctionCallInfo fcinfo, int n, const char *what)
 {
 	const Interval *value = optional_interval(fcinfo, n);
 	if (value != nullptr)
 		error::check_positive(what, value);
+	return value;
+}
+
+// The same; raises 22023 when it is negative.
+inline const Interval *
+optional_not_negative(FunctionCallInfo fcinfo, int n, const char *what)
+{
+	const Interval *value = optional_interval(fcinfo, n);
+	if (value != nullptr)
+		error::check_not_negative(what, value);
 	return value;
 }
 

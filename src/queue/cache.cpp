@@ -23,7 +23,8 @@ struct Meaning
 {
 	char text[max_name_text + 1]; // the hash key
 	Definition *definition;
-	int path_length; // 0: the name is qualified, the path does not matter
+	uint64 change_count; // when it was found out
+	int path_length;     // 0: the name is qualified, the path does not matter
 	Oid path[max_cached_path];
 };
 
@@ -98,8 +99,10 @@ free_invalid()
 static void
 on_transaction_end(XactEvent event, void *)
 {
-	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE) {
+		free_discarded();
 		free_invalid();
+	}
 }
 
 void
@@ -122,23 +125,14 @@ create_meanings()
 static bool
 is_current(const Meaning *meaning)
 {
-	if (!meaning->definition->is_valid)
+	// Any table that changed may be another queue's that has come to stand in front.
+	if (!meaning->definition->is_valid || meaning->change_count != change_count)
 		return false;
 	if (meaning->path_length == 0)
 		return true;
 	Oid path[max_cached_path];
 	const int length = fetch_search_path_array(path, max_cached_path);
 	return length == meaning->path_length && memcmp(path, meaning->path, sizeof(Oid) * length) == 0;
-}
-
-static char *
-qualified_name(Oid relation)
-{
-	char *name = get_rel_name(relation);
-	char *schema = get_namespace_name(get_rel_namespace(relation));
-	if (name == nullptr || schema == nullptr)
-		return nullptr;
-	return pstrdup(quote_qualified_identifier(schema, name));
 }
 
 // Makes the definition of (source, name), or returns null if there is none now.
@@ -183,39 +177,69 @@ find_cached(Oid source, const char *name)
 	return nullptr;
 }
 
+// The definition of (source, name); null when there is none now.
 static Definition *
-look_up(const char *text)
+find_or_build(Oid source, const char *name)
 {
-	const Name name = parse_name(text);
-	const Oid source = find_source(name, text);
-	if (!OidIsValid(source))
-		return nullptr;
-	Definition *definition = find_cached(source, name.name);
-	if (definition == nullptr)
-		definition = build(source, name.name);
-	if (definition == nullptr)
-		return nullptr;
-
-	Oid path[max_cached_path];
-	const int length = name.is_qualified() ? 0 : fetch_search_path_array(path, max_cached_path);
-	if (length > max_cached_path)
-		return definition;
-	auto *meaning = static_cast<Meaning *>(hash_search(meanings, text, HASH_ENTER, nullptr));
-	meaning->definition = definition;
-	meaning->path_length = length;
-	memcpy(meaning->path, path, sizeof(Oid) * length);
-	return definition;
+	Definition *definition = find_cached(source, name);
+	return definition != nullptr ? definition : build(source, name);
 }
 
+static void
+remember(const char *text, Definition *definition, uint64 changes_before, bool is_qualified)
+{
+	Oid path[max_cached_path];
+	const int length = is_qualified ? 0 : fetch_search_path_array(path, max_cached_path);
+	if (length > max_cached_path)
+		return;
+	auto *meaning = static_cast<Meaning *>(hash_search(meanings, text, HASH_ENTER, nullptr));
+	meaning->definition = definition;
+	meaning->change_count = changes_before;
+	meaning->path_length = length;
+	memcpy(meaning->path, path, sizeof(Oid) * length);
+}
+
+// What the text meant when it was last looked up, if that still holds.
 static Definition *
-find(const char *text)
+recall(const char *text)
 {
 	if (meanings == nullptr)
 		create_meanings();
 	const auto *meaning = static_cast<Meaning *>(hash_search(meanings, text, HASH_FIND, nullptr));
-	if (meaning != nullptr && is_current(meaning))
-		return meaning->definition;
-	return look_up(text);
+	return meaning != nullptr && is_current(meaning) ? meaning->definition : nullptr;
+}
+
+// Locks the table of the queue that find() finds, until both agree.
+template <typename Find>
+static Definition *
+open(LOCKMODE lock, Find &&find)
+{
+	for (;;) {
+		CHECK_FOR_INTERRUPTS();
+		Definition *definition = find();
+		if (definition == nullptr)
+			return nullptr;
+		// Waiting for the lock may have let in news of a change.
+		LockRelationOid(definition->source, lock);
+		if (definition->is_valid)
+			return definition;
+		UnlockRelationOid(definition->source, lock);
+	}
+}
+
+static Definition *
+find_by_name(const char *text)
+{
+	Definition *definition = recall(text);
+	if (definition != nullptr)
+		return definition;
+	const Name name = parse_name(text);
+	const uint64 changes_before = change_count;
+	const Oid source = find_source(name, text);
+	definition = OidIsValid(source) ? find_or_build(source, name.name) : nullptr;
+	if (definition != nullptr)
+		remember(text, definition, changes_before, name.is_qualified());
+	return definition;
 }
 
 Definition *
@@ -227,18 +251,7 @@ open_queue_if_exists(const text *name, LOCKMODE lock)
 		error::name_too_long(text_to_cstring(name));
 	memcpy(text, VARDATA_ANY(name), length);
 	text[length] = '\0';
-
-	for (;;) {
-		CHECK_FOR_INTERRUPTS();
-		Definition *definition = find(text);
-		if (definition == nullptr)
-			return nullptr;
-		// Waiting for the lock may have let in news of a change.
-		LockRelationOid(definition->source, lock);
-		if (definition->is_valid)
-			return definition;
-		UnlockRelationOid(definition->source, lock);
-	}
+	return open(lock, [&] { return find_by_name(text); });
 }
 
 Definition *
@@ -247,6 +260,40 @@ open_queue(const text *name, LOCKMODE lock)
 	Definition *definition = open_queue_if_exists(name, lock);
 	if (definition == nullptr)
 		error::no_such_queue(text_to_cstring(name));
+	return definition;
+}
+
+Definition *
+open_managed_queue(const text *name, LOCKMODE lock, const char *hint)
+{
+	Definition *definition = open_queue(name, lock);
+	if (!definition->is_managed)
+		error::not_managed(definition->name, hint);
+	return definition;
+}
+
+static Definition *
+find_by_table(Oid table)
+{
+	char text[max_name_text + 1];
+	snprintf(text, sizeof(text), "\1%u", table); // no name begins so
+	Definition *definition = recall(text);
+	if (definition != nullptr)
+		return definition;
+	const uint64 changes_before = change_count;
+	const char *name = find_only_name(table);
+	definition = name != nullptr ? find_or_build(table, name) : nullptr;
+	if (definition != nullptr)
+		remember(text, definition, changes_before, true);
+	return definition;
+}
+
+Definition *
+open_queue_of_table(Oid table, LOCKMODE lock)
+{
+	Definition *definition = open(lock, [&] { return find_by_table(table); });
+	if (definition == nullptr)
+		error::no_queue_on_table(table);
 	return definition;
 }
 

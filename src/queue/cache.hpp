@@ -21,7 +21,14 @@ void register_invalidation();
 // 42602 and 42622 for a bad name.
 Definition *open_queue(const text *name, LOCKMODE lock);
 
-// Likewise; null when there is none.
+// Likewise, of a managed queue. Raises 55000 for another, with the hint.
+Definition *open_managed_queue(const text *name, LOCKMODE lock, const char *hint);
+
+// Likewise, the one queue that the table carries. Raises 42704 when there is none,
+// 42725 when there are more.
+Definition *open_queue_of_table(Oid table, LOCKMODE lock);
+
+// As open_queue; null when there is none.
 Definition *open_queue_if_exists(const text *name, LOCKMODE lock);
 
 } // namespace queue_ext::queue

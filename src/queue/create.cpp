@@ -7,12 +7,12 @@
 
 #include "../postgres.hpp"
 
-#include "../compat.hpp"
 #include "../error.hpp"
 #include "argument.hpp"
 #include "cache.hpp"
 #include "managed.hpp"
 #include "name.hpp"
+#include "owner.hpp"
 #include "registry.hpp"
 #include "search_path.hpp"
 
@@ -42,13 +42,6 @@ creation_schema(const Name &name)
 	RangeVar *target =
 		makeRangeVar(name.is_qualified() ? pstrdup(name.schema) : nullptr, pstrdup(name.name), -1);
 	return RangeVarGetCreationNamespace(target);
-}
-
-static void
-check_owner(Oid table)
-{
-	if (!compat::owns_relation(table, GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(table));
 }
 
 // Makes the table that finished jobs go to.
@@ -103,6 +96,9 @@ static void
 alter(const text *name, Options options, const bool *archived)
 {
 	const Definition *definition = open_own(name);
+	if (!definition->is_managed && (options.max_attempts != nullptr || archived != nullptr))
+		error::not_managed(definition->name, "Only its lease and backoff can be altered; detach it "
+											 "and attach it anew to change more.");
 	if (options.max_attempts != nullptr)
 		run_command(psprintf("alter table %s alter column max_attempts set default %d",
 							 definition->source_name, *options.max_attempts));
@@ -139,8 +135,10 @@ drop(const text *name)
 	if (definition == nullptr)
 		return false;
 	check_owner(definition->source);
+	if (!definition->is_managed)
+		error::not_managed(definition->name, "Use queue_detach(), which leaves the table alone.");
 	delete_definition(definition->name, definition->source);
-	if (definition->archive_name != nullptr)
+	if (definition->is_archived && definition->archive_name != nullptr)
 		run_command(psprintf("drop table %s", definition->archive_name));
 	run_command(psprintf("drop table %s", definition->source_name));
 	return true;

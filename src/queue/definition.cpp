@@ -9,7 +9,8 @@
 namespace queue_ext::queue {
 
 // Compiles one fragment after the other of a definition.
-struct Compiler {
+struct Compiler
+{
 	const Definition *definition;
 	Relation table;
 
@@ -74,9 +75,14 @@ compiled_of(Definition *definition)
 
 	MemoryContextSwitchTo(definition->context);
 	definition->compiled = {
-		copy(pending.text),      copy(order_by.text),         copy(on_claim.text),
-		copy(on_complete.text),  copy(on_release.text),       copy(on_fail.text),
-		copy(on_extend.text),    copy_names(on_claim.columns),
+		copy(pending.text),
+		copy(order_by.text),
+		copy(on_claim.text),
+		copy(on_complete.text),
+		copy(on_release.text),
+		copy(on_fail.text),
+		copy(on_extend.text),
+		copy_names(on_claim.columns),
 		order_by.text == nullptr || has_constant_part(pending.conjuncts) ? Access::restricted
 																		 : Access::in_order,
 	};

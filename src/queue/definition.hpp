@@ -28,7 +28,8 @@ struct Fragments
 };
 
 // The same as SQL for statements (fragment.hpp).
-struct CompiledFragments {
+struct CompiledFragments
+{
 	const char *pending;
 	const char *order_by;
 	const char *on_claim;
@@ -95,8 +96,8 @@ struct Definition
 	Oid archive;              // the last one it had, or InvalidOid
 	const char *archive_name; // likewise; null when there is no such table (any more)
 
-	Oid row_type;             // of the table
-	Identity identity;        // what tells one row from another
+	Oid row_type;      // of the table
+	Identity identity; // what tells one row from another
 
 	ClaimMode claim_mode;
 	bool is_managed;

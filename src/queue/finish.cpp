@@ -59,20 +59,19 @@ on_requeue(const Definition *definition)
 static const char *
 assignments_of(Definition *definition, Action action)
 {
-	switch (action)
-	{
-	case Action::complete:
-		return compiled_of(definition).on_complete;
-	case Action::fail:
-		return compiled_of(definition).on_fail;
-	case Action::release:
-		return compiled_of(definition).on_release;
-	case Action::extend:
-		return compiled_of(definition).on_extend;
-	case Action::cancel:
-		return nullptr;
-	case Action::requeue:
-		return on_requeue(definition);
+	switch (action) {
+		case Action::complete:
+			return compiled_of(definition).on_complete;
+		case Action::fail:
+			return compiled_of(definition).on_fail;
+		case Action::release:
+			return compiled_of(definition).on_release;
+		case Action::extend:
+			return compiled_of(definition).on_extend;
+		case Action::cancel:
+			return nullptr;
+		case Action::requeue:
+			return on_requeue(definition);
 	}
 	pg_unreachable();
 }
@@ -139,25 +138,34 @@ update_text(const Definition *definition, const char *assignments, const Source 
 }
 
 static const char *
-delete_text(const Definition *definition, const Source &source, const char *fence,
+delete_text(const Definition *definition, const char *tables, const char *fence,
 			const char *returning)
 {
 	return psprintf("delete from %s as t%s%s where %s returning %s", definition->source_name,
-					source.tables == nullptr ? "" : " using ",
-					source.tables == nullptr ? "" : source.tables, fence, returning);
+					tables == nullptr ? "" : " using ", tables == nullptr ? "" : tables, fence,
+					returning);
 }
 
 static const char *
-archive_text(const Definition *definition, const Source &source, const char *fence,
+archive_text(const Definition *definition, const char *tables, const char *fence,
 			 const char *final_state)
 {
 	if (definition->archive_name == nullptr)
 		error::archive_missing(definition->name, definition->source_name);
 	return psprintf("with finished as (%s) insert into %s (%s, state, finished_at)"
 					" select %s, '%s', %s from finished returning id",
-					delete_text(definition, source, fence, "t.*"), definition->archive_name,
+					delete_text(definition, tables, fence, "t.*"), definition->archive_name,
 					archived_columns, archived_columns, final_state,
 					placeholder(Parameter::call_time));
+}
+
+const char *
+removal_text(const Definition *definition, const char *tables, const char *fence,
+			 const char *final_state)
+{
+	if (definition->is_archived)
+		return archive_text(definition, tables, fence, final_state);
+	return delete_text(definition, tables, fence, definition->is_managed ? "t.id" : "1");
 }
 
 static const char *
@@ -168,9 +176,7 @@ text_of(Definition *definition, Action action, const Source &source)
 	const char *assignments = assignments_of(definition, action);
 	if (assignments != nullptr)
 		return update_text(definition, assignments, source, fence);
-	if (definition->is_archived)
-		return archive_text(definition, source, fence, rule.final_state);
-	return delete_text(definition, source, fence, "t.id");
+	return removal_text(definition, source.tables, fence, rule.final_state);
 }
 
 static const Statement &
@@ -201,8 +207,7 @@ add(TimestampTz moment, const Interval *interval)
 		timestamptz_pl_interval, TimestampTzGetDatum(moment), IntervalPGetDatum(interval)));
 }
 
-// When a job that failed may run again.
-static TimestampTz
+TimestampTz
 retry_time(const Definition *definition, const FinishOptions &options, int32 attempt)
 {
 	if (options.retry_in != nullptr)
@@ -212,8 +217,7 @@ retry_time(const Definition *definition, const FinishOptions &options, int32 att
 									   pg_prng_double(&pg_global_prng_state));
 }
 
-// The parameters that do not depend on the receipt.
-static Arguments
+Arguments
 common_arguments(const Definition *definition, const FinishOptions &options)
 {
 	Arguments arguments(options.call_time);

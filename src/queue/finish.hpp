@@ -35,6 +35,15 @@ struct FinishOptions
 	ArrayType *errors;         // fail, of many
 };
 
+// No options, at this moment.
+inline FinishOptions
+options_now()
+{
+	FinishOptions options{};
+	options.call_time = GetCurrentTimestamp();
+	return options;
+}
+
 // Does it to one job. True if the receipt was good. Raises what the executor
 // raises. Locks the row.
 bool finish_one(Definition *definition, Action action, const Receipt &receipt,
@@ -45,5 +54,19 @@ bool finish_one(Definition *definition, Action action, const Receipt &receipt,
 // receipts were good. Sorts the receipts.
 void finish_many(Definition *definition, Action action, Receipt *receipts, int count,
 				 const FinishOptions &options);
+
+// What the two above share with the functions for rows (finish_row.hpp).
+
+// The parameters that do not depend on the receipt.
+Arguments common_arguments(const Definition *definition, const FinishOptions &options);
+
+// When a job that failed for the attempt-th time may run again.
+TimestampTz retry_time(const Definition *definition, const FinishOptions &options, int32 attempt);
+
+// The statement that takes the rows of "t" for which the fence holds out of the
+// queue: into the archive, in that state, or away. tables: what the fence speaks of
+// besides t, or null.
+const char *removal_text(const Definition *definition, const char *tables, const char *fence,
+						 const char *final_state);
 
 } // namespace queue_ext::queue

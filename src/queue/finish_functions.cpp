@@ -24,25 +24,11 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_cancel_many);
 QUEUE_EXT_FUNCTION(queue_ext_queue_requeue);
 QUEUE_EXT_FUNCTION(queue_ext_queue_requeue_many);
 
+static constexpr const char *row_hint =
+	"Use the function that takes the row, such as queue_complete_row().";
+
 // Whether a receipt may leave the attempt open.
 enum class Attempt { required, optional };
-
-static FinishOptions
-options_now()
-{
-	FinishOptions options{};
-	options.call_time = GetCurrentTimestamp();
-	return options;
-}
-
-static const Interval *
-optional_retry_in(FunctionCallInfo fcinfo, int n)
-{
-	const Interval *retry_in = optional_interval(fcinfo, n);
-	if (retry_in != nullptr)
-		error::check_not_negative("retry_in", retry_in);
-	return retry_in;
-}
 
 // Arguments 0 to 2 of every form for one job: queue, id, attempt.
 static Datum
@@ -55,7 +41,7 @@ one(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOptions
 		check_not_null(fcinfo, 2, "attempt");
 	receipt.has_attempt = !PG_ARGISNULL(2);
 	receipt.attempt = receipt.has_attempt ? PG_GETARG_INT32(2) : 0;
-	Definition *definition = open_queue(name, RowExclusiveLock);
+	Definition *definition = open_managed_queue(name, RowExclusiveLock, row_hint);
 	PG_RETURN_BOOL(finish_one(definition, action, receipt, options));
 }
 
@@ -112,7 +98,7 @@ many(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOption
 		if (errors != receipts.count)
 			error::length_mismatch("ids", receipts.count, "errors", errors);
 	}
-	Definition *definition = open_queue(name, RowExclusiveLock);
+	Definition *definition = open_managed_queue(name, RowExclusiveLock, row_hint);
 	with_spi([&] {
 		finish_many(definition, action, receipts.elements, receipts.count, options);
 		put_first_columns(result);
@@ -140,7 +126,7 @@ queue_ext_queue_fail(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("queue_fail()");
 	FinishOptions options = options_now();
 	options.error = PG_ARGISNULL(3) ? nullptr : PG_GETARG_TEXT_PP(3);
-	options.retry_in = optional_retry_in(fcinfo, 4);
+	options.retry_in = optional_not_negative(fcinfo, 4, "retry_in");
 	return one(fcinfo, Action::fail, Attempt::required, options);
 }
 
@@ -150,7 +136,7 @@ queue_ext_queue_fail_many(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("queue_fail_many()");
 	FinishOptions options = options_now();
 	options.errors = PG_ARGISNULL(3) ? nullptr : required_array(fcinfo, 3, "errors");
-	options.retry_in = optional_retry_in(fcinfo, 4);
+	options.retry_in = optional_not_negative(fcinfo, 4, "retry_in");
 	return many(fcinfo, Action::fail, Attempt::required, options);
 }
 

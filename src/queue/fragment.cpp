@@ -16,14 +16,13 @@ namespace queue_ext::queue {
 static const char *
 statement_before(FragmentKind kind)
 {
-	switch (kind)
-	{
-	case FragmentKind::condition:
-		return "select ";
-	case FragmentKind::order:
-		return "select order by ";
-	case FragmentKind::assignments:
-		return "update x set ";
+	switch (kind) {
+		case FragmentKind::condition:
+			return "select ";
+		case FragmentKind::order:
+			return "select order by ";
+		case FragmentKind::assignments:
+			return "update x set ";
 	}
 	pg_unreachable();
 }
@@ -34,8 +33,7 @@ add_context(void *argument)
 {
 	const auto *fragment = static_cast<const Fragment *>(argument);
 	const int position = geterrposition();
-	if (position > 0)
-	{
+	if (position > 0) {
 		errposition(0);
 		internalerrposition(position - static_cast<int>(strlen(statement_before(fragment->kind))));
 		internalerrquery(fragment->text);
@@ -59,8 +57,7 @@ is_bare_select(const SelectStmt *select)
 static List *
 list_in(const Node *statement, FragmentKind kind)
 {
-	if (kind == FragmentKind::assignments)
-	{
+	if (kind == FragmentKind::assignments) {
 		if (!IsA(statement, UpdateStmt))
 			return NIL;
 		const auto *update = reinterpret_cast<const UpdateStmt *>(statement);
@@ -94,26 +91,25 @@ static List *
 parse(const Fragment &fragment)
 {
 	const List *statements = raw_parser(text_of(fragment), RAW_PARSE_DEFAULT);
-	if (list_length(statements) == 1)
-	{
+	if (list_length(statements) == 1) {
 		const auto *statement = linitial_node(RawStmt, statements);
 		List *list = statement->stmt_len == 0 ? list_in(statement->stmt, fragment.kind) : NIL;
 		if (list != NIL)
 			return list;
 	}
-	switch (fragment.kind)
-	{
-	case FragmentKind::condition:
-		error::not_an_expression(fragment.label);
-	case FragmentKind::order:
-		error::not_an_order(fragment.label);
-	case FragmentKind::assignments:
-		error::not_assignments(fragment.label);
+	switch (fragment.kind) {
+		case FragmentKind::condition:
+			error::not_an_expression(fragment.label);
+		case FragmentKind::order:
+			error::not_an_order(fragment.label);
+		case FragmentKind::assignments:
+			error::not_assignments(fragment.label);
 	}
 	pg_unreachable();
 }
 
-struct Variable {
+struct Variable
+{
 	const char *name;
 	Parameter parameter;
 	Oid type;
@@ -133,8 +129,7 @@ find_variable(ParseState *, ColumnRef *reference)
 	if (list_length(reference->fields) != 1 || !IsA(linitial(reference->fields), String))
 		return nullptr;
 	const char *name = strVal(linitial(reference->fields));
-	for (const Variable &variable : variables)
-	{
+	for (const Variable &variable : variables) {
 		if (strcmp(name, variable.name) != 0)
 			continue;
 		Param *parameter = makeNode(Param);
@@ -223,13 +218,14 @@ check_raw(const Fragment &fragment, List *list)
 }
 
 static Compiled
-compile_condition(const List *list, ParseState *state, Relation table, const char *search_path)
+compile_condition(const Fragment &fragment, const List *list, ParseState *state, Relation table,
+				  const char *search_path)
 {
 	Compiled compiled{};
 	Node *expression = nullptr;
 	with_search_path(search_path, [&] {
-		expression =
-			transformWhereClause(state, linitial_node(ResTarget, list)->val, EXPR_KIND_WHERE, "WHERE");
+		expression = transformWhereClause(state, linitial_node(ResTarget, list)->val,
+										  EXPR_KIND_WHERE, fragment.label);
 		assign_expr_collations(state, expression);
 	});
 	with_search_path(bare_search_path, [&] { compiled.text = write_out(expression, table); });
@@ -246,14 +242,13 @@ direction_text(const SortBy *sort)
 static const char *
 nulls_text(const SortBy *sort)
 {
-	switch (sort->sortby_nulls)
-	{
-	case SORTBY_NULLS_FIRST:
-		return " nulls first";
-	case SORTBY_NULLS_LAST:
-		return " nulls last";
-	case SORTBY_NULLS_DEFAULT:
-		return "";
+	switch (sort->sortby_nulls) {
+		case SORTBY_NULLS_FIRST:
+			return " nulls first";
+		case SORTBY_NULLS_LAST:
+			return " nulls last";
+		case SORTBY_NULLS_DEFAULT:
+			return "";
 	}
 	pg_unreachable();
 }
@@ -267,8 +262,7 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 	initStringInfo(&text);
 	initStringInfo(&bare);
 	ListCell *cell;
-	foreach (cell, list)
-	{
+	foreach (cell, list) {
 		const auto *sort = lfirst_node(SortBy, cell);
 		if (sort->sortby_dir == SORTBY_USING || IsA(sort->node, A_Const))
 			error::not_an_order(fragment.label);
@@ -302,8 +296,7 @@ check_targets(const Fragment &fragment, const List *list, Relation table)
 {
 	List *columns = NIL;
 	ListCell *cell;
-	foreach (cell, list)
-	{
+	foreach (cell, list) {
 		const auto *target = lfirst_node(ResTarget, cell);
 		if (target->indirection != NIL || IsA(target->val, MultiAssignRef))
 			error::not_assignments(fragment.label);
@@ -312,10 +305,8 @@ check_targets(const Fragment &fragment, const List *list, Relation table)
 		foreach (other, columns)
 			if (strcmp(static_cast<char *>(lfirst(other)), target->name) == 0)
 				error::assigned_twice(target->name);
-		if (number > 0)
-		{
-			const Form_pg_attribute attribute =
-				TupleDescAttr(RelationGetDescr(table), number - 1);
+		if (number > 0) {
+			const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(table), number - 1);
 			if (attribute->attgenerated != '\0')
 				error::assigned_generated(target->name);
 			if (attribute->attidentity == ATTRIBUTE_IDENTITY_ALWAYS)
@@ -342,8 +333,7 @@ compile_assignments(const Fragment &fragment, List *list, ParseState *state, Rel
 	initStringInfo(&text);
 	with_search_path(bare_search_path, [&] {
 		ListCell *cell;
-		foreach (cell, targets)
-		{
+		foreach (cell, targets) {
 			const auto *target = lfirst_node(TargetEntry, cell);
 			appendStringInfo(&text, "%s%s = %s", text.len > 0 ? ", " : "",
 							 quote_identifier(target->resname),
@@ -383,19 +373,19 @@ compile(const Fragment &fragment, Relation table, const char *search_path)
 	check_raw(fragment, list);
 	ParseState *state = make_parse_state(fragment, table);
 	Compiled compiled{};
-	switch (fragment.kind)
-	{
-	case FragmentKind::condition:
-		compiled = compile_condition(list, state, table, search_path);
-		break;
-	case FragmentKind::order:
-		compiled = compile_order(fragment, list, state, table, search_path);
-		break;
-	case FragmentKind::assignments:
-		compiled = compile_assignments(fragment, list, state, table, search_path);
-		break;
+	switch (fragment.kind) {
+		case FragmentKind::condition:
+			compiled = compile_condition(fragment, list, state, table, search_path);
+			break;
+		case FragmentKind::order:
+			compiled = compile_order(fragment, list, state, table, search_path);
+			break;
+		case FragmentKind::assignments:
+			compiled = compile_assignments(fragment, list, state, table, search_path);
+			break;
 	}
 	compiled.text = qualify(compiled.text, statement_before(fragment.kind));
+	state->p_target_relation = nullptr; // or it would be closed
 	free_parsestate(state);
 	error_context_stack = callback.previous;
 	return compiled;

@@ -22,7 +22,8 @@ namespace queue_ext::queue {
 enum class FragmentKind { condition, order, assignments };
 
 // A fragment and where it comes from.
-struct Fragment {
+struct Fragment
+{
 	const char *text;
 	FragmentKind kind;
 	const char *label; // "pending" and so on
@@ -30,7 +31,8 @@ struct Fragment {
 	bool variables_first; // before columns of the same name
 };
 
-struct Compiled {
+struct Compiled
+{
 	char *text;
 	List *columns;   // of assignments: the names of the columns written
 	List *conjuncts; // of a condition: the parts (Node *) that all must hold
@@ -52,7 +54,8 @@ char *write_out_bare(Node *expression, Oid table);
 
 // What stands for the variables that differ from job to job, where a statement
 // serves many.
-struct RowVariables {
+struct RowVariables
+{
 	const char *error;
 	const char *retry_at;
 };

@@ -12,7 +12,8 @@ namespace queue_ext::queue {
 
 enum class HoldState { held, finished, passed };
 
-struct Hold {
+struct Hold
+{
 	Hold *next; // with the same hash
 	Oid table;
 	char *identity;
@@ -25,7 +26,8 @@ struct Hold {
 	SubTransactionId finished_in;
 };
 
-struct Bucket {
+struct Bucket
+{
 	uint64 hash; // the hash key
 	Hold *first;
 };
@@ -105,13 +107,10 @@ sweep(ShouldRemove &&should_remove)
 		return;
 	HASH_SEQ_STATUS scan;
 	hash_seq_init(&scan, buckets);
-	while (auto *bucket = static_cast<Bucket *>(hash_seq_search(&scan)))
-	{
-		for (Hold **link = &bucket->first; *link != nullptr;)
-		{
+	while (auto *bucket = static_cast<Bucket *>(hash_seq_search(&scan))) {
+		for (Hold **link = &bucket->first; *link != nullptr;) {
 			Hold *hold = *link;
-			if (!should_remove(hold))
-			{
+			if (!should_remove(hold)) {
 				link = &hold->next;
 				continue;
 			}
@@ -162,22 +161,21 @@ on_transaction_end(XactEvent event, void *)
 {
 	if (!has_changed)
 		return;
-	switch (event)
-	{
-	case XACT_EVENT_PRE_PREPARE:
-		check_prepare();
-		break;
-	case XACT_EVENT_COMMIT:
-	case XACT_EVENT_PREPARE:
-		sweep(at_commit);
-		has_changed = false;
-		break;
-	case XACT_EVENT_ABORT:
-		sweep(at_abort);
-		has_changed = false;
-		break;
-	default:
-		break;
+	switch (event) {
+		case XACT_EVENT_PRE_PREPARE:
+			check_prepare();
+			break;
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PREPARE:
+			sweep(at_commit);
+			has_changed = false;
+			break;
+		case XACT_EVENT_ABORT:
+			sweep(at_abort);
+			has_changed = false;
+			break;
+		default:
+			break;
 	}
 }
 
@@ -196,8 +194,7 @@ on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransaction
 		});
 	else if (event == SUBXACT_EVENT_ABORT_SUB)
 		sweep([&](Hold *hold) {
-			if (hold->finished_in == ended)
-			{
+			if (hold->finished_in == ended) {
 				hold->state = HoldState::held;
 				hold->finished_in = InvalidSubTransactionId;
 			}
@@ -220,8 +217,7 @@ is_known(Oid table, const char *identity)
 		return false;
 	// The user may have let go of all advisory locks (DISCARD ALL does): then the
 	// job is anyone's.
-	if (hold->has_lock && !compat::holds_lock(&hold->tag, ExclusiveLock))
-	{
+	if (hold->has_lock && !compat::holds_lock(&hold->tag, ExclusiveLock)) {
 		remove(hold);
 		return false;
 	}
@@ -229,9 +225,13 @@ is_known(Oid table, const char *identity)
 }
 
 bool
-is_held(Oid table, const char *identity)
+is_held(const Definition *definition, const char *identity)
 {
-	return is_known(table, identity) && find(table, identity)->state == HoldState::held;
+	if (!is_known(definition->source, identity))
+		return false;
+	const Hold *hold = find(definition->source, identity);
+	return hold->state == HoldState::held &&
+		   hold->has_lock == (definition->claim_mode == ClaimMode::session);
 }
 
 void
@@ -245,11 +245,11 @@ hold_row(Oid table, const char *identity)
 static LOCKTAG
 lock_tag(const Definition *definition, const char *identity)
 {
-	uint32 number = key::fnv1_32(reinterpret_cast<const unsigned char *>(identity), strlen(identity));
+	uint32 number =
+		key::fnv1_32(reinterpret_cast<const unsigned char *>(identity), strlen(identity));
 	const Identity &columns = definition->identity;
 	const Oid type = columns.columns[0].type;
-	if (columns.length == 1 && (type == INT2OID || type == INT4OID || type == INT8OID))
-	{
+	if (columns.length == 1 && (type == INT2OID || type == INT4OID || type == INT8OID)) {
 		const int64 integer = strtoll(identity, nullptr, 10);
 		if (integer >= PG_INT32_MIN && integer <= PG_INT32_MAX)
 			number = static_cast<uint32>(static_cast<int32>(integer));
@@ -266,18 +266,17 @@ try_hold(const Definition *definition, const char *identity)
 	// Noted first: whatever happens from here on, the transaction's end knows.
 	Hold *hold = add(definition->source, identity, HoldState::passed);
 	hold->tag = lock_tag(definition, identity);
-	switch (LockAcquire(&hold->tag, ExclusiveLock, true, true))
-	{
-	case LOCKACQUIRE_OK:
-		hold->has_lock = true;
-		hold->state = HoldState::held;
-		return true;
-	case LOCKACQUIRE_NOT_AVAIL:
-		return false;
-	default:
-		// This session has it already: by hand, or for a key with the same number.
-		LockRelease(&hold->tag, ExclusiveLock, true);
-		return false;
+	switch (LockAcquire(&hold->tag, ExclusiveLock, true, true)) {
+		case LOCKACQUIRE_OK:
+			hold->has_lock = true;
+			hold->state = HoldState::held;
+			return true;
+		case LOCKACQUIRE_NOT_AVAIL:
+			return false;
+		default:
+			// This session has it already: by hand, or for a key with the same number.
+			LockRelease(&hold->tag, ExclusiveLock, true);
+			return false;
 	}
 }
 

@@ -28,8 +28,9 @@ void register_hold_callbacks();
 // this transaction, or has passed it by in this call.
 bool is_known(Oid table, const char *identity);
 
-// Whether this session holds the row and has not finished it.
-bool is_held(Oid table, const char *identity);
+// Whether this session holds the row in the queue's claim mode and has not finished
+// it.
+bool is_held(const Definition *definition, const char *identity);
 
 // Notes that this transaction has the row's lock.
 void hold_row(Oid table, const char *identity);

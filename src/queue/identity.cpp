@@ -12,8 +12,7 @@ static bool
 are_all_not_null(Relation table, Relation index)
 {
 	const Form_pg_index form = index->rd_index;
-	for (int i = 0; i < form->indnkeyatts; i++)
-	{
+	for (int i = 0; i < form->indnkeyatts; i++) {
 		const AttrNumber number = form->indkey.values[i];
 		if (number <= 0 || !TupleDescAttr(RelationGetDescr(table), number - 1)->attnotnull)
 			return false;
@@ -38,8 +37,9 @@ operator_name(Oid operator_oid)
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for operator %u", operator_oid);
 	const auto form = reinterpret_cast<Form_pg_operator>(GETSTRUCT(tuple));
-	char *name = psprintf("operator(%s.%s)", quote_identifier(get_namespace_name(form->oprnamespace)),
-						  NameStr(form->oprname));
+	char *name =
+		psprintf("operator(%s.%s)", quote_identifier(get_namespace_name(form->oprnamespace)),
+				 NameStr(form->oprname));
 	ReleaseSysCache(tuple);
 	return name;
 }
@@ -50,8 +50,7 @@ identity_of(Relation table, Relation index)
 	Identity identity{};
 	identity.length = index->rd_index->indnkeyatts;
 	identity.columns = static_cast<KeyColumn *>(palloc0(sizeof(KeyColumn) * identity.length));
-	for (int i = 0; i < identity.length; i++)
-	{
+	for (int i = 0; i < identity.length; i++) {
 		const Form_pg_attribute attribute =
 			TupleDescAttr(RelationGetDescr(table), index->rd_index->indkey.values[i] - 1);
 		const Oid equality = get_opfamily_member(index->rd_opfamily[i], index->rd_opcintype[i],
@@ -66,13 +65,13 @@ Identity
 find_identity(Relation table)
 {
 	Identity identity{};
-	if (table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE && has_subclass(RelationGetRelid(table)))
+	if (table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
+		has_subclass(RelationGetRelid(table)))
 		return identity;
 	List *indexes = RelationGetIndexList(table);
 	const Oid primary = table->rd_pkindex;
 	ListCell *cell;
-	foreach (cell, indexes)
-	{
+	foreach (cell, indexes) {
 		const Oid oid = lfirst_oid(cell);
 		if (identity.has_key() && oid != primary)
 			continue;
@@ -90,8 +89,7 @@ key_matches_row(const Identity &identity)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	for (int i = 0; i < identity.length; i++)
-	{
+	for (int i = 0; i < identity.length; i++) {
 		const KeyColumn &column = identity.columns[i];
 		appendStringInfo(&text, "%st.%s %s (%s).%s", i == 0 ? "" : " and ", column.name,
 						 column.equality, placeholder(Parameter::row), column.name);

@@ -10,17 +10,22 @@
 
 namespace queue_ext::queue {
 
-struct KeyColumn {
+struct KeyColumn
+{
 	const char *name;     // quoted
 	const char *equality; // the index's operator, with its schema
 	Oid type;
 };
 
-struct Identity {
+struct Identity
+{
 	int length; // 0: there is no key
 	KeyColumn *columns;
 
-	bool has_key() const { return length > 0; }
+	bool has_key() const
+	{
+		return length > 0;
+	}
 };
 
 // The identity of the table's rows, in the current context. The relation must be

@@ -85,4 +85,14 @@ to_text(const Name &name)
 	return name.is_qualified() ? psprintf("%s.%s", name.schema, name.name) : pstrdup(name.name);
 }
 
+char *
+qualified_name(Oid relation)
+{
+	char *name = get_rel_name(relation);
+	char *schema = get_namespace_name(get_rel_namespace(relation));
+	if (name == nullptr || schema == nullptr)
+		return nullptr;
+	return pstrdup(quote_qualified_identifier(schema, name));
+}
+
 } // namespace queue_ext::queue

@@ -33,4 +33,8 @@ Name parse_name(const char *text);
 // Allocated in the current context.
 char *to_text(const Name &name);
 
+// The relation's name for statements: qualified and quoted; null when there is no such
+// relation (any more). In the current context.
+char *qualified_name(Oid relation);
+
 } // namespace queue_ext::queue

@@ -72,10 +72,10 @@ is_planned(const CachedPlanSource *source)
 
 // Settings for planning. JIT is off because the price the planner puts on a
 // disabled node would switch it on.
-static constexpr const char *ordered_settings[] = {"enable_seqscan",  "enable_bitmapscan",
-												   "enable_sort",     "enable_hashjoin",
+static constexpr const char *ordered_settings[] = {"enable_seqscan",   "enable_bitmapscan",
+												   "enable_sort",      "enable_hashjoin",
 												   "enable_mergejoin", "jit"};
-static constexpr const char *bitmap_settings[] = {"enable_seqscan",      "enable_indexscan",
+static constexpr const char *bitmap_settings[] = {"enable_seqscan",       "enable_indexscan",
 												  "enable_indexonlyscan", "enable_hashjoin",
 												  "enable_mergejoin",     "jit"};
 
@@ -97,7 +97,8 @@ make_plan(SPIPlanPtr plan, const char *const (&settings)[count])
 }
 
 // What looking at a plan has found.
-struct Verdict {
+struct Verdict
+{
 	bool is_served;
 	Oid useless_index; // that has the order but does not restrict; or InvalidOid
 };
@@ -127,8 +128,7 @@ static Verdict
 judge_all(const List *plans, Access access)
 {
 	ListCell *cell;
-	foreach (cell, plans)
-	{
+	foreach (cell, plans) {
 		const Verdict verdict = judge(static_cast<Plan *>(lfirst(cell)), access);
 		if (!verdict.is_served)
 			return verdict;
@@ -139,43 +139,39 @@ judge_all(const List *plans, Access access)
 static Verdict
 judge(const Plan *plan, Access access)
 {
-	switch (nodeTag(plan))
-	{
-	case T_Limit:
-	case T_LockRows:
-	case T_Result:
-	case T_Sort:
-	case T_BitmapHeapScan:
-		if (plan->lefttree != nullptr)
-			return judge(plan->lefttree, access);
-		return {true, InvalidOid}; // a constant: nothing is ever pending
-	case T_Append:
-		return judge_all(reinterpret_cast<const Append *>(plan)->appendplans, access);
-	case T_MergeAppend:
-		return judge_all(reinterpret_cast<const MergeAppend *>(plan)->mergeplans, access);
-	case T_BitmapOr:
-		return judge_all(reinterpret_cast<const BitmapOr *>(plan)->bitmapplans, access);
-	case T_BitmapAnd:
-		return judge_all(reinterpret_cast<const BitmapAnd *>(plan)->bitmapplans, access);
-	case T_SubqueryScan:
-		return judge(reinterpret_cast<const SubqueryScan *>(plan)->subplan, access);
-	case T_IndexScan:
-	{
-		const auto *scan = reinterpret_cast<const IndexScan *>(plan);
-		return judge_index(scan->indexqual, scan->indexid, access);
-	}
-	case T_IndexOnlyScan:
-	{
-		const auto *scan = reinterpret_cast<const IndexOnlyScan *>(plan);
-		return judge_index(scan->indexqual, scan->indexid, access);
-	}
-	case T_BitmapIndexScan:
-	{
-		const auto *scan = reinterpret_cast<const BitmapIndexScan *>(plan);
-		return judge_index(scan->indexqual, scan->indexid, access);
-	}
-	default:
-		return {false, InvalidOid};
+	switch (nodeTag(plan)) {
+		case T_Limit:
+		case T_LockRows:
+		case T_Result:
+		case T_Sort:
+		case T_BitmapHeapScan:
+			if (plan->lefttree != nullptr)
+				return judge(plan->lefttree, access);
+			return {true, InvalidOid}; // a constant: nothing is ever pending
+		case T_Append:
+			return judge_all(reinterpret_cast<const Append *>(plan)->appendplans, access);
+		case T_MergeAppend:
+			return judge_all(reinterpret_cast<const MergeAppend *>(plan)->mergeplans, access);
+		case T_BitmapOr:
+			return judge_all(reinterpret_cast<const BitmapOr *>(plan)->bitmapplans, access);
+		case T_BitmapAnd:
+			return judge_all(reinterpret_cast<const BitmapAnd *>(plan)->bitmapplans, access);
+		case T_SubqueryScan:
+			return judge(reinterpret_cast<const SubqueryScan *>(plan)->subplan, access);
+		case T_IndexScan: {
+			const auto *scan = reinterpret_cast<const IndexScan *>(plan);
+			return judge_index(scan->indexqual, scan->indexid, access);
+		}
+		case T_IndexOnlyScan: {
+			const auto *scan = reinterpret_cast<const IndexOnlyScan *>(plan);
+			return judge_index(scan->indexqual, scan->indexid, access);
+		}
+		case T_BitmapIndexScan: {
+			const auto *scan = reinterpret_cast<const BitmapIndexScan *>(plan);
+			return judge_index(scan->indexqual, scan->indexid, access);
+		}
+		default:
+			return {false, InvalidOid};
 	}
 }
 
@@ -207,8 +203,7 @@ limit_of(SPIPlanPtr plan)
 static bool
 plan_in_order(SPIPlanPtr plan, Access access)
 {
-	for (;;)
-	{
+	for (;;) {
 		CHECK_FOR_INTERRUPTS();
 		make_plan(plan, ordered_settings);
 		const Plan *rows = limit_of(plan);

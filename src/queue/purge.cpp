@@ -45,7 +45,7 @@ queue_ext_queue_purge(PG_FUNCTION_ARGS)
 	if (state != nullptr)
 		check_state(text_to_cstring(state));
 
-	const Definition *definition = open_queue(name, RowExclusiveLock);
+	const Definition *definition = open_managed_queue(name, RowExclusiveLock, "Ask its table.");
 	int64 purged = 0;
 	with_spi([&] {
 		run_with_state(psprintf("delete from %s as t where $2 is null"
@@ -65,7 +65,7 @@ queue_ext_queue_counts(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 
-	const Definition *definition = open_queue(name, AccessShareLock);
+	const Definition *definition = open_managed_queue(name, AccessShareLock, "Ask its table.");
 	int64 counts[lengthof(job_states)];
 	bool nulls[lengthof(job_states)];
 	with_spi([&] {

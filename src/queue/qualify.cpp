@@ -9,13 +9,15 @@
 namespace queue_ext::queue {
 
 // A stretch of the text to be replaced.
-struct Edit {
+struct Edit
+{
 	int location;
 	int length;
 	const char *replacement;
 };
 
-struct Edits {
+struct Edits
+{
 	const char *text;
 	const Replacement *replacements; // null: qualify names instead
 	int replacement_count;
@@ -27,8 +29,7 @@ struct Edits {
 static void
 add(Edits *edits, int location, int length, const char *replacement)
 {
-	if (edits->count == edits->capacity)
-	{
+	if (edits->count == edits->capacity) {
 		edits->capacity *= 2;
 		edits->elements =
 			static_cast<Edit *>(repalloc(edits->elements, sizeof(Edit) * edits->capacity));
@@ -58,36 +59,31 @@ qualify_name(Edits *edits, const List *name, int location)
 static void
 visit_names(Edits *edits, Node *node)
 {
-	switch (nodeTag(node))
-	{
-	case T_A_Expr:
-	{
-		const auto *expression = reinterpret_cast<A_Expr *>(node);
-		if (expression->kind == AEXPR_OP || expression->kind == AEXPR_OP_ANY ||
-			expression->kind == AEXPR_OP_ALL)
-			qualify_operator(edits, expression->name, expression->location);
-		break;
-	}
-	case T_SubLink:
-	{
-		const auto *link = reinterpret_cast<SubLink *>(node);
-		qualify_operator(edits, link->operName, link->location);
-		break;
-	}
-	case T_FuncCall:
-	{
-		const auto *call = reinterpret_cast<FuncCall *>(node);
-		qualify_name(edits, call->funcname, call->location);
-		break;
-	}
-	case T_TypeName:
-	{
-		const auto *type = reinterpret_cast<TypeName *>(node);
-		qualify_name(edits, type->names, type->location);
-		break;
-	}
-	default:
-		break;
+	switch (nodeTag(node)) {
+		case T_A_Expr: {
+			const auto *expression = reinterpret_cast<A_Expr *>(node);
+			if (expression->kind == AEXPR_OP || expression->kind == AEXPR_OP_ANY ||
+				expression->kind == AEXPR_OP_ALL)
+				qualify_operator(edits, expression->name, expression->location);
+			break;
+		}
+		case T_SubLink: {
+			const auto *link = reinterpret_cast<SubLink *>(node);
+			qualify_operator(edits, link->operName, link->location);
+			break;
+		}
+		case T_FuncCall: {
+			const auto *call = reinterpret_cast<FuncCall *>(node);
+			qualify_name(edits, call->funcname, call->location);
+			break;
+		}
+		case T_TypeName: {
+			const auto *type = reinterpret_cast<TypeName *>(node);
+			qualify_name(edits, type->names, type->location);
+			break;
+		}
+		default:
+			break;
 	}
 }
 
@@ -139,8 +135,7 @@ edit(const char *text, const char *before, const Replacement *replacements, int 
 	StringInfoData edited;
 	initStringInfo(&edited);
 	int done = static_cast<int>(strlen(before));
-	for (int i = 0; i < edits.count; i++)
-	{
+	for (int i = 0; i < edits.count; i++) {
 		const Edit &next = edits.elements[i];
 		appendBinaryStringInfo(&edited, edits.text + done, next.location - done);
 		appendStringInfoString(&edited, next.replacement);

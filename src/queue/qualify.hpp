@@ -17,7 +17,8 @@ namespace queue_ext::queue {
 char *qualify(const char *text, const char *before);
 
 // What to put for the parameter of that number.
-struct Replacement {
+struct Replacement
+{
 	int parameter;
 	const char *text;
 };

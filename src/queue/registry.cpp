@@ -76,8 +76,8 @@ forget_registry_if(Oid relation)
 	return is_registry;
 }
 
-// Calls body(row, descriptor) for every registry row of that name, as committed
-// now. The body returns false to stop.
+// Calls body(row, descriptor) for every registry row of that name (or every row, for
+// null), as committed now. The body returns false to stop.
 template <typename Body>
 static void
 each_row(const char *name, Body &&body)
@@ -88,9 +88,11 @@ each_row(const char *name, Body &&body)
 	list_free(RelationGetIndexList(registry)); // sets rd_pkindex
 	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
 	ScanKeyData key;
-	ScanKeyInit(&key, column_name, BTEqualStrategyNumber, F_TEXTEQ,
-				PointerGetDatum(cstring_to_text(name)));
-	SysScanDesc scan = systable_beginscan(registry, registry->rd_pkindex, true, snapshot, 1, &key);
+	if (name != nullptr)
+		ScanKeyInit(&key, column_name, BTEqualStrategyNumber, F_TEXTEQ,
+					PointerGetDatum(cstring_to_text(name)));
+	SysScanDesc scan = systable_beginscan(registry, registry->rd_pkindex, name != nullptr, snapshot,
+										  name != nullptr ? 1 : 0, &key);
 	for (HeapTuple row; HeapTupleIsValid(row = systable_getnext(scan));) {
 		CHECK_FOR_INTERRUPTS();
 		if (!body(row, RelationGetDescr(registry)))
@@ -139,6 +141,24 @@ find_source(const Name &name, const char *text)
 	if (is_ambiguous)
 		error::ambiguous_queue(text);
 	return best;
+}
+
+char *
+find_only_name(Oid source)
+{
+	char *name = nullptr;
+	bool is_ambiguous = false;
+	each_row(nullptr, [&](HeapTuple row, TupleDesc descriptor) {
+		if (source_of(row, descriptor) != source)
+			return true;
+		bool is_null;
+		is_ambiguous = name != nullptr;
+		name = TextDatumGetCString(heap_getattr(row, column_name, descriptor, &is_null));
+		return !is_ambiguous;
+	});
+	if (is_ambiguous)
+		error::many_queues_on_table(source);
+	return name;
 }
 
 // Reads one column after the other of a row.

@@ -29,6 +29,11 @@ bool forget_registry_if(Oid relation);
 // Takes ACCESS SHARE on the registry.
 Oid find_source(const Name &name, const char *text);
 
+// The name of the one queue that the table carries, in the current context, or
+// null when there is none. Raises 42725 when there are more. Reads the whole
+// registry.
+char *find_only_name(Oid source);
+
 // Copies the registry row of (source, name) into *definition, in the current
 // context. False when there is none. Takes ACCESS SHARE on the registry.
 bool read_definition(Oid source, const char *name, Definition *definition);
@@ -49,7 +54,8 @@ struct Options
 };
 
 // A queue to be added.
-struct NewQueue {
+struct NewQueue
+{
 	const char *name;
 	Oid source;
 	bool is_managed;

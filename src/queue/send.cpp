@@ -58,7 +58,7 @@ queue_ext_queue_send(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("queue_send()");
 	const text *name = required_text(fcinfo, 0, "queue");
 	check_not_null(fcinfo, 1, "payload");
-	Definition *definition = open_queue(name, RowExclusiveLock);
+	Definition *definition = open_managed_queue(name, RowExclusiveLock, "Insert into its table.");
 	Arguments arguments = read_options(fcinfo, definition);
 	arguments.set(Parameter::payload, PG_GETARG_DATUM(1));
 
@@ -83,7 +83,7 @@ queue_ext_queue_send_many(PG_FUNCTION_ARGS)
 	ArrayType *payloads = required_array(fcinfo, 1, "payloads");
 	if (array_contains_nulls(payloads))
 		error::null_element("payloads");
-	Definition *definition = open_queue(name, RowExclusiveLock);
+	Definition *definition = open_managed_queue(name, RowExclusiveLock, "Insert into its table.");
 	Arguments arguments = read_options(fcinfo, definition);
 	arguments.set(Parameter::payloads, PointerGetDatum(payloads));
 

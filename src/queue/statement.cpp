@@ -63,6 +63,30 @@ discard(Statement *statement)
 	statement->plan = nullptr;
 }
 
+// Plans to be freed.
+static List *discarded = NIL;
+
+void
+discard_later(Statement *statement)
+{
+	if (!statement->is_prepared())
+		return;
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+	discarded = lappend(discarded, statement->plan);
+	MemoryContextSwitchTo(old);
+	statement->plan = nullptr;
+}
+
+void
+free_discarded()
+{
+	ListCell *cell;
+	foreach (cell, discarded)
+		SPI_freeplan(static_cast<SPIPlanPtr>(lfirst(cell)));
+	list_free(discarded);
+	discarded = NIL;
+}
+
 static uint64
 run_once(const Statement &statement, const Arguments &arguments)
 {

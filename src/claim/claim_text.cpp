@@ -1,0 +1,85 @@
+// claim_text.cpp - see claim_text.hpp.
+
+#include "../postgres.hpp"
+
+#include "claim_text.hpp"
+
+#include "../queue/registry.hpp"
+
+namespace queue_ext::claim {
+
+using queue::Arguments;
+using queue::Definition;
+using queue::Parameter;
+
+Arguments
+arguments_for(const Definition *definition, const Request &request)
+{
+	Arguments arguments(request.call_time);
+	const Interval *lease = request.lease != nullptr ? request.lease : &definition->lease;
+	arguments.set(Parameter::lease, IntervalPGetDatum(lease));
+	if (request.worker != nullptr)
+		arguments.set(Parameter::worker, PointerGetDatum(request.worker));
+	return arguments;
+}
+
+const char *
+row_identity(Definition *definition)
+{
+	queue::compiled_of(definition);
+	return queue::identity_text(definition->identity, "t");
+}
+
+const char *
+unknown_condition(Definition *definition)
+{
+	const char *schema = get_namespace_name(get_rel_namespace(queue::registry_oid()));
+	return psprintf(" and not %s.queue_is_held(%u::pg_catalog.oid, %s)", quote_identifier(schema),
+					definition->source, row_identity(definition));
+}
+
+const char *
+read_text(Definition *definition, const char *columns, const char *condition, int max_jobs)
+{
+	const queue::CompiledFragments &compiled = queue::compiled_of(definition);
+	return psprintf("select %s from %s as t where (%s)%s%s%s limit %d", columns,
+					definition->source_name, compiled.pending, condition,
+					compiled.order_by == nullptr ? "" : " order by ",
+					compiled.order_by == nullptr ? "" : compiled.order_by, max_jobs);
+}
+
+const char *
+lock_text(Definition *definition, const char *columns, const char *condition, int max_jobs)
+{
+	return psprintf("%s for no key update of t skip locked",
+					read_text(definition, columns, condition, max_jobs));
+}
+
+const queue::Statement &
+claim_statement(Definition *definition, int max_jobs)
+{
+	int place = 0;
+	while (place < queue::prepared_claim_count - 1 &&
+		   definition->claims[place].max_jobs != max_jobs)
+		place++;
+	queue::PreparedClaim found = definition->claims[place];
+	if (found.max_jobs != max_jobs) {
+		queue::PreparedClaim fresh{max_jobs, {}};
+		queue::prepare(&fresh.statement, claim_text(definition, max_jobs), definition->row_type,
+					   queue::compiled_of(definition).access);
+		queue::discard_later(&found.statement);
+		found = fresh;
+	}
+	memmove(&definition->claims[1], &definition->claims[0], sizeof(queue::PreparedClaim) * place);
+	definition->claims[0] = found;
+	return definition->claims[0].statement;
+}
+
+bool
+is_served(Definition *definition)
+{
+	const queue::Statement &statement = claim_statement(definition, 1);
+	return queue::is_served(statement.plan, statement.access);
+}
+
+} // namespace queue_ext::claim

@@ -1,0 +1,46 @@
+// claim_text.hpp - what the statements of the portable path share.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "claim.hpp"
+
+namespace queue_ext::claim {
+
+// The parameters of a claim.
+queue::Arguments arguments_for(const queue::Definition *definition, const Request &request);
+
+// The identity of the row "t", as SQL.
+const char *row_identity(queue::Definition *definition);
+
+// " and ..." so that rows that this session knows already are passed by.
+const char *unknown_condition(queue::Definition *definition);
+
+// The statement that reads these columns of the first max_jobs pending rows, in
+// the queue's order. condition: "" or " and ...".
+const char *read_text(queue::Definition *definition, const char *columns, const char *condition,
+					  int max_jobs);
+
+// The same, locking the rows and passing by those that are locked.
+const char *lock_text(queue::Definition *definition, const char *columns, const char *condition,
+					  int max_jobs);
+
+// The statement with which a claim of max_jobs begins, in any mode.
+const char *claim_text(queue::Definition *definition, int max_jobs);
+
+// Hands on the rows that the last statement returned.
+void put_rows(uint64 count, const Output &output);
+
+// Claims in mode session; as claim_portable().
+uint64 claim_by_session(queue::Definition *definition, const Request &request,
+						const Output &output);
+
+// Whether an index serves the queue's claims. Wants SPI open.
+bool is_served(queue::Definition *definition);
+
+// The prepared claim of the definition for so many jobs; the one unused for longest
+// makes room. Raises what prepare() raises. Wants SPI open.
+const queue::Statement &claim_statement(queue::Definition *definition, int max_jobs);
+
+} // namespace queue_ext::claim

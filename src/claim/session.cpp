@@ -1,0 +1,121 @@
+// session.cpp - claims in mode session: an advisory lock on the row's key, held by
+// the session.
+//
+// The rows that look pending are read in order; each is tried in turn. The lock is
+// taken first and the row looked at again after that, with a snapshot newer than
+// the lock: whoever had the lock before may have finished the job meanwhile, and
+// has committed that before letting go (hold.hpp). A row that is locked by another,
+// or no longer pending, is passed by, and the reading goes on behind it; so a pop
+// comes back with fewer rows than it was asked for only when there are no more.
+
+#include "../postgres.hpp"
+
+#include "claim.hpp"
+
+#include "../error.hpp"
+#include "../queue/hold.hpp"
+#include "claim_text.hpp"
+
+namespace queue_ext::claim {
+
+using queue::Arguments;
+using queue::Definition;
+using queue::Parameter;
+using queue::Prepared;
+using queue::Statement;
+
+// Rows read beyond those wanted, since others may hold some.
+constexpr int spare_candidates = 16;
+
+static const char *
+recheck_text(Definition *definition)
+{
+	return psprintf("select t.* from %s as t where %s and (%s)", definition->source_name,
+					queue::key_matches_row(definition->identity),
+					queue::compiled_of(definition).pending);
+}
+
+struct Candidate
+{
+	char *identity;
+	Datum row;
+};
+
+struct Candidates
+{
+	Candidate *elements;
+	uint64 count;
+};
+
+// The next rows that look pending. In the context given.
+static Candidates
+read_candidates(Definition *definition, const Request &request, MemoryContext context)
+{
+	const int limit = request.max_jobs + spare_candidates;
+	const Statement &statement = claim_statement(definition, limit);
+	Candidates candidates{};
+	candidates.count = queue::run(statement, arguments_for(definition, request));
+	MemoryContext old = MemoryContextSwitchTo(context);
+	candidates.elements =
+		static_cast<Candidate *>(palloc(sizeof(Candidate) * (candidates.count + 1)));
+	for (uint64 i = 0; i < candidates.count; i++) {
+		bool is_null;
+		HeapTuple tuple = SPI_tuptable->vals[i];
+		const Datum row = SPI_getbinval(tuple, SPI_tuptable->tupdesc, 2, &is_null);
+		candidates.elements[i] = {SPI_getvalue(tuple, SPI_tuptable->tupdesc, 1),
+								  datumCopy(row, false, -1)};
+	}
+	MemoryContextSwitchTo(old);
+	SPI_freetuptable(SPI_tuptable);
+	return candidates;
+}
+
+// Puts the row into output if it is still pending.
+static bool
+put_if_pending(Definition *definition, const Request &request, Datum row, const Output &output)
+{
+	const Statement &statement =
+		queue::prepared_of(definition, Prepared::recheck, [&] { return recheck_text(definition); });
+	Arguments arguments = arguments_for(definition, request);
+	arguments.set(Parameter::row, row);
+	const bool is_pending = queue::run(statement, arguments) > 0;
+	if (is_pending)
+		put_rows(1, output);
+	SPI_freetuptable(SPI_tuptable);
+	return is_pending;
+}
+
+static bool
+try_claim(Definition *definition, const Request &request, const Candidate &candidate,
+		  const Output &output)
+{
+	if (!queue::try_hold(definition, candidate.identity))
+		return false;
+	if (put_if_pending(definition, request, candidate.row, output))
+		return true;
+	queue::pass_by(definition->source, candidate.identity);
+	return false;
+}
+
+uint64
+claim_by_session(Definition *definition, const Request &request, const Output &output)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "queue_ext candidates", ALLOCSET_DEFAULT_SIZES);
+	const auto wanted = static_cast<uint64>(request.max_jobs);
+	uint64 claimed = 0;
+	while (claimed < wanted) {
+		CHECK_FOR_INTERRUPTS();
+		const Candidates candidates = read_candidates(definition, request, context);
+		for (uint64 i = 0; i < candidates.count && claimed < wanted; i++)
+			claimed += try_claim(definition, request, candidates.elements[i], output);
+		if (candidates.count == 0)
+			break;
+		MemoryContextReset(context);
+	}
+	queue::forget_passed();
+	MemoryContextDelete(context);
+	return claimed;
+}
+
+} // namespace queue_ext::claim

@@ -1,0 +1,224 @@
+// attach.cpp - queue_attach, queue_detach: a table of the user's own as a queue.
+//
+// Locks the registry first and the table second, as create.cpp does.
+
+#include "../postgres.hpp"
+
+#include "../claim/claim_text.hpp"
+#include "../compat.hpp"
+#include "../error.hpp"
+#include "argument.hpp"
+#include "cache.hpp"
+#include "fragment.hpp"
+#include "name.hpp"
+#include "owner.hpp"
+#include "registry.hpp"
+#include "search_path.hpp"
+
+namespace queue_ext::queue {
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_attach);
+QUEUE_EXT_FUNCTION(queue_ext_queue_detach);
+
+static void
+check_rules(Relation table)
+{
+	if (table->rd_rules != nullptr && table->rd_rules->numLocks > 0)
+		error::cannot_attach(RelationGetRelationName(table),
+							 "The table has rules, which would rewrite what a claim does.");
+}
+
+// A foreign table cannot lock rows, not even as a partition.
+static void
+check_parts(Relation table)
+{
+	ListCell *cell;
+	foreach (cell, find_all_inheritors(RelationGetRelid(table), AccessShareLock, nullptr))
+		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
+			error::cannot_attach(RelationGetRelationName(table),
+								 "A part of it is a foreign table, whose rows cannot be locked.");
+}
+
+static void
+check_table(Relation table)
+{
+	const char kind = table->rd_rel->relkind;
+	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
+		error::not_a_table(RelationGetRelationName(table), kind);
+	if (IsSystemRelation(table))
+		error::cannot_attach(RelationGetRelationName(table), "It is a system catalog.");
+	if (RELATION_IS_OTHER_TEMP(table))
+		error::cannot_attach(RelationGetRelationName(table),
+							 "It is a temporary table of another session.");
+	check_rules(table);
+	check_parts(table);
+}
+
+static void
+check_mode(const NewQueue &queue, Relation table)
+{
+	const ClaimMode mode = claim_mode_of(queue.claim_mode);
+	if (mode == ClaimMode::update && queue.fragments.on_claim == nullptr)
+		error::on_claim_missing();
+	if (mode != ClaimMode::update && queue.fragments.on_claim != nullptr)
+		error::on_claim_unused(queue.claim_mode);
+	if (mode == ClaimMode::session && !find_identity(table).has_key())
+		error::no_key(RelationGetRelationName(table));
+}
+
+// The queue's name within its table's schema.
+static Name
+name_in_schema(const char *written, Oid schema)
+{
+	Name name = parse_name(written);
+	const char *schema_name = get_namespace_name(schema);
+	if (name.is_qualified() && strcmp(name.schema, schema_name) != 0)
+		error::not_in_schema(to_text(name), quote_qualified_identifier(schema_name, name.name));
+	strlcpy(name.schema, schema_name, NAMEDATALEN);
+	return name;
+}
+
+// What an index for the queue's claims is over: the order, or else the key, or
+// else any column.
+static const char *
+index_columns(const NewQueue &queue, Relation table)
+{
+	if (queue.fragments.order_by != nullptr)
+		return compile(
+				   {queue.fragments.order_by, FragmentKind::order, "order_by", queue.name, false},
+				   table, queue.search_path)
+			.bare_text;
+	const Identity identity = find_identity(table);
+	StringInfoData columns;
+	initStringInfo(&columns);
+	for (int i = 0; i < identity.length; i++)
+		appendStringInfo(&columns, "%s%s", i == 0 ? "" : ", ", identity.columns[i].name);
+	for (int i = 0; i < RelationGetNumberOfAttributes(table) && columns.len == 0; i++) {
+		const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(table), i);
+		if (!attribute->attisdropped)
+			appendStringInfoString(&columns, quote_identifier(NameStr(attribute->attname)));
+	}
+	return columns.data;
+}
+
+// The part of "pending" that an index can hold.
+static const char *
+index_predicate(const NewQueue &queue, Relation table)
+{
+	const Compiled pending =
+		compile({queue.fragments.pending, FragmentKind::condition, "pending", queue.name, false},
+				table, queue.search_path);
+	StringInfoData predicate;
+	initStringInfo(&predicate);
+	ListCell *cell;
+	foreach (cell, pending.conjuncts) {
+		auto *conjunct = static_cast<Node *>(lfirst(cell));
+		if (depends_on_row_alone(conjunct))
+			appendStringInfo(&predicate, "%s%s", predicate.len > 0 ? " AND " : " WHERE ",
+							 write_out_bare(conjunct, RelationGetRelid(table)));
+	}
+	return predicate.data;
+}
+
+// The command for the index; one a table where they inherit, since no index spans
+// them.
+static const char *
+index_command(const Definition *definition, const NewQueue &queue, Relation table)
+{
+	const char *rest =
+		psprintf("(%s)%s", index_columns(queue, table), index_predicate(queue, table));
+	if (table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		return psprintf("CREATE INDEX ON %s %s", definition->source_name, rest);
+	StringInfoData command;
+	initStringInfo(&command);
+	ListCell *cell;
+	foreach (cell, find_all_inheritors(queue.source, NoLock, nullptr))
+		appendStringInfo(&command, "%sCREATE INDEX ON %s %s", command.len > 0 ? "; " : "",
+						 qualified_name(lfirst_oid(cell)), rest);
+	return command.data;
+}
+
+static void
+warn_unless_served(Definition *definition, const NewQueue &queue, Relation table)
+{
+	bool is_served = false;
+	with_spi([&] { is_served = claim::is_served(definition); });
+	if (!is_served)
+		error::warn_no_index(definition->name, index_command(definition, queue, table));
+}
+
+static void
+attach(const char *written, NewQueue queue, const Interval *lease)
+{
+	lock_registry();
+	Relation table = relation_open(queue.source, AccessShareLock);
+	check_owner(queue.source);
+	check_table(table);
+	check_mode(queue, table);
+	const Name name = name_in_schema(written, RelationGetNamespace(table));
+	if (OidIsValid(find_source(name, written)))
+		error::queue_exists(to_text(name));
+
+	queue.name = name.name;
+	Options options{};
+	const bool is_archived = false;
+	const Interval second{USECS_PER_SEC, 0, 0};
+	const Interval hour{USECS_PER_HOUR, 0, 0};
+	options.is_archived = &is_archived;
+	options.lease = lease;
+	options.backoff_base = &second;
+	options.backoff_cap = &hour;
+	insert_definition(queue, options);
+
+	const char *qualified = quote_qualified_identifier(name.schema, name.name);
+	Definition *definition = open_queue(cstring_to_text(qualified), AccessShareLock);
+	compiled_of(definition);
+	warn_unless_served(definition, queue, table);
+	relation_close(table, NoLock);
+}
+
+static const char *
+optional_string(FunctionCallInfo fcinfo, int n)
+{
+	return PG_ARGISNULL(n) ? nullptr : text_to_cstring(PG_GETARG_TEXT_PP(n));
+}
+
+Datum
+queue_ext_queue_attach(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_attach()");
+	const char *written = text_to_cstring(required_text(fcinfo, 0, "queue"));
+	check_not_null(fcinfo, 1, "source");
+	NewQueue queue{};
+	queue.source = PG_GETARG_OID(1);
+	queue.fragments.pending = text_to_cstring(required_text(fcinfo, 2, "pending"));
+	queue.fragments.order_by = optional_string(fcinfo, 3);
+	queue.fragments.on_claim = optional_string(fcinfo, 4);
+	queue.fragments.on_complete = optional_string(fcinfo, 5);
+	queue.fragments.on_release = optional_string(fcinfo, 6);
+	queue.fragments.on_fail = optional_string(fcinfo, 7);
+	queue.claim_mode = text_to_cstring(required_text(fcinfo, 8, "claim_mode"));
+	queue.fragments.on_extend = optional_string(fcinfo, 9);
+	queue.search_path = current_search_path();
+	attach(written, queue, required_positive(fcinfo, 10, "lease"));
+	PG_RETURN_VOID();
+}
+
+Datum
+queue_ext_queue_detach(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_detach()");
+	const text *name = required_text(fcinfo, 0, "queue");
+	check_not_null(fcinfo, 1, "if_exists");
+	lock_registry();
+	const Definition *definition = open_queue_if_exists(name, AccessShareLock);
+	if (definition == nullptr && !PG_GETARG_BOOL(1))
+		error::no_such_queue(text_to_cstring(name));
+	if (definition == nullptr)
+		PG_RETURN_BOOL(false);
+	check_owner(definition->source);
+	delete_definition(definition->name, definition->source);
+	PG_RETURN_BOOL(true);
+}
+
+} // namespace queue_ext::queue

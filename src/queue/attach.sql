@@ -1,0 +1,26 @@
+create function @extschema@.queue_attach(
+	queue text,
+	source regclass,
+	pending text,
+	order_by text default null,
+	on_claim text default null,
+	on_complete text default null,
+	on_release text default null,
+	on_fail text default null,
+	claim_mode text default 'update',
+	on_extend text default null,
+	lease interval default '30 seconds'
+) returns void
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_attach';
+
+comment on function @extschema@.queue_attach(
+	text, regclass, text, text, text, text, text, text, text, text, interval
+) is 'makes a queue of a table that is there, by describing its pending rows';
+
+create function @extschema@.queue_detach(queue text, if_exists boolean default false) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_detach';
+
+comment on function @extschema@.queue_detach(text, boolean) is
+	'forgets a queue and leaves its table alone';

@@ -1,0 +1,165 @@
+// finish_row.cpp - see finish_row.hpp.
+
+#include "../postgres.hpp"
+
+#include "finish_row.hpp"
+
+#include "../error.hpp"
+#include "hold.hpp"
+
+namespace queue_ext::queue {
+
+struct Rule
+{
+	Prepared prepared;
+	const char *label;
+	const char *assignments; // null: none given
+};
+
+static Rule
+rule_of(Definition *definition, Action action)
+{
+	const CompiledFragments &compiled = compiled_of(definition);
+	switch (action) {
+		case Action::complete:
+			return {Prepared::complete_row, "on_complete", compiled.on_complete};
+		case Action::release:
+			return {Prepared::release_row, "on_release", compiled.on_release};
+		case Action::fail:
+			return {Prepared::fail_row, "on_fail", compiled.on_fail};
+		case Action::extend:
+			return {Prepared::extend_row, "on_extend", compiled.on_extend};
+		default:
+			elog(ERROR, "no such action for rows");
+	}
+}
+
+// The values that on_claim wrote, in the table and in the receipt, compared as
+// bytes: every type can be, and null equals null.
+static const char *
+claim_still_stands(const Definition *definition)
+{
+	if (definition->is_managed)
+		return psprintf("t.attempt operator(pg_catalog.=) (%s).attempt"
+						" and t.leased_until is not null",
+						placeholder(Parameter::row));
+	StringInfoData ours;
+	StringInfoData theirs;
+	initStringInfo(&ours);
+	initStringInfo(&theirs);
+	ListCell *cell;
+	foreach (cell, definition->compiled.claimed_columns) {
+		const char *column = quote_identifier(static_cast<char *>(lfirst(cell)));
+		const char *comma = ours.len > 0 ? ", " : "";
+		appendStringInfo(&ours, "%st.%s", comma, column);
+		appendStringInfo(&theirs, "%s(%s).%s", comma, placeholder(Parameter::row), column);
+	}
+	// As records: two bare rows would be compared column by column.
+	return psprintf("row(%s)::pg_catalog.record operator(pg_catalog.*=)"
+					" row(%s)::pg_catalog.record",
+					ours.data, theirs.data);
+}
+
+static const char *
+text_of(const Definition *definition, Action action, const char *assignments)
+{
+	const char *fence = key_matches_row(definition->identity);
+	if (definition->claim_mode == ClaimMode::update)
+		fence = psprintf("%s and %s", fence, claim_still_stands(definition));
+	if (assignments == nullptr)
+		return removal_text(definition, nullptr, fence, "completed");
+	return psprintf("update %s as t set %s where %s returning %s", definition->source_name,
+					assignments, fence, action == Action::extend ? "t" : "1");
+}
+
+// How often the job was handed out, as far as the queue knows.
+static int32
+attempt_of(const Definition *definition, Datum job)
+{
+	if (!definition->is_managed)
+		return 1;
+	bool is_null;
+	const Datum attempt = GetAttributeByName(DatumGetHeapTupleHeader(job), "attempt", &is_null);
+	return is_null ? 1 : DatumGetInt32(attempt);
+}
+
+static Arguments
+arguments_for(const Definition *definition, Action action, Datum job, const FinishOptions &options)
+{
+	Arguments arguments = common_arguments(definition, options);
+	arguments.set(Parameter::row, job);
+	if (action == Action::fail)
+		arguments.set(Parameter::retry_at, TimestampTzGetDatum(retry_time(
+											   definition, options, attempt_of(definition, job))));
+	if (options.run_at != nullptr)
+		arguments.set(Parameter::retry_at, TimestampTzGetDatum(*options.run_at));
+	if (options.error != nullptr)
+		arguments.set(Parameter::error, PointerGetDatum(options.error));
+	return arguments;
+}
+
+// The identity of the receipt's row, in SPI's memory.
+static char *
+identity_of(Definition *definition, const Arguments &arguments)
+{
+	const Statement &statement = prepared_of(definition, Prepared::row_identity, [&] {
+		return psprintf("select %s", identity_text(definition->identity,
+												   psprintf("(%s)", placeholder(Parameter::row))));
+	});
+	run(statement, arguments);
+	return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+}
+
+static bool
+write_row(Definition *definition, Action action, const Rule &rule, const Arguments &arguments,
+		  Datum *extended)
+{
+	const Statement &statement = prepared_of(
+		definition, rule.prepared, [&] { return text_of(definition, action, rule.assignments); });
+	if (run(statement, arguments) == 0)
+		return false;
+	if (action == Action::extend) {
+		bool is_null;
+		const Datum row = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+		*extended = SPI_datumTransfer(row, false, -1);
+	}
+	return true;
+}
+
+// In the modes where a claim is a lock.
+static bool
+finish_held(Definition *definition, Action action, const Rule &rule, const Arguments &arguments,
+			Datum *extended)
+{
+	const char *identity = identity_of(definition, arguments);
+	if (identity == nullptr || !is_held(definition, identity))
+		return false;
+	const bool writes = rule.assignments != nullptr || action == Action::complete;
+	const bool is_done = !writes || write_row(definition, action, rule, arguments, extended);
+	if (action != Action::extend)
+		finish_hold(definition->source, identity);
+	return is_done;
+}
+
+bool
+finish_row(Definition *definition, Action action, Datum job, const FinishOptions &options,
+		   Datum *extended)
+{
+	const Rule rule = rule_of(definition, action);
+	const bool is_lock = definition->claim_mode != ClaimMode::update;
+	if (rule.assignments == nullptr &&
+		(action == Action::extend || (action != Action::complete && !is_lock)))
+		error::no_fragment(definition->name, rule.label);
+	if (!definition->identity.has_key())
+		error::no_key(get_rel_name(definition->source));
+
+	const Arguments arguments = arguments_for(definition, action, job, options);
+	bool is_done = false;
+	with_spi([&] {
+		is_done = is_lock ? finish_held(definition, action, rule, arguments, extended)
+						  : write_row(definition, action, rule, arguments, extended);
+	});
+	return is_done;
+}
+
+} // namespace queue_ext::queue

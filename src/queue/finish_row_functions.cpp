@@ -1,0 +1,69 @@
+// finish_row_functions.cpp - the entry points of finish_row.hpp.
+
+#include "../postgres.hpp"
+
+#include "../error.hpp"
+#include "argument.hpp"
+#include "cache.hpp"
+#include "finish_row.hpp"
+
+namespace queue_ext::queue {
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_complete_row);
+QUEUE_EXT_FUNCTION(queue_ext_queue_release_row);
+QUEUE_EXT_FUNCTION(queue_ext_queue_fail_row);
+QUEUE_EXT_FUNCTION(queue_ext_queue_extend_row);
+
+// Arguments 0 and 1 of every form: queue, job.
+static bool
+finish(FunctionCallInfo fcinfo, Action action, const FinishOptions &options, Datum *extended)
+{
+	const text *name = required_text(fcinfo, 0, "queue");
+	check_not_null(fcinfo, 1, "job");
+	Definition *definition = open_queue(name, RowExclusiveLock);
+	const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 1);
+	if (type != definition->row_type)
+		error::wrong_row_type(definition->name, definition->row_type, type);
+	return finish_row(definition, action, PG_GETARG_DATUM(1), options, extended);
+}
+
+Datum
+queue_ext_queue_complete_row(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_complete_row()");
+	PG_RETURN_BOOL(finish(fcinfo, Action::complete, options_now(), nullptr));
+}
+
+Datum
+queue_ext_queue_release_row(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_release_row()");
+	FinishOptions options = options_now();
+	const TimestampTz run_at = PG_ARGISNULL(2) ? 0 : PG_GETARG_TIMESTAMPTZ(2);
+	options.run_at = PG_ARGISNULL(2) ? nullptr : &run_at;
+	PG_RETURN_BOOL(finish(fcinfo, Action::release, options, nullptr));
+}
+
+Datum
+queue_ext_queue_fail_row(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_fail_row()");
+	FinishOptions options = options_now();
+	options.error = PG_ARGISNULL(2) ? nullptr : PG_GETARG_TEXT_PP(2);
+	options.retry_in = optional_not_negative(fcinfo, 3, "retry_in");
+	PG_RETURN_BOOL(finish(fcinfo, Action::fail, options, nullptr));
+}
+
+Datum
+queue_ext_queue_extend_row(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_extend_row()");
+	FinishOptions options = options_now();
+	options.lease = optional_positive(fcinfo, 2, "lease");
+	Datum extended = 0;
+	if (!finish(fcinfo, Action::extend, options, &extended))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(extended);
+}
+
+} // namespace queue_ext::queue
