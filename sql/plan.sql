@@ -1,4 +1,4 @@
--- No statement of a queue reads its whole table, whatever the statistics say: a
+-- No statement of a queue reads its whole table or sorts it, whatever the statistics say: a
 -- queue is empty one minute and holds many rows the next.
 set client_min_messages = warning;
 create schema test_plan;
@@ -6,7 +6,7 @@ set search_path = test_plan, public;
 select queue_create('jobs', archive => true, lease => '1 hour');
 alter table jobs set (autovacuum_enabled = off);
 create view scans as
-select coalesce(sum(seq_scan), 0) as scans
+select coalesce(sum(seq_scan), 0) as scans, coalesce(sum(seq_tup_read + idx_tup_fetch), 0) as rows
 from pg_stat_xact_user_tables
 where schemaname = 'test_plan' and relname = 'jobs';
 create procedure live(round integer) language plpgsql as $$
@@ -37,35 +37,60 @@ end $$;
 
 -- Planned on an empty table, of which there are no statistics.
 begin;
-select scans as before from scans \gset
+select scans as scans_before, rows as rows_before from scans \gset
 call live(1);
-select scans - :before as sequential_scans from scans;
+select scans - :scans_before as sequential_scans, rows - :rows_before < 1000 as few_rows from scans;
 commit;
 -- Analysed while it is empty.
 delete from jobs;
 vacuum analyze jobs;
 begin;
-select scans as before from scans \gset
+select scans as scans_before, rows as rows_before from scans \gset
 call live(2);
-select scans - :before as sequential_scans from scans;
+select scans - :scans_before as sequential_scans, rows - :rows_before < 1000 as few_rows from scans;
 commit;
 -- Now it holds many rows, and nobody has told the planner.
 insert into jobs (payload, run_at)
 select to_jsonb(n), now() - interval '1 day' + n * interval '1 millisecond' from generate_series(1, 20000) as n;
 begin;
-select scans as before from scans \gset
+select scans as scans_before, rows as rows_before from scans \gset
 call live(3);
-select scans - :before as sequential_scans from scans;
+select scans - :scans_before as sequential_scans, rows - :rows_before < 1000 as few_rows from scans;
 commit;
 -- A new plan, with every setting against us.
 set enable_indexscan = off;
+set enable_nestloop = off;
 alter table jobs set (fillfactor = 71);
 begin;
-select scans as before from scans \gset
+select scans as scans_before, rows as rows_before from scans \gset
 call live(4);
-select scans - :before as sequential_scans from scans;
+select scans - :scans_before as sequential_scans, rows - :rows_before < 1000 as few_rows from scans;
 commit;
+-- Planned again, since the search path or the role is another.
+begin;
+select payload is not null as popped from queue_pop('test_plan.jobs');
+select scans as scans_before, rows as rows_before from scans \gset
+set local search_path = public, test_plan;
+select payload is not null as popped from queue_pop('test_plan.jobs');
+select scans - :scans_before as sequential_scans, rows - :rows_before < 1000 as few_rows from scans;
+rollback;
+create role regress_queue_plan;
+grant usage on schema test_plan to regress_queue_plan;
+grant select, update on jobs, scans to regress_queue_plan;
+alter table jobs enable row level security;
+create policy everything on jobs using (true);
+begin;
+select payload is not null as popped from queue_pop('jobs');
+select scans as scans_before, rows as rows_before from scans \gset
+set local role regress_queue_plan;
+select payload is not null as popped from queue_pop('jobs');
+select scans - :scans_before as sequential_scans, rows - :rows_before < 1000 as few_rows from scans;
+rollback;
+drop owned by regress_queue_plan;
+drop role regress_queue_plan;
+alter table jobs disable row level security;
 reset enable_indexscan;
+reset enable_nestloop;
 
 -- The settings that pin the plan hold for planning alone.
 create function show_settings() returns trigger language plpgsql as $$

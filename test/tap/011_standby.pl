@@ -1,0 +1,101 @@
+# A hot standby: it can be looked at, it cannot be changed (25006), and once it is
+# promoted the queue goes on where it was.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $primary = PostgreSQL::Test::Cluster->new('primary');
+$primary->init(allows_streaming => 1);
+$primary->start;
+$primary->backup('base');
+
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'base', has_streaming => 1);
+$standby->start;
+
+$primary->safe_psql('postgres', 'create extension queue_ext');
+$primary->safe_psql(
+	'postgres', q{
+	select queue_create('q', archive => true);
+	select queue_send_many('q', array['1', '2', '3']::jsonb[]);
+});
+$primary->safe_psql('postgres', q{select queue_pop('q', lease => '1 hour')});
+$primary->safe_psql('postgres', q{select queue_pop('q', lease => '1 microsecond')});
+$primary->wait_for_catchup($standby);
+
+sub on_standby
+{
+	my ($query) = @_;
+	return $standby->safe_psql('postgres', $query);
+}
+
+is(on_standby(q{select * from queue_counts('q')}), '2|0|1|0', 'jobs are counted on a standby');
+is(on_standby('select queue, source, archive from queues'),
+	'public.q|q|q_archive', 'queues are listed on a standby');
+is(on_standby(q{select fnv_lock_key('x') = fnv1_64('x')}), 't', 'keys are hashed on a standby');
+
+# Every function that is not said to be harmless here must refuse. So a new one
+# is tested as soon as it exists.
+my %call = (
+	queue_create => q{'other'},
+	queue_alter => q{'q', lease => '1 minute'},
+	queue_drop => q{'q'},
+	queue_purge => q{'q'},
+	queue_pause => q{'q'},
+	queue_resume => q{'q'},
+	queue_send => q{'q', '1'},
+	queue_send_many => q{'q', array['1']::jsonb[]},
+	queue_pop => q{'q'},
+	map({ $_ => q{'q', 1, 1} }
+		qw(queue_complete queue_fail queue_release queue_extend queue_cancel queue_requeue)),
+	map({ $_ => q{'q', '{1}', '{1}'} }
+		qw(queue_complete_many queue_fail_many queue_release_many queue_extend_many
+		  queue_cancel_many queue_requeue_many)),);
+my @writers = split /\n/, $primary->safe_psql(
+	'postgres', q{
+	select distinct p.proname from pg_proc p
+	join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+	join pg_extension e on e.oid = d.refobjid and e.extname = 'queue_ext'
+	where p.proname not like 'fnv%' and p.proname <> 'queue_counts' order by 1});
+cmp_ok(scalar @writers, '>=', 21, 'there are functions that write');
+for my $writer (@writers)
+{
+	ok(exists $call{$writer}, "$writer() is known to this test") or next;
+	my ($status, $out, $error) = $standby->psql(
+		'postgres',
+		"select $writer($call{$writer})",
+		extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+	like($error, qr/ERROR:  25006: cannot execute \Q$writer\E\(\) /, "$writer() on a standby");
+}
+
+# A read-only transaction on the primary is refused in the same words.
+my ($status, $out, $error) = $primary->psql('postgres',
+	q{begin read only; select queue_pop('q')}, extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+like($error, qr/ERROR:  25006: cannot execute queue_pop\(\) in a read-only transaction/,
+	'a read-only transaction');
+
+# The same session looks on, while it is a standby, and works as soon as it is not.
+$primary->stop('immediate');
+$standby->promote;
+is(on_standby(q{select id, attempt from queue_pop('q', 10)}), "2|2\n3|1",
+	'after promotion jobs are claimed, the leased one is not');
+is(on_standby(q{select queue_complete('q', 1, 1)}), 't', 'a receipt from the primary is good');
+is(on_standby(q{select queue_complete('q', 2, 1)}), 'f', 'a stale one is not');
+is(on_standby(q{select queue_complete('q', 2, 2)}), 't', 'a new one is');
+cmp_ok(on_standby(q{select queue_send('q', '4')}), '>', 3, 'a new job gets a new id');
+is(on_standby(q{select queue_create('other')}), 'other', 'a new queue is made');
+is(on_standby('select id, state from q_archive order by id'),
+	"1|completed\n2|completed", 'the archive goes on');
+
+$standby->stop;
+for my $node ($primary, $standby)
+{
+	my @lines = grep { /\b(WARNING|PANIC|leak|TRAP)\b/ } split /\n/, slurp_file($node->logfile);
+	is(join("\n", @lines), '', 'the log of ' . $node->name . ' is quiet');
+}
+
+done_testing();

@@ -1,0 +1,222 @@
+#!/usr/bin/env perl
+# Many workers, a few faults, then the accounts, which are kept in the database: a
+# worker that completes a job writes into a ledger in the same transaction, so what
+# the client heard of a commit does not matter.
+#
+#   JOBS=20000 CLIENTS=16 FAULTS=8 test/torture/accounting.pl     prints TAP
+#
+# Needs a server (PGHOST etc.) with queue_ext installed, and pgbench in PATH. It
+# makes a database of its own, and drops it. LONG=1 is 50 times the jobs.
+
+use strict;
+use warnings;
+
+use File::Temp qw(tempdir);
+use IPC::Open3;
+use Test::More;
+
+my $jobs = $ENV{JOBS} || ($ENV{LONG} ? 1_000_000 : 20_000);
+my $clients = $ENV{CLIENTS} || 16;
+my $faults = defined $ENV{FAULTS} ? $ENV{FAULTS} : ($ENV{LONG} ? 200 : 8);
+my $seed = $ENV{SEED} || 1 + int rand 1_000_000;
+my $database = "queue_ext_torture_$$";
+my $dir = tempdir(CLEANUP => 1);
+$ENV{PGAPPNAME} = 'torture';
+diag("seed $seed, $jobs jobs, $clients clients, $faults faults");
+
+# Runs a program; returns its status and all it said.
+sub run
+{
+	my (@command) = @_;
+	my $pid = open3(my $in, my $out, undef, @command);
+	close $in;
+	my $said = do { local $/; <$out> };
+	waitpid $pid, 0;
+	return ($? >> 8, defined $said ? $said : '');
+}
+
+sub sql
+{
+	my ($query, $in) = @_;
+	my ($status, $said) = run('psql', '-qXAt', '-v', 'ON_ERROR_STOP=1', '-d', $in || $database, '-c', $query);
+	$status == 0 or die "$query\n$said";
+	chomp $said;
+	return $said;
+}
+
+sql("create database $database", 'postgres');
+END
+{
+	my $status = $?;
+	eval { sql("drop database if exists $database with (force)", 'postgres') };
+	$? = $status;
+}
+
+# A ledger without any constraint: it must show what happened.
+sql(q{
+	create extension queue_ext;
+	select queue_create('q', lease => '1 hour', max_attempts => 1000000);
+	create table sent (id bigint, payload jsonb);
+	create table ledger (id bigint, attempt integer, worker text, payload jsonb);
+	create table claimed (id bigint, attempt integer, worker text);
+	create table retried (id bigint, attempt integer, how text, done boolean);
+});
+
+# What a worker does with one transaction. A receipt is always used in the
+# transaction that claimed, or, "apart", in a later one.
+my $account = q{
+with job as materialized (select * from queue_pop('q', %s, worker => 'w:client_id')),
+     noted as (insert into claimed select id, attempt, leased_by from job)
+};
+my %script = (
+	# One job, in one transaction.
+	one => sprintf("begin;$account", 1) . q{
+insert into ledger select id, attempt, leased_by, payload from job where queue_complete('q', id, attempt);
+commit;},
+	# The same, but the worker thinks better of it.
+	rollback => sprintf("begin;$account", 1) . q{
+insert into ledger select id, attempt, leased_by, payload from job where queue_complete('q', id, attempt);
+rollback;},
+	fail => sprintf("begin;$account", 2) . q{
+insert into retried select id, attempt, 'fail', queue_fail('q', id, attempt, 'x', '0') from job;
+commit;},
+	release => sprintf("begin;$account", 3) . q{
+insert into retried select id, attempt, 'release', queue_release('q', id, attempt) from job;
+commit;},
+	# Claimed and committed, completed apart; with luck, twice.
+	apart => sprintf($account, 1) . q{
+select coalesce(max(id), -1) as id, coalesce(max(attempt), -1) as attempt from job \gset
+begin isolation level repeatable read;
+insert into ledger select :id, :attempt, 'apart', payload from q where id = :id and queue_complete('q', :id, :attempt);
+commit;
+insert into ledger select :id, :attempt, 'again', null where queue_complete('q', :id, :attempt);
+},
+	# A lease so short that another worker may have the job by the time it is done.
+	stale => sprintf($account, "1, '1 microsecond'") . q{
+select coalesce(max(id), -1) as id, coalesce(max(attempt), -1) as attempt from job \gset
+\sleep 2 ms
+insert into ledger select :id, :attempt, 'stale', null where queue_complete('q', :id, :attempt);
+},
+	serializable => sprintf("begin isolation level serializable;$account", 1) . q{
+insert into ledger select id, attempt, leased_by, payload from job where queue_complete('q', id, attempt);
+commit;},
+	savepoint => "begin;\nsavepoint s;" . sprintf($account, 4) . q{
+insert into ledger select id, attempt, leased_by, payload from job where queue_complete('q', id, attempt);
+rollback to s;} . sprintf($account, 1) . q{
+insert into ledger select id, attempt, leased_by, payload from job where queue_complete('q', id, attempt);
+commit;},
+);
+# A batch, in a stricter transaction. Its receipts come back in another order.
+$script{batch} = q{begin isolation level repeatable read;
+} . sprintf($account, 10) . q{
+select coalesce(array_agg(id order by id desc), '{}') as ids, coalesce(array_agg(attempt order by id desc), '{}') as attempts from job \gset
+with done as materialized (select id from queue_complete_many('q', ':ids', ':attempts') as d(id))
+insert into ledger select d.id, r.attempt, 'batch', null
+from done d join unnest(':ids'::bigint[], ':attempts'::integer[]) as r(id, attempt) using (id);
+commit;};
+my %weight = (one => 8, batch => 2, apart => 4, stale => 3, serializable => 2, savepoint => 2, rollback => 2,
+	fail => 1, release => 1);
+
+my @files;
+for my $name (sort keys %script)
+{
+	open my $file, '>', "$dir/$name.sql" or die $!;
+	print $file "$script{$name}\n";
+	close $file;
+	push @files, '-f', "$dir/$name.sql\@$weight{$name}";
+}
+
+# Most jobs are there before the workers come, the rest are sent while they work.
+my $first = int($jobs * 0.8);
+my $send = q{with n as materialized (select jsonb_build_object('n', i) as payload from generate_series(%d, %d) i),
+	s as materialized (select id from queue_send_many('q', (select array_agg(payload order by (payload->>'n')::int) from n)) as s(id))
+	insert into sent select id, jsonb_build_object('n', %d + row_number() over (order by id) - 1) from s};
+sql(sprintf $send, 1, $first, 1);
+
+# Starts the workers; each serves until it has done its share or lost its session.
+sub start_workers
+{
+	my ($round, $each) = @_;
+	my $pid = fork;
+	defined $pid or die "fork: $!";
+	if ($pid == 0)
+	{
+		open STDOUT, '>', "$dir/bench.$round" or die $!;
+		open STDERR, '>&', \*STDOUT or die $!;
+		exec 'pgbench', '-n', '-M', $round % 2 ? 'simple' : 'prepared', '-c', $clients, '-j', 2,
+		  '-t', $each, '--max-tries=10', '--random-seed', $seed + $round, @files, $database;
+	}
+	return $pid;
+}
+
+my $unknown = 0;
+my $killed = 0;
+my $deadline = time + ($ENV{LONG} ? 7200 : 300);
+my $round = 0;
+my $next = $first + 1;
+while (sql('select count(*) from q') > 0 || $next <= $jobs)
+{
+	time < $deadline or last;
+	my $pid = start_workers(++$round, 1 + int($jobs / $clients / 3));
+	if ($next <= $jobs)
+	{
+		my $last = $next + int($jobs / 10);
+		$last = $jobs if $last > $jobs;
+		sql(sprintf $send, $next, $last, $next);
+		$next = $last + 1;
+	}
+	while (waitpid($pid, 1) == 0)
+	{
+		select undef, undef, undef, 0.2;
+		next if $killed >= $faults;
+		$killed += sql(q{select count(pg_terminate_backend(pid)) from (
+			select pid from pg_stat_activity
+			where datname = current_database() and application_name = 'torture'
+				and pid <> pg_backend_pid() and state <> 'idle' order by random() limit 1) as v});
+	}
+	open my $log, '<', "$dir/bench.$round" or die $!;
+	my @said = grep { /error|ERROR|abort|FATAL/ } <$log>;
+	# Sessions that were ended had a transaction whose outcome they did not hear.
+	$unknown += grep { /administrator command|perhaps the backend died/ } @said;
+	my @odd = grep { !/administrator command|perhaps the backend died|terminating connection|aborted|above results are incomplete|server closed|connection/ && !/number of transactions/ && !/Run was aborted/ } @said;
+	is(join('', @odd), '', "no unexpected error in round $round");
+	# What was claimed by a session that died before it completed comes back now.
+	sql(q{update q set leased_until = clock_timestamp() where leased_until is not null});
+}
+
+note("$round rounds, $killed sessions terminated, $unknown outcomes unknown to a client");
+note(sql(q{select 'claims ' || (select count(*) from claimed) || ', retried ' || (select count(*) from retried)}));
+cmp_ok(sql(q{select count(*) from claimed c where attempt > 1}), '>', 0,
+	'jobs were claimed again');
+ok($killed > 0 || $faults == 0, "sessions were terminated");
+is(sql('select count(*) from sent'), $jobs, 'all jobs were sent');
+is(sql('select count(*) from q'), '0', 'no job is left');
+is(sql('select count(*) from sent where id not in (select id from ledger)'), '0', 'no job is lost');
+is(sql('select count(*) from ledger where id not in (select id from sent)'), '0', 'no job is invented');
+is(sql('select count(*) from (select id from ledger group by id having count(*) > 1) as t'),
+	'0', 'no job is completed twice');
+is(sql('select count(*) from (select id, attempt from claimed group by 1, 2 having count(*) > 1) as t'),
+	'0', 'no claim is handed out twice');
+is(sql('select count(*) from ledger l where not exists (select from claimed c where (c.id, c.attempt) = (l.id, l.attempt))'),
+	'0', 'no completion without its claim');
+is(sql('select count(*) from ledger l join claimed c on c.id = l.id and c.attempt > l.attempt'),
+	'0', 'no claim after a completion, so no stale receipt was good');
+is(sql('select count(*) from ledger l join sent s using (id) where l.payload <> s.payload'),
+	'0', 'payloads are what was sent');
+is(sql('select count(*) from retried where not done'), '0', 'whoever held a job could give it back');
+is(sql(q{select count(*) from ledger where worker = 'again'}), '0', 'no receipt is good twice');
+my %used = map { split /\|/ } split /\n/, sql(q{select how, count(*) from retried group by how});
+cmp_ok($used{fail} || 0, '>', 0, 'jobs failed');
+cmp_ok($used{release} || 0, '>', 0, 'jobs were released');
+
+SKIP:
+{
+	skip 'amcheck is not installed', 1
+	  unless sql(q{select count(*) from pg_available_extensions where name = 'amcheck'}) eq '1';
+	sql('create extension amcheck');
+	my ($status, $said) =
+	  run('pg_amcheck', '--heapallindexed', '--parent-check', '-d', $database);
+	is($status, 0, 'pg_amcheck finds nothing') or diag($said);
+}
+
+done_testing();
