@@ -4,7 +4,9 @@
 // write the claim into them by key. The list of rows is a materialised CTE, since
 // a sub-select that the planner may run twice would lock, and claim, too much. The
 // limit is a constant in the text: a planner that sees a parameter there takes it
-// for a tenth of the table and turns away from the index.
+// for a tenth of the table and turns away from the index. And the join is not by
+// "=", for whose sake the planner would take a scan of the whole primary key into
+// account as one side of a merge join; see finish.cpp.
 
 #include "../postgres.hpp"
 
@@ -32,7 +34,8 @@ claim_text(const Definition *definition, int max_jobs)
 		"select id as candidate_id from %s where %s order by %s limit %d"
 		" for no key update skip locked)"
 		" update %s as t set %s from candidate"
-		" where t.id operator(pg_catalog.=) candidate.candidate_id returning t.*",
+		" where t.id operator(pg_catalog.>=) candidate.candidate_id"
+		" and t.id operator(pg_catalog.<=) candidate.candidate_id returning t.*",
 		definition->source_name,
 		queue::bind(fragments.pending, FragmentKind::condition, variables, is_managed),
 		queue::bind(fragments.order_by, FragmentKind::order, variables, is_managed), max_jobs,
@@ -52,7 +55,7 @@ statement_for(Definition *definition, int max_jobs)
 	if (found.max_jobs != max_jobs) {
 		PreparedClaim fresh{max_jobs, {}};
 		queue::prepare(&fresh.statement, claim_text(definition, max_jobs));
-		queue::discard(&found.statement);
+		queue::discard_later(&found.statement);
 		found = fresh;
 	}
 	memmove(&definition->claims[1], &definition->claims[0], sizeof(PreparedClaim) * place);

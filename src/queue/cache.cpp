@@ -99,8 +99,10 @@ free_invalid()
 static void
 on_transaction_end(XactEvent event, void *)
 {
-	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE) {
+		free_discarded();
 		free_invalid();
+	}
 }
 
 void

@@ -62,6 +62,30 @@ discard(Statement *statement)
 	statement->plan = nullptr;
 }
 
+// Plans to be freed.
+static List *discarded = NIL;
+
+void
+discard_later(Statement *statement)
+{
+	if (!statement->is_prepared())
+		return;
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+	discarded = lappend(discarded, statement->plan);
+	MemoryContextSwitchTo(old);
+	statement->plan = nullptr;
+}
+
+void
+free_discarded()
+{
+	ListCell *cell;
+	foreach (cell, discarded)
+		SPI_freeplan(static_cast<SPIPlanPtr>(lfirst(cell)));
+	list_free(discarded);
+	discarded = NIL;
+}
+
 // Whether the next run will use the plan at hand: the conditions under which
 // plancache.c keeps a generic plan.
 static bool
@@ -81,7 +105,8 @@ is_planned(const CachedPlanSource *source)
 		   TransactionIdEquals(plan->saved_xmin, TransactionXmin);
 }
 
-// Makes the generic plan under settings that leave the planner one sane choice.
+// Makes the generic plan under settings that leave the planner one sane choice,
+// whatever the user's are.
 // The settings hold for planning alone, so a trigger that the statement fires
 // plans its own queries as the user has it. JIT is off because the price the
 // planner puts on a disabled node would switch it on.
@@ -98,6 +123,10 @@ pin_plan(SPIPlanPtr plan)
 	const int level = NewGUCNestLevel();
 	for (const char *setting : settings)
 		(void) set_config_option(setting, "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
+								 0, false);
+	static constexpr const char *needed[] = {"enable_indexscan", "enable_nestloop"};
+	for (const char *setting : needed)
+		(void) set_config_option(setting, "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
 								 0, false);
 	CachedPlan *cached = SPI_plan_get_cached_plan(plan);
 	if (cached != nullptr)

@@ -89,6 +89,12 @@ void prepare(Statement *statement, const char *text);
 // Frees the plan. Never raises.
 void discard(Statement *statement);
 
+// Frees the plan when the transaction ends: a call further up may be running it.
+void discard_later(Statement *statement);
+
+// Frees what discard_later() was given. For the transaction's end; never raises.
+void free_discarded();
+
 // Runs the statement and returns the number of rows it processed; what it
 // returned is in SPI_tuptable. It works on the newest committed rows at every
 // isolation level. Raises what the executor raises. Wants SPI open. Takes the
