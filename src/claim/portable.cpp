@@ -40,14 +40,20 @@ candidate_columns(const queue::Identity &identity)
 	return text.data;
 }
 
+// Not by "=": that could be a merge join's, for whose sake the planner would take a
+// scan of the whole key into account, and takes it where VACUUM has left it the
+// belief that the table is empty.
 static const char *
 candidate_matches(const queue::Identity &identity)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	for (int i = 0; i < identity.length; i++)
-		appendStringInfo(&text, "%st.%s %s candidate.candidate_%d", i == 0 ? "" : " and ",
-						 identity.columns[i].name, identity.columns[i].equality, i);
+	for (int i = 0; i < identity.length; i++) {
+		const queue::KeyColumn &column = identity.columns[i];
+		appendStringInfo(
+			&text, "%st.%s %s candidate.candidate_%d and t.%s %s candidate.candidate_%d",
+			i == 0 ? "" : " and ", column.name, column.at_least, i, column.name, column.at_most, i);
+	}
 	return text.data;
 }
 

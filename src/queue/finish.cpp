@@ -104,13 +104,19 @@ many_receipts()
 static const char *
 fence_text(Fence fence, const Source &source)
 {
-	const char *held = psprintf("t.id operator(pg_catalog.=) %s"
+	// Not "=": that could be a merge join's, for whose sake the planner would take a
+	// scan of the whole primary key into account, and takes it where VACUUM has left
+	// it the belief that the table is empty.
+	const char *same_id = psprintf("t.id operator(pg_catalog.>=) %s"
+								   " and t.id operator(pg_catalog.<=) %s",
+								   source.id, source.id);
+	const char *held = psprintf("%s"
 								" and t.attempt operator(pg_catalog.=) %s"
 								" and t.leased_until is not null",
-								source.id, source.attempt);
-	const char *any = psprintf("t.id operator(pg_catalog.=) %s"
+								same_id, source.attempt);
+	const char *any = psprintf("%s"
 							   " and (%s is null or t.attempt operator(pg_catalog.=) %s)",
-							   source.id, source.attempt, source.attempt);
+							   same_id, source.attempt, source.attempt);
 	switch (fence) {
 		case Fence::held:
 			return held;

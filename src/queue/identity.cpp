@@ -44,6 +44,14 @@ operator_name(Oid operator_oid)
 	return name;
 }
 
+// The operator by which the index's column is compared.
+static char *
+operator_of(Relation index, int column, StrategyNumber strategy)
+{
+	const Oid type = index->rd_opcintype[column];
+	return operator_name(get_opfamily_member(index->rd_opfamily[column], type, type, strategy));
+}
+
 static Identity
 identity_of(Relation table, Relation index)
 {
@@ -53,10 +61,13 @@ identity_of(Relation table, Relation index)
 	for (int i = 0; i < identity.length; i++) {
 		const Form_pg_attribute attribute =
 			TupleDescAttr(RelationGetDescr(table), index->rd_index->indkey.values[i] - 1);
-		const Oid equality = get_opfamily_member(index->rd_opfamily[i], index->rd_opcintype[i],
-												 index->rd_opcintype[i], BTEqualStrategyNumber);
-		identity.columns[i] = {pstrdup(quote_identifier(NameStr(attribute->attname))),
-							   operator_name(equality), attribute->atttypid};
+		identity.columns[i] = {
+			pstrdup(quote_identifier(NameStr(attribute->attname))),
+			operator_of(index, i, BTEqualStrategyNumber),
+			operator_of(index, i, BTGreaterEqualStrategyNumber),
+			operator_of(index, i, BTLessEqualStrategyNumber),
+			attribute->atttypid,
+		};
 	}
 	return identity;
 }

@@ -13,7 +13,9 @@ namespace queue_ext::queue {
 struct KeyColumn
 {
 	const char *name;     // quoted
-	const char *equality; // the index's operator, with its schema
+	const char *equality; // the index's operators, with their schema
+	const char *at_least;
+	const char *at_most;
 	Oid type;
 };
 

@@ -18,7 +18,8 @@ const Fragments managed_fragments = {
 	// on_complete: the row is deleted
 	nullptr,
 	// on_release: attempt is the fence and cannot go back, so the limit goes up
-	"max_attempts = max_attempts + 1, leased_until = null, leased_by = null, dead_at = null,"
+	"max_attempts = case when max_attempts < 2147483647 then max_attempts + 1"
+	" else max_attempts end, leased_until = null, leased_by = null, dead_at = null,"
 	" run_at = coalesce(retry_at, run_at)",
 	// on_fail
 	"last_error = error, leased_until = null, leased_by = null,"

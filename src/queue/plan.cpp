@@ -70,24 +70,35 @@ is_planned(const CachedPlanSource *source)
 		   TransactionIdEquals(plan->saved_xmin, TransactionXmin);
 }
 
-// Settings for planning. JIT is off because the price the planner puts on a
-// disabled node would switch it on.
-static constexpr const char *ordered_settings[] = {"enable_seqscan",   "enable_bitmapscan",
-												   "enable_sort",      "enable_hashjoin",
-												   "enable_mergejoin", "jit"};
-static constexpr const char *bitmap_settings[] = {"enable_seqscan",       "enable_indexscan",
-												  "enable_indexonlyscan", "enable_hashjoin",
-												  "enable_mergejoin",     "jit"};
+// Settings for planning, whatever the user's are. JIT is off because the price the
+// planner puts on a disabled node would switch it on.
+struct Setting
+{
+	const char *name;
+	const char *value;
+};
+static constexpr Setting ordered_settings[] = {
+	{"enable_seqscan", "off"},  {"enable_bitmapscan", "off"}, {"enable_sort", "off"},
+	{"enable_hashjoin", "off"}, {"enable_mergejoin", "off"},  {"enable_indexscan", "on"},
+	{"enable_nestloop", "on"},  {"enable_tidscan", "on"},     {"jit", "off"},
+};
+static constexpr Setting bitmap_settings[] = {
+	{"enable_seqscan", "off"},       {"enable_indexscan", "off"},
+	{"enable_indexonlyscan", "off"}, {"enable_hashjoin", "off"},
+	{"enable_mergejoin", "off"},     {"enable_bitmapscan", "on"},
+	{"enable_sort", "on"},           {"enable_nestloop", "on"},
+	{"enable_tidscan", "on"},        {"jit", "off"},
+};
 
-// Makes the generic plan anew with these settings off.
+// Makes the generic plan anew under these settings.
 template <size_t count>
 static void
-make_plan(SPIPlanPtr plan, const char *const (&settings)[count])
+make_plan(SPIPlanPtr plan, const Setting (&settings)[count])
 {
 	const int level = NewGUCNestLevel();
-	for (const char *setting : settings)
-		(void) set_config_option(setting, "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
-								 0, false);
+	for (const Setting &setting : settings)
+		(void) set_config_option(setting.name, setting.value, PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
 	if (source_of(plan)->gplan != nullptr)
 		source_of(plan)->gplan->is_valid = false;
 	CachedPlan *cached = SPI_plan_get_cached_plan(plan);
