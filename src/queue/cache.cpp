@@ -235,6 +235,8 @@ open_queue_if_exists(const text *name, LOCKMODE lock)
 
 	for (;;) {
 		CHECK_FOR_INTERRUPTS();
+		// A table that this transaction has locked already brings no news along.
+		AcceptInvalidationMessages();
 		Definition *definition = find(text);
 		if (definition == nullptr)
 			return nullptr;
