@@ -216,6 +216,8 @@ open(LOCKMODE lock, Find &&find)
 {
 	for (;;) {
 		CHECK_FOR_INTERRUPTS();
+		// A table that this transaction has locked already brings no news along.
+		AcceptInvalidationMessages();
 		Definition *definition = find();
 		if (definition == nullptr)
 			return nullptr;

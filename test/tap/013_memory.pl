@@ -87,20 +87,27 @@ $node->safe_psql(
 	$$;
 });
 
+# Calls the procedure for so many rounds, in portions: a session tells the
+# statistics of its work only between statements, and VACUUM keeps the tables small.
+sub portions
+{
+	my ($call, $rounds) = @_;
+	my $portion = 1000;
+	my $sql = '';
+	for (my $left = $rounds; $left > 0; $left -= $portion)
+	{
+		$sql .= sprintf "call %s(%d);\nvacuum q, kept;\n", $call, $left < $portion ? $left : $portion;
+	}
+	return $sql;
+}
+
 # Memory is measured by the backend itself, before and after, twice over, so that
 # what the first measurement needs is there before the second.
 sub growth
 {
 	my ($call, $warm_up, $rounds) = @_;
-	my $out = $node->safe_psql(
-		'postgres', qq{
-		call $call($warm_up);
-		select * from used();
-		call $call($warm_up);
-		select * from used();
-		call $call($rounds);
-		select * from used();
-	});
+	my $out = $node->safe_psql('postgres',
+		join 'select * from used();', map({ portions($call, $_) } $warm_up, $warm_up, $rounds), '');
 	note("$call: contexts|process after warm-up, after $warm_up, after $rounds more:\n$out");
 	my @used = map { [ split /\|/ ] } split /\n/, $out;
 	return ($used[2][0] - $used[1][0], $used[2][1] - $used[1][1]);
