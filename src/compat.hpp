@@ -87,7 +87,120 @@ walk_tree(Node *node, bool (*walker)(Node *, void *), void *context)
 #endif
 }
 
+// 19 registers a tranche's name with its number, for every backend.
+inline int
+new_tranche(const char *name)
+{
+#if PG_VERSION_NUM >= 190000
+	return LWLockNewTrancheId(name);
+#else
+	(void) name;
+	return LWLockNewTrancheId();
+#endif
+}
+
+inline void
+register_tranche(int tranche, const char *name)
+{
+#if PG_VERSION_NUM < 190000
+	LWLockRegisterTranche(tranche, name);
+#else
+	(void) tranche;
+	(void) name;
+#endif
+}
+
+// 17 has named segments of dynamic shared memory; 19 hands their callback an
+// argument.
+#if PG_VERSION_NUM >= 190000
+inline void *
+named_segment(const char *name, size_t size, void (*initialize)(void *), bool *is_found)
+{
+	auto call = [](void *memory, void *function) {
+		reinterpret_cast<void (*)(void *)>(function)(memory);
+	};
+	return GetNamedDSMSegment(name, size, call, is_found, reinterpret_cast<void *>(initialize));
+}
+#elif PG_VERSION_NUM >= 170000
+inline void *
+named_segment(const char *name, size_t size, void (*initialize)(void *), bool *is_found)
+{
+	return GetNamedDSMSegment(name, size, initialize, is_found);
+}
+#endif
+
+// 16 says of an update which indexes need new entries, not only whether any does.
+#if PG_VERSION_NUM >= 160000
+using UpdatedIndexes = TU_UpdateIndexes;
+inline bool
+any_index(UpdatedIndexes updated)
+{
+	return updated != TU_None;
+}
+#else
+using UpdatedIndexes = bool;
+inline bool
+any_index(UpdatedIndexes updated)
+{
+	return updated;
+}
+#endif
+
+// 19 puts options behind the command's number.
+inline TM_Result
+update_tuple(Relation table, ItemPointer place, TupleTableSlot *slot, CommandId command, bool wait,
+			 TM_FailureData *failure, LockTupleMode *mode, UpdatedIndexes *updated)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_tuple_update(table, place, slot, command, 0, InvalidSnapshot, InvalidSnapshot, wait,
+							  failure, mode, updated);
+#else
+	return table_tuple_update(table, place, slot, command, InvalidSnapshot, InvalidSnapshot, wait,
+							  failure, mode, updated);
+#endif
+}
+
+// New index entries for an updated row. 16 told it which kind of update it was; 19
+// made that flags and put the relation first.
+inline void
+insert_index_tuples(ResultRelInfo *relation, TupleTableSlot *slot, EState *estate,
+					UpdatedIndexes updated)
+{
+#if PG_VERSION_NUM >= 190000
+	uint32 flags = EIIT_IS_UPDATE;
+	if (updated == TU_Summarizing)
+		flags |= EIIT_ONLY_SUMMARIZING;
+	ExecInsertIndexTuples(relation, estate, flags, slot, NIL, nullptr);
+#elif PG_VERSION_NUM >= 160000
+	ExecInsertIndexTuples(relation, slot, estate, true, false, nullptr, NIL,
+						  updated == TU_Summarizing);
+#else
+	(void) updated;
+	ExecInsertIndexTuples(relation, slot, estate, true, false, nullptr, NIL);
+#endif
+}
+
+// The executor's state for writing one table. 16 keeps permissions apart from the
+// range table; 18 wants to know which entries are not pruned.
+inline void
+init_range_table(EState *estate, RangeTblEntry *entry)
+{
+#if PG_VERSION_NUM >= 180000
+	List *permissions = NIL;
+	addRTEPermissionInfo(&permissions, entry);
+	ExecInitRangeTable(estate, list_make1(entry), permissions, bms_make_singleton(1));
+#elif PG_VERSION_NUM >= 160000
+	List *permissions = NIL;
+	addRTEPermissionInfo(&permissions, entry);
+	ExecInitRangeTable(estate, list_make1(entry), permissions);
+#else
+	ExecInitRangeTable(estate, list_make1(entry));
+#endif
+}
+
 } // namespace queue_ext::compat
+
+#define QUEUE_EXT_HAS_NAMED_SEGMENTS (PG_VERSION_NUM >= 170000)
 
 // 18 lets a module tell its name and version (pg_get_loaded_modules()).
 #if PG_VERSION_NUM >= 180000

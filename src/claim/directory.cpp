@@ -14,17 +14,20 @@ namespace queue_ext::claim {
 // Changes with the layout of anything below, so that a new library does not read
 // an old one's memory.
 constexpr const char *segment_name = "queue_ext/1";
-constexpr int place_count = 1024;
+
+// A key may be in any of the places of the set that its hash names.
+constexpr int set_count = 256;
+constexpr int set_size = 4;
+constexpr int place_count = set_count * set_size;
 
 struct Directory {
 	LWLock lock;
 	int tranche;
-	uint64 clock;
+	pg_atomic_uint64 clock;
 	Ring rings[place_count];
 };
 
 static Directory *directory = nullptr;
-static bool is_shared = false;
 
 static void
 initialize(void *memory)
@@ -33,8 +36,12 @@ initialize(void *memory)
 	memset(fresh, 0, sizeof(Directory));
 	fresh->tranche = compat::new_tranche("queue_ext");
 	LWLockInitialize(&fresh->lock, fresh->tranche);
+	pg_atomic_init_u64(&fresh->clock, 0);
 	for (Ring &ring : fresh->rings)
+	{
 		SpinLockInit(&ring.mutex);
+		ConditionVariableInit(&ring.filled);
+	}
 }
 
 #if QUEUE_EXT_HAS_NAMED_SEGMENTS
@@ -133,8 +140,7 @@ static void
 attach()
 {
 	void *memory = attach_shared();
-	is_shared = memory != nullptr;
-	if (!is_shared)
+	if (memory == nullptr)
 	{
 		memory = MemoryContextAlloc(TopMemoryContext, sizeof(Directory));
 		initialize(memory);
@@ -143,32 +149,59 @@ attach()
 	compat::register_tranche(directory->tranche, "queue_ext");
 }
 
-Ring *
-find_ring(const RingKey &key)
+static Ring *
+set_of(const RingKey &key)
 {
 	if (directory == nullptr)
 		attach();
-	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
-	Ring *oldest = &directory->rings[0];
-	Ring *found = nullptr;
-	for (Ring &ring : directory->rings)
-	{
-		if (ring.key == key)
+	const uint64 hash = key.stamp ^ (static_cast<uint64>(key.table) << 16) ^ key.database;
+	return &directory->rings[(hash % set_count) * set_size];
+}
+
+// The key's ring within its set, or null. The directory must be locked.
+static Ring *
+find_in(Ring *set, const RingKey &key)
+{
+	for (int i = 0; i < set_size; i++)
+		if (set[i].key == key)
 		{
-			found = &ring;
-			break;
+			// A lost update here costs nothing but a less exact choice of victim.
+			set[i].used_at = pg_atomic_add_fetch_u64(&directory->clock, 1);
+			return &set[i];
 		}
-		if (ring.used_at < oldest->used_at)
-			oldest = &ring;
-	}
-	if (found == nullptr)
-	{
-		found = oldest;
-		reset(found, key);
-	}
-	found->used_at = ++directory->clock;
+	return nullptr;
+}
+
+Ring *
+find_ring(const RingKey &key)
+{
+	Ring *set = set_of(key);
+	LWLockAcquire(&directory->lock, LW_SHARED);
+	Ring *ring = find_in(set, key);
 	LWLockRelease(&directory->lock);
-	return found;
+	return ring;
+}
+
+Ring *
+get_ring(const RingKey &key)
+{
+	Ring *ring = find_ring(key);
+	if (ring != nullptr)
+		return ring;
+	Ring *set = set_of(key);
+	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+	ring = find_in(set, key);
+	if (ring == nullptr)
+	{
+		ring = &set[0];
+		for (int i = 1; i < set_size; i++)
+			if (set[i].used_at < ring->used_at)
+				ring = &set[i];
+		reset(ring, key);
+		ring->used_at = pg_atomic_add_fetch_u64(&directory->clock, 1);
+	}
+	LWLockRelease(&directory->lock);
+	return ring;
 }
 
 int

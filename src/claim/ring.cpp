@@ -6,9 +6,6 @@
 
 namespace queue_ext::claim {
 
-// A filler that is at it for longer is presumed lost; two at once do no harm.
-constexpr int64 filler_patience_us = 100 * 1000;
-
 // Between sweeps lies at least this, and so many times what the last one took.
 constexpr int64 least_sweep_interval_us = 100 * 1000;
 constexpr int64 sweep_interval_factor = 20;
@@ -43,29 +40,23 @@ reset(Ring *ring, const RingKey &key)
 	ring->is_at_end = false;
 	ring->sweep_due = 0;
 	ring->filler = 0;
-	ring->filler_until = 0;
 	ring->counters = {};
 	SpinLockRelease(&ring->mutex);
 }
 
 Taken
-take(Ring *ring, const RingKey &key, TimestampTz now, int max_places, ItemPointer places,
-	 int *count)
+take(Ring *ring, const RingKey &key, TimestampTz now, int max_places, ItemPointer places)
 {
-	Taken taken = Taken::foreign;
-	*count = 0;
-	with_ring(ring, key, [&] {
-		taken = Taken::none;
+	Taken taken{0, true, false};
+	taken.is_foreign = !with_ring(ring, key, [&] {
 		if (now >= ring->sweep_due)
 			return;
-		const int taking = Min(max_places, static_cast<int>(ring->count));
-		for (int i = 0; i < taking; i++)
+		taken.count = Min(max_places, static_cast<int>(ring->count));
+		for (int i = 0; i < taken.count; i++)
 			places[i] = ring->places[(ring->first + i) % ring_size];
-		ring->first = (ring->first + taking) % ring_size;
-		ring->count -= taking;
-		*count = taking;
-		if (taking > 0)
-			taken = Taken::some;
+		ring->first = (ring->first + taken.count) % ring_size;
+		ring->count -= taken.count;
+		taken.is_low = ring->count <= low_water && !ring->is_at_end && ring->filler == 0;
 	});
 	return taken;
 }
@@ -94,54 +85,83 @@ ask_for_sweep(Ring *ring, const RingKey &key)
 	with_ring(ring, key, [&] { ring->sweep_due = 0; });
 }
 
+void
+ask_for_sweep_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run_at)
+{
+	with_ring(ring, key, [&] {
+		const Cursor &cursor = ring->cursor;
+		if (cursor.size == 0 || priority < cursor.priority ||
+			(priority == cursor.priority && run_at <= cursor.run_at))
+			ring->sweep_due = 0;
+	});
+}
+
 FillOrder
-begin_fill(Ring *ring, const RingKey &key, TimestampTz now)
+begin_fill(Ring *ring, const RingKey &key, TimestampTz now, int32 lost)
 {
 	FillOrder order{};
 	with_ring(ring, key, [&] {
-		if (ring->filler != 0 && ring->filler != MyProcPid && now < ring->filler_until)
+		order.filler = ring->filler;
+		if (ring->filler != 0 && ring->filler != lost)
 			return;
 		ring->filler = MyProcPid;
-		ring->filler_until = now + filler_patience_us;
 		order.is_mine = true;
 		order.is_sweep = ring->is_at_end || now >= ring->sweep_due || ring->cursor.size == 0;
+		// What is asked for from here on has not been seen by this sweep.
+		if (order.is_sweep)
+			ring->sweep_due = PG_INT64_MAX;
 		order.cursor = ring->cursor;
 	});
 	return order;
 }
 
 void
-finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const ItemPointerData *places,
-			int count, const Cursor &cursor, bool is_complete, TimestampTz began, TimestampTz ended)
+finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill)
 {
 	with_ring(ring, key, [&] {
 		// A sweep has seen what the ring holds, too, in its order.
-		clear(ring);
+		if (order.is_sweep)
+			clear(ring);
+		const int count = Min(fill.count, ring_size - static_cast<int>(ring->count));
 		for (int i = 0; i < count; i++)
-			ring->places[i] = places[i];
-		ring->count = count;
-		ring->cursor = cursor;
-		ring->is_at_end = is_complete;
+			ring->places[(ring->first + ring->count + i) % ring_size] = fill.places[i];
+		ring->count += count;
+		if (fill.count > 0)
+			ring->cursor = fill.cursor;
+		ring->is_at_end = fill.is_complete;
 		ring->filler = 0;
-		ring->counters.fill_time_us += ended - began;
+		ring->counters.fill_time_us += fill.ended - fill.began;
 		if (!order.is_sweep)
 		{
 			ring->counters.fills++;
 			return;
 		}
 		ring->counters.sweeps++;
-		ring->sweep_due =
-			ended + Max(least_sweep_interval_us, sweep_interval_factor * (ended - began));
+		if (ring->sweep_due != 0)
+			ring->sweep_due = fill.ended + Max(least_sweep_interval_us,
+											   sweep_interval_factor * (fill.ended - fill.began));
 	});
+	ConditionVariableBroadcast(&ring->filled);
 }
 
 void
 cancel_fill(Ring *ring, const RingKey &key)
 {
 	with_ring(ring, key, [&] {
-		if (ring->filler == MyProcPid)
-			ring->filler = 0;
+		if (ring->filler != MyProcPid)
+			return;
+		ring->filler = 0;
+		ring->sweep_due = 0;
 	});
+	ConditionVariableBroadcast(&ring->filled);
+}
+
+void
+wait_for_fill(Ring *ring)
+{
+	constexpr long patience_ms = 10;
+	ConditionVariableTimedSleep(&ring->filled, patience_ms, PG_WAIT_EXTENSION);
+	ConditionVariableCancelSleep();
 }
 
 void

@@ -31,7 +31,10 @@ struct RingKey {
 // Where in the queue's order the last candidate stood: its order columns, flat.
 constexpr int max_cursor_size = 256;
 struct Cursor {
-	uint16 size; // 0: at the head
+	uint16 size; // 0: there is none
+	// Of a managed queue: what a sender can compare with.
+	int32 priority;
+	TimestampTz run_at;
 	alignas(MAXIMUM_ALIGNOF) char bytes[max_cursor_size];
 };
 
@@ -48,6 +51,10 @@ struct RingCounters {
 };
 
 constexpr int ring_size = 512;
+// A fill reads so many rows, and is due when the ring has no more than this left.
+constexpr int fill_size = 256;
+constexpr int low_water = 128;
+static_assert(low_water + fill_size <= ring_size);
 
 struct Ring {
 	slock_t mutex;
@@ -62,46 +69,61 @@ struct Ring {
 	bool is_at_end;        // the last read came to the queue's end
 	TimestampTz sweep_due; // when to read from the head again
 	int32 filler;          // the process that is reading, or 0
-	TimestampTz filler_until; // after that, it is presumed lost
+	ConditionVariable filled;
 	RingCounters counters;
 };
 
 // Makes the ring one of this key, empty.
 void reset(Ring *ring, const RingKey &key);
 
-enum class Taken {
-	some,   // here are candidates
-	none,   // the ring is empty, or a sweep is due: somebody has to fill it
-	foreign // the ring is of another queue now
+struct Taken {
+	int count;
+	bool is_low;     // somebody should fill it
+	bool is_foreign; // the ring is of another queue now
 };
 
-// Takes up to max_places candidates, in order; *count says how many.
-Taken take(Ring *ring, const RingKey &key, TimestampTz now, int max_places, ItemPointer places,
-		   int *count);
+// Takes up to max_places candidates, in order; none when a sweep is due.
+Taken take(Ring *ring, const RingKey &key, TimestampTz now, int max_places, ItemPointer places);
 
 // Puts candidates back to the front: a claim of theirs was rolled back.
 void put_back(Ring *ring, const RingKey &key, const ItemPointerData *places, int count);
 
-// Says that a row has become claimable behind the cursor.
+// Says that rows have become claimable behind the cursor.
 void ask_for_sweep(Ring *ring, const RingKey &key);
+
+// The same for a row of a managed queue, if it does stand behind the cursor.
+void ask_for_sweep_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run_at);
 
 // What to read for a fill.
 struct FillOrder {
-	bool is_mine;  // false: somebody else is at it, or the ring is foreign
+	bool is_mine;  // false: the filler is at it, or the ring is foreign
+	int32 filler;
 	bool is_sweep; // from the head
 	Cursor cursor; // else behind this
 };
 
-// Takes on the filling of the ring, until finish_fill().
-FillOrder begin_fill(Ring *ring, const RingKey &key, TimestampTz now);
+// Takes on the filling of the ring, until finish_fill() or cancel_fill(). lost: a
+// filler that is known to have gone, or 0.
+FillOrder begin_fill(Ring *ring, const RingKey &key, TimestampTz now, int32 lost);
 
-// Hands in what was read, which took so long. is_complete: there was no more.
-void finish_fill(Ring *ring, const RingKey &key, const FillOrder &order,
-				 const ItemPointerData *places, int count, const Cursor &cursor, bool is_complete,
-				 TimestampTz began, TimestampTz ended);
+// What a fill has read.
+struct Fill {
+	ItemPointerData places[fill_size];
+	int count;
+	bool is_complete; // there was no more
+	Cursor cursor;    // of the last
+	TimestampTz began;
+	TimestampTz ended;
+};
+
+// Hands it in, and wakes those who wait.
+void finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill);
 
 // Gives up filling.
 void cancel_fill(Ring *ring, const RingKey &key);
+
+// Waits a moment for somebody else's fill. May be interrupted by an error.
+void wait_for_fill(Ring *ring);
 
 // Adds to the counters.
 void add(Ring *ring, const RingKey &key, const RingCounters &more);

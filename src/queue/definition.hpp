@@ -13,6 +13,10 @@
 #include "identity.hpp"
 #include "statement.hpp"
 
+namespace queue_ext::claim {
+struct Program;
+}
+
 namespace queue_ext::queue {
 
 // The SQL that says what the queue is. Null where the queue has none.
@@ -70,6 +74,8 @@ enum class Prepared {
 	extend_row,
 	row_identity,
 	claim_located, // of a table without a key: writes the claim into located rows
+	fill_head,     // candidates for the ring
+	fill_behind,
 	recheck,       // in session mode: the row, if it is still pending
 };
 constexpr int prepared_count = static_cast<int>(Prepared::recheck) + 1;
@@ -110,6 +116,8 @@ struct Definition
 	Interval backoff_base;
 	Interval backoff_cap;
 	int32 max_attempts;
+
+	claim::Program *program; // of the direct path; null until made
 
 	Statement prepared[prepared_count];
 	PreparedClaim claims[prepared_claim_count]; // most recently made first

@@ -229,6 +229,7 @@ compile_condition(const Fragment &fragment, const List *list, ParseState *state,
 		assign_expr_collations(state, expression);
 	});
 	with_search_path(bare_search_path, [&] { compiled.text = write_out(expression, table); });
+	compiled.expression = expression;
 	compiled.conjuncts = make_ands_implicit(reinterpret_cast<Expr *>(expression));
 	return compiled;
 }
@@ -253,6 +254,25 @@ nulls_text(const SortBy *sort)
 	pg_unreachable();
 }
 
+// Keeps track of whether the order can be compared as a row: plain columns that are
+// not null, of PostgreSQL's own types, all in one direction.
+static void
+add_order_column(Compiled *compiled, Node *expression, const SortBy *sort, TupleDesc descriptor)
+{
+	const Direction direction =
+		sort->sortby_dir == SORTBY_DESC ? Direction::descending : Direction::ascending;
+	const bool is_first = compiled->bare_text == nullptr;
+	compiled->bare_text = const_cast<char *>(""); // set for good when all are seen
+	const auto *column = IsA(expression, Var) ? reinterpret_cast<Var *>(expression) : nullptr;
+	const bool fits = column != nullptr && column->varattno > 0 &&
+					  column->vartype < FirstNormalObjectId &&
+					  TupleDescAttr(descriptor, column->varattno - 1)->attnotnull &&
+					  (is_first || compiled->direction == direction);
+	compiled->direction = fits ? direction : Direction::mixed;
+	compiled->order_columns =
+		fits ? lappend_int(compiled->order_columns, column->varattno) : NIL;
+}
+
 static Compiled
 compile_order(const Fragment &fragment, List *list, ParseState *state, Relation table,
 			  const char *search_path)
@@ -261,6 +281,7 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 	StringInfoData bare;
 	initStringInfo(&text);
 	initStringInfo(&bare);
+	Compiled compiled{};
 	ListCell *cell;
 	foreach (cell, list) {
 		const auto *sort = lfirst_node(SortBy, cell);
@@ -282,8 +303,8 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 						 bare.len > 0 ? ", " : "",
 						 write_out_bare(expression, RelationGetRelid(table)), direction_text(sort),
 						 nulls_text(sort));
+		add_order_column(&compiled, expression, sort, RelationGetDescr(table));
 	}
-	Compiled compiled{};
 	compiled.text = text.data;
 	compiled.bare_text = bare.data;
 	return compiled;
@@ -341,6 +362,7 @@ compile_assignments(const Fragment &fragment, List *list, ParseState *state, Rel
 		}
 	});
 	compiled.text = text.data;
+	compiled.targets = targets;
 	return compiled;
 }
 

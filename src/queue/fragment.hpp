@@ -36,7 +36,11 @@ struct Compiled
 	char *text;
 	List *columns;   // of assignments: the names of the columns written
 	List *conjuncts; // of a condition: the parts (Node *) that all must hold
-	char *bare_text; // of an order: as CREATE INDEX wants it, without an alias
+	Node *expression; // of a condition
+	List *targets;    // of assignments: TargetEntry
+	char *bare_text;  // of an order: as CREATE INDEX wants it, without an alias
+	Direction direction; // of an order
+	List *order_columns; // of an order that is not mixed: the columns' numbers
 };
 
 // Compiles the fragment for the table under the search path. Raises what the

@@ -1,0 +1,319 @@
+// direct.cpp - see direct.hpp.
+//
+// A candidate names a place in the table. The row version there is read with
+// SnapshotSelf: committed, or this transaction's own, and not yet replaced. If it is
+// pending by the compiled expression, the claim is written over it at once, without
+// a lock first and without waiting: heap_update() refuses a version that somebody
+// has changed or locked meanwhile, and that is the end of the candidate. So a stale
+// place can at worst name another pending row, which is then claimed as well as any.
+
+#include "../postgres.hpp"
+
+#include "direct.hpp"
+
+#include "../compat.hpp"
+#include "../error.hpp"
+#include "claim_text.hpp"
+#include "filler.hpp"
+#include "program.hpp"
+#include "undo.hpp"
+
+namespace queue_ext::claim {
+
+using queue::Definition;
+using queue::Parameter;
+
+bool
+can_claim_directly(Definition *definition)
+{
+	return program_of(definition)->is_direct &&
+		   pg_class_aclmask(definition->source, GetUserId(), ACL_SELECT | ACL_UPDATE,
+							ACLMASK_ALL) == (ACL_SELECT | ACL_UPDATE);
+}
+
+// What one call needs to write rows.
+struct Writer {
+	const Program *program;
+	Relation table;
+	EState *estate;
+	ExprContext *context;
+	ResultRelInfo *target;
+	bool has_indexes_open;
+	TupleTableSlot *old_row;
+	TupleTableSlot *new_row;
+	TupleConversionMap *map; // to the result's shape; null where they are alike
+	TupleTableSlot *result;
+};
+
+// The variables that the expressions may have, in the numbering of Parameter.
+static ParamListInfo
+make_parameters(const queue::Arguments &arguments)
+{
+	ParamListInfo list = makeParamList(queue::parameter_count);
+	for (int i = 0; i < queue::parameter_count; i++)
+	{
+		list->params[i].value = arguments.values[i];
+		list->params[i].isnull = arguments.nulls[i] != ' ';
+		list->params[i].pflags = PARAM_FLAG_CONST;
+		list->params[i].ptype = queue::parameter_type(static_cast<Parameter>(i));
+	}
+	return list;
+}
+
+static Writer
+open_writer(Definition *definition, const Request &request, const Output &output)
+{
+	// The server's part of this struct may be longer than the one we were built
+	// with.
+	constexpr size_t slack = 128;
+	Writer writer{};
+	writer.program = program_of(definition);
+	writer.table = table_open(definition->source, NoLock);
+	CheckCmdReplicaIdentity(writer.table, CMD_UPDATE);
+	writer.estate = CreateExecutorState();
+	writer.context = GetPerTupleExprContext(writer.estate);
+	writer.context->ecxt_param_list_info = make_parameters(arguments_for(definition, request));
+
+	RangeTblEntry *entry = makeNode(RangeTblEntry);
+	entry->rtekind = RTE_RELATION;
+	entry->relid = definition->source;
+	entry->relkind = writer.table->rd_rel->relkind;
+	entry->rellockmode = RowExclusiveLock;
+	compat::init_range_table(writer.estate, entry);
+	writer.target = static_cast<ResultRelInfo *>(palloc0(sizeof(ResultRelInfo) + slack));
+	NodeSetTag(writer.target, T_ResultRelInfo);
+	InitResultRelInfo(writer.target, writer.table, 1, nullptr, 0);
+
+	writer.old_row = table_slot_create(writer.table, nullptr);
+	writer.new_row = table_slot_create(writer.table, nullptr);
+	writer.map = convert_tuples_by_name(RelationGetDescr(writer.table), output.descriptor);
+	if (writer.map != nullptr)
+		writer.result = MakeSingleTupleTableSlot(output.descriptor, &TTSOpsVirtual);
+	return writer;
+}
+
+static void
+close_writer(Writer *writer)
+{
+	if (writer->has_indexes_open)
+		ExecCloseIndices(writer->target);
+	if (writer->result != nullptr)
+		ExecDropSingleTupleTableSlot(writer->result);
+	ExecDropSingleTupleTableSlot(writer->new_row);
+	ExecDropSingleTupleTableSlot(writer->old_row);
+	FreeExecutorState(writer->estate);
+	table_close(writer->table, NoLock);
+}
+
+static bool
+is_pending(const Writer *writer, TupleTableSlot *row)
+{
+	writer->context->ecxt_scantuple = row;
+	return ExecQual(writer->program->pending, writer->context);
+}
+
+// Raises what the executor does where a constraint does not hold.
+static void
+check_constraints(const Writer *writer)
+{
+	bool holds = true;
+	for (int i = 0; i < writer->program->column_count && holds; i++)
+	{
+		const ColumnValue &column = writer->program->columns[i];
+		holds = !column.not_null || !writer->new_row->tts_isnull[column.number - 1];
+	}
+	writer->context->ecxt_scantuple = writer->new_row;
+	for (int i = 0; i < writer->program->check_count && holds; i++)
+		holds = ExecCheck(writer->program->checks[i], writer->context);
+	if (!holds)
+		ExecConstraints(writer->target, writer->new_row, writer->estate);
+}
+
+// The row as on_claim makes it.
+static void
+make_new_row(const Writer *writer)
+{
+	TupleTableSlot *row = writer->new_row;
+	const int width = RelationGetDescr(writer->table)->natts;
+	slot_getallattrs(writer->old_row);
+	ExecClearTuple(row);
+	memcpy(row->tts_values, writer->old_row->tts_values, sizeof(Datum) * width);
+	memcpy(row->tts_isnull, writer->old_row->tts_isnull, sizeof(bool) * width);
+	writer->context->ecxt_scantuple = writer->old_row;
+	for (int i = 0; i < writer->program->column_count; i++)
+	{
+		const ColumnValue &column = writer->program->columns[i];
+		const int index = column.number - 1;
+		row->tts_values[index] =
+			ExecEvalExprSwitchContext(column.value, writer->context, &row->tts_isnull[index]);
+	}
+	ExecStoreVirtualTuple(row);
+	row->tts_tableOid = RelationGetRelid(writer->table);
+	check_constraints(writer);
+}
+
+static TM_Result
+update(const Writer *writer, ItemPointer place, compat::UpdatedIndexes *updated)
+{
+	TM_FailureData failure;
+	LockTupleMode mode;
+	const CommandId command = GetCurrentCommandId(true);
+	TM_Result result = compat::update_tuple(writer->table, place, writer->new_row, command, false,
+											&failure, &mode, updated);
+	if (result != TM_BeingModified)
+		return result;
+	// A foreign key's check has locked the key, which is not in our way; but that
+	// is told only by trying.
+	result = table_tuple_lock(writer->table, place, SnapshotSelf, writer->old_row, command,
+							  LockTupleNoKeyExclusive, LockWaitSkip, 0, &failure);
+	if (result != TM_Ok)
+		return TM_WouldBlock;
+	return compat::update_tuple(writer->table, place, writer->new_row, command, true, &failure,
+								&mode, updated);
+}
+
+static void
+insert_index_entries(Writer *writer, compat::UpdatedIndexes updated)
+{
+	if (!compat::any_index(updated))
+		return;
+	if (!writer->has_indexes_open)
+		ExecOpenIndices(writer->target, false);
+	writer->has_indexes_open = true;
+	compat::insert_index_tuples(writer->target, writer->new_row, writer->estate, updated);
+}
+
+static void
+put(const Writer *writer, const Output &output)
+{
+	TupleTableSlot *row = writer->new_row;
+	if (writer->map != nullptr)
+		row = execute_attr_map_slot(writer->map->attrMap, row, writer->result);
+	tuplestore_puttupleslot(output.store, row);
+}
+
+// Tries one candidate; true if it was won. Counts what came of it.
+static bool
+try_claim(Writer *writer, Definition *definition, ItemPointer place, const Output &output,
+		  RingCounters *counters)
+{
+	ResetExprContext(writer->context);
+	if (!table_tuple_fetch_row_version(writer->table, place, SnapshotSelf, writer->old_row))
+	{
+		counters->gone++;
+		return false;
+	}
+	if (!is_pending(writer, writer->old_row))
+	{
+		counters->not_pending++;
+		return false;
+	}
+	make_new_row(writer);
+	compat::UpdatedIndexes updated;
+	const TM_Result result = update(writer, place, &updated);
+	if (result != TM_Ok)
+	{
+		counters->locked++;
+		return false;
+	}
+	insert_index_entries(writer, updated);
+	if (is_pending(writer, writer->new_row))
+		error::still_pending(definition->name, definition->fragments.pending,
+							 definition->fragments.on_claim);
+	put(writer, output);
+	counters->claims++;
+	return true;
+}
+
+// Tries the candidates; returns how many were won.
+static int
+try_all(Writer *writer, Definition *definition, Ring *ring, ItemPointer places, int count,
+		const Output &output)
+{
+	RingCounters counters{};
+	int won = 0;
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		// Noted first: should this call fail, the candidate goes back.
+		note_claim(ring, writer->program->key, places[i]);
+		won += try_claim(writer, definition, &places[i], output, &counters);
+	}
+	add(ring, writer->program->key, counters);
+	return won;
+}
+
+// Claims from the ring until there are enough, or nothing is pending. False when the
+// ring cannot tell: it was taken for another queue, or what two sweeps found could
+// not be had.
+static bool
+drain(Writer *writer, Definition *definition, const Request &request, const Output &output,
+	  uint64 *claimed)
+{
+	constexpr int run_length = 64;
+	constexpr int most_futile = 2;
+	ItemPointerData places[run_length];
+	Ring *ring = ring_of(definition, true);
+	const auto wanted = static_cast<uint64>(request.max_jobs);
+	int futile = 0;
+	while (*claimed < wanted)
+	{
+		CHECK_FOR_INTERRUPTS();
+		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
+		const Taken taken =
+			take(ring, writer->program->key, request.call_time, asked, places);
+		if (taken.is_foreign)
+			return false;
+		if (taken.count > 0)
+		{
+			const int won = try_all(writer, definition, ring, places, taken.count, output);
+			*claimed += won;
+			if (won > 0)
+				futile = 0;
+			if (taken.is_low)
+				fill_ahead(definition, ring, request);
+			continue;
+		}
+		if (futile++ == most_futile)
+			return false;
+		switch (fill_or_wait(definition, ring, request))
+		{
+		case Filled::nothing:
+			return true;
+		case Filled::foreign:
+			return false;
+		case Filled::some:
+			break;
+		}
+	}
+	return true;
+}
+
+uint64
+claim_direct(Definition *definition, const Request &request, const Output &output)
+{
+	uint64 claimed = 0;
+	Writer writer = open_writer(definition, request, output);
+	const bool is_settled = drain(&writer, definition, request, output, &claimed);
+	close_writer(&writer);
+	if (claimed > 0)
+		CommandCounterIncrement();
+	if (!is_settled)
+	{
+		// The ring may have been given away: next time, ask for it anew.
+		definition->program->ring = nullptr;
+		Request rest = request;
+		rest.max_jobs -= static_cast<int>(claimed);
+		claimed += claim_portable(definition, rest, output);
+	}
+	if (claimed == 0)
+	{
+		RingCounters counters{};
+		counters.empty_pops = 1;
+		Ring *ring = ring_of(definition, true);
+		add(ring, program_of(definition)->key, counters);
+	}
+	return claimed;
+}
+
+} // namespace queue_ext::claim

@@ -1,0 +1,27 @@
+// direct.hpp - the direct path of claim.hpp: rows named by the queue's ring, checked
+// and written without a statement.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "claim.hpp"
+
+namespace queue_ext::claim {
+
+// Whether the caller's claims of the queue can take the direct path.
+bool can_claim_directly(queue::Definition *definition);
+
+// As claim_portable(). The queue's table must be locked and SPI open.
+uint64 claim_direct(queue::Definition *definition, const Request &request, const Output &output);
+
+// Registers what happens at the end of (sub)transactions. Called once, by _PG_init.
+void register_claim_callbacks();
+
+// When this transaction commits, a row will have become claimable.
+void wake_at_commit(queue::Definition *definition);
+
+// The same, of a managed queue, in that place of the order.
+void wake_at_commit(queue::Definition *definition, int32 priority, TimestampTz run_at);
+
+} // namespace queue_ext::claim

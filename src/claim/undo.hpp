@@ -1,0 +1,27 @@
+// undo.hpp - what the end of a transaction means for rings.
+//
+// Invariant: candidates whose claim is rolled back, with the transaction or with a
+// subtransaction, go back into their ring; rows that a transaction makes claimable
+// are made known when it has committed, not before.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "ring.hpp"
+
+namespace queue_ext::claim {
+
+// This (sub)transaction has taken the candidate.
+void note_claim(Ring *ring, const RingKey &key, const ItemPointerData &place);
+
+// When this transaction has committed, a sweep is due.
+void note_wake(Ring *ring, const RingKey &key);
+
+// The same, if the row stands behind the cursor by then.
+void note_wake_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run_at);
+
+// Registers the callbacks. Called once, by _PG_init.
+void register_undo();
+
+} // namespace queue_ext::claim
