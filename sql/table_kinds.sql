@@ -54,7 +54,7 @@ select tableoid::regclass, * from parted where state <> 'new' order by region, i
 select queue_release_row('parted', p) from parted p where id = 150 and state = 'taken';
 select queue_complete_row('parted', p) from parted p where state = 'taken';
 select queue_complete_row('parted', row('north', 1, 'taken', 'x')::parted);
-select tableoid::regclass, count(*) from parted group by 1 order by 1::text;
+select tableoid::regclass, count(*) from parted group by tableoid order by tableoid::regclass::text;
 -- Locks instead; and a partition by itself.
 select queue_detach('parted'), queue_attach('parted', 'parted', 'state = ''new''', 'region, id', claim_mode => 'transaction');
 begin;
