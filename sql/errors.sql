@@ -55,6 +55,66 @@ alter sequence test_errors_2.jobs_id_seq rename to more_jobs_id_seq;
 alter table test_errors_2.more_jobs set schema test_errors;
 select show_error($$select queue_pop('jobs')$$);
 
+-- Of tables that are attached.
+create table rows (id integer primary key, state integer not null default 0, made integer generated always as (id) stored);
+create index on rows (id) where state = 0;
+create table no_key (state integer);
+create index on no_key (state) where state = 0;
+create view a_view as select * from rows;
+create table ruled (state integer);
+create rule nothing as on update to ruled do instead nothing;
+select queue_attach('rows', 'rows', 'state = 0', 'id', 'state = 1'),
+       queue_attach('again', 'rows', 'state = 0', 'id', 'state = state'),
+       queue_attach('no_key', 'no_key', 'state = 0', 'state', 'state = 1', on_release => 'state = 0');
+insert into rows (id) values (1);
+select show_error(command)
+from unnest(array[
+	$$select queue_attach('rows', 'rows', 'state = 0', on_claim => 'state = 1')$$,
+	$$select queue_attach('public.q', 'rows', 'state = 0', on_claim => 'state = 1')$$,
+	$$select queue_attach('q', 'rows', 'state = 0')$$,
+	$$select queue_attach('q', 'rows', 'state = 0', claim_mode => 'session', on_claim => 'state = 1')$$,
+	$$select queue_attach('q', 'rows', 'state = 0', claim_mode => 'lock', on_claim => 'state = 1')$$,
+	$$select queue_attach('q', 'no_key', 'state = 0', claim_mode => 'session')$$,
+	$$select queue_attach('q', 'a_view', 'state = 0', on_claim => 'state = 1')$$,
+	$$select queue_attach('q', 'ruled', 'state = 0', on_claim => 'state = 1')$$,
+	$$select queue_attach('q', 'pg_class', 'true', claim_mode => 'transaction')$$,
+	$$select queue_attach('q', 'rows', 'state = 0; select 1', on_claim => 'state = 1')$$,
+	$$select queue_attach('q', 'rows', 'state = 0', '1', 'state = 1')$$,
+	$$select queue_attach('q', 'rows', 'state = 0', 'count(*)', 'state = 1')$$,
+	$$select queue_attach('q', 'rows', 'state = 0', on_claim => '(state, id) = (1, 2)')$$,
+	$$select queue_attach('q', 'rows', 'state = 0', on_claim => 'state = 1, state = 2')$$,
+	$$select queue_attach('q', 'rows', 'state = 0', on_claim => 'made = 1')$$,
+	$$select queue_attach('q', 'rows', 'state = $1', on_claim => 'state = 1')$$,
+	$$select queue_attach('q', 'rows', 'exists (select from jobs for update)', on_claim => 'state = 1')$$,
+	$$select queue_attach('q', 'rows', 'state = 0', on_claim => 'state = 1', lease => '0')$$,
+	$$select queue_attach('q', null, 'state = 0', on_claim => 'state = 1')$$,
+	$$select queue_attach('q', 'rows', null, on_claim => 'state = 1')$$,
+	$$select queue_attach('q', 'rows', 'state = 0', on_claim => 'state = 1', claim_mode => null)$$,
+	$$select queue_detach('none')$$,
+	$$select queue_pop('rows')$$,
+	$$select queue_send('rows', '1')$$,
+	$$select queue_counts('rows')$$,
+	$$select queue_purge('rows')$$,
+	$$select queue_complete('rows', 1, 1)$$,
+	$$select queue_drop('rows')$$,
+	$$select queue_alter('rows', archive => true)$$,
+	$$select queue_pop_rows(null::no_key, 'rows')$$,
+	$$select queue_pop_rows(1)$$,
+	$$select queue_pop_rows(null::rows)$$,
+	$$select queue_pop_rows(null::ruled)$$,
+	$$select queue_pop_rows(null::rows, 'again')$$,
+	$$select queue_complete_row('rows', null::rows)$$,
+	$$select queue_complete_row('rows', row(1)::no_key)$$,
+	$$select queue_complete_row('rows', 1)$$,
+	$$select queue_complete_row('no_key', row(1)::no_key)$$,
+	$$select queue_release_row('rows', r) from rows r$$,
+	$$select queue_fail_row('rows', r) from rows r$$,
+	$$select queue_extend_row('rows', r) from rows r$$
+]) with ordinality as c(command, n)
+order by n;
+drop index rows_id_idx;
+select queue_attach('unserved', 'rows', 'state = 0', 'id desc', 'state = 1');
+
 -- PostgreSQL's own.
 begin read only;
 select show_error($$select queue_pop('jobs')$$);

@@ -1,5 +1,5 @@
 -- Privileges: every function runs as its caller.
-set client_min_messages = warning;
+set client_min_messages = error;
 create schema test_privilege;
 create role regress_queue_owner;
 create role regress_queue_worker;
@@ -35,6 +35,13 @@ from unnest(array[
 	'queue_requeue_many(''jobs'', ''{1}'')',
 	'queue_purge(''jobs'')',
 	'queue_counts(''jobs'')',
+	'queue_pop_rows(null::jobs)',
+	'queue_complete_row(''jobs'', jsonb_populate_record(null::jobs, ''{"id": 1, "attempt": 1}''))',
+	'queue_release_row(''jobs'', jsonb_populate_record(null::jobs, ''{"id": 1, "attempt": 1}''))',
+	'queue_fail_row(''jobs'', jsonb_populate_record(null::jobs, ''{"id": 1, "attempt": 1}''))',
+	'queue_extend_row(''jobs'', jsonb_populate_record(null::jobs, ''{"id": 1, "attempt": 1}''))',
+	'queue_attach(''also'', ''jobs'', ''attempt < 0'', on_claim => ''attempt = 0'')',
+	'queue_detach(''also'')',
 	'queue_alter(''jobs'', lease => ''1 hour'')',
 	'queue_alter(''jobs'', archive => true)',
 	'queue_pause(''jobs'')',
@@ -57,6 +64,7 @@ grant insert, select (id) on jobs to regress_queue_sender;
 -- A worker may do everything with the jobs, nothing with the queue.
 set role regress_queue_worker;
 select call, error_of('select ' || call) from calls order by n;
+select error_of('select queue_detach(''jobs'')') as detach;
 -- A sender may send.
 set role regress_queue_sender;
 select call, error_of('select ' || call) from calls order by n;

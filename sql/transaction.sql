@@ -56,12 +56,15 @@ exception when others then
 end $$;
 begin read only;
 select p.proname as function,
-       error_of(format('select %s(%s)', p.proname, concat_ws(', ', '''jobs''',
-           case when p.pronargs > 1 then repeat('null, ', p.pronargs - 2) || 'null' end))) as error
+       error_of(format('select %s(%s)', p.proname, (
+           select string_agg(case when n = 1 and type = 'text'::regtype then '''jobs'''
+                                  when type = 'anyelement'::regtype then 'null::jobs'
+                                  else 'null' end, ', ' order by n)
+           from unnest(p.proargtypes) with ordinality as a(type, n)))) as error
 from pg_proc p
 join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
 join pg_extension e on e.oid = d.refobjid and e.extname = 'queue_ext'
-where p.provolatile = 'v' and p.proname <> 'queue_counts'
+where p.provolatile = 'v' and p.proname not in ('queue_counts', 'queue_is_held')
 order by 1;
 select count(*) as queues from queues where queue = 'test_transaction.jobs';
 commit;

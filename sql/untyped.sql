@@ -4,17 +4,20 @@ create schema test_untyped;
 set search_path = test_untyped, public;
 
 -- From the catalog: each with its fewest and with all arguments, and all between.
-create function resolve(name text, arguments integer) returns void language plpgsql as $$
+-- A row has to say of which table it is.
+create table tasks (id integer primary key, state text not null default 'new', note text);
+create function resolve(name text, types oidvector, arguments integer) returns void language plpgsql as $$
 begin
 	execute format('prepare untyped as select * from %s(%s)', name,
-		(select string_agg('$' || n, ', ') from generate_series(1, arguments) as n));
+		(select string_agg('$' || n || case when type = 'anyelement'::regtype then '::tasks' else '' end, ', ' order by n)
+		 from unnest(types) with ordinality as a(type, n) where n <= arguments));
 	deallocate untyped;
 end $$;
 select p.proname as function,
        count(distinct p.oid) as forms,
        min(p.pronargs - p.pronargdefaults) as fewest,
        max(p.pronargs) as most,
-       count(resolve(p.proname, n)) as resolved
+       count(resolve(p.proname, p.proargtypes, n)) as resolved
 from pg_proc p
 join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
 join pg_extension e on e.oid = d.refobjid and e.extname = 'queue_ext'
@@ -109,6 +112,38 @@ prepare q9 as select queue_drop($1);
 execute q9('jobs');
 prepare q10 as select queue_drop($1, $2);
 execute q10('jobs', true);
+
+insert into tasks values (1), (2), (3), (4), (5);
+prepare t1 as select queue_attach($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
+execute t1('tasks', 'tasks', 'state = ''new''', 'id', 'state = ''taken''', 'state = ''done''', 'state = ''new''',
+	'state = ''failed'', note = error', 'update', 'note = lease::text', '1 minute');
+prepare t2 as select * from queue_pop_rows($1::tasks);
+execute t2(null);
+prepare t3 as select * from queue_pop_rows($1::tasks, $2, $3, $4, $5);
+execute t3(null, 'tasks', 9, '1 hour', 'ada');
+prepare t4 as select queue_complete_row($1, $2::tasks);
+execute t4('tasks', '(1,taken,)');
+prepare t5 as select queue_release_row($1, $2::tasks);
+execute t5('tasks', '(2,taken,)');
+prepare t6 as select queue_release_row($1, $2::tasks, $3);
+execute t6('tasks', '(2,taken,)', 'tomorrow');
+prepare t7 as select queue_fail_row($1, $2::tasks);
+execute t7('tasks', '(3,taken,)');
+prepare t8 as select queue_fail_row($1, $2::tasks, $3, $4);
+execute t8('tasks', '(4,taken,)', 'broken', '1 day');
+prepare t9 as select queue_extend_row($1, $2::tasks);
+execute t9('tasks', '(5,taken,)');
+prepare t10 as select queue_extend_row($1, $2::tasks, $3);
+execute t10('tasks', '(5,taken,)', '1 day');
+select * from tasks order by id;
+prepare t11 as select queue_detach($1);
+execute t11('tasks');
+prepare t12 as select queue_detach($1, $2);
+execute t12('tasks', true);
+prepare t13 as select queue_attach($1, $2, $3);
+execute t13('tasks', 'tasks', 'state = ''new''');
+prepare t14 as select queue_is_held($1, $2);
+execute t14(1259, '1');
 
 deallocate all;
 drop schema test_untyped cascade;

@@ -83,8 +83,7 @@ compiled_of(Definition *definition)
 		copy(on_fail.text),
 		copy(on_extend.text),
 		copy_names(on_claim.columns),
-		order_by.text == nullptr || has_constant_part(pending.conjuncts) ? Access::restricted
-																		 : Access::in_order,
+		has_constant_part(pending.conjuncts) ? Access::restricted : Access::in_order,
 	};
 	definition->identity = find_identity(table);
 	MemoryContextSwitchTo(old);

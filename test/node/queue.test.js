@@ -145,6 +145,47 @@ queueTest('the queue itself', async () => {
 	await value('select queue_create($1, $2, $3, $4, $5, $6)', queue, '1 minute', 2, '1 second', '1 hour', false);
 });
 
+test('a table of one\'s own', async () => {
+	const table = `${schema}.tasks`;
+	await client.query(`create table ${table} (id integer primary key, state text not null default 'new', note text)`);
+	await client.query(`create index on ${table} (id) where state = 'new'`);
+	await client.query(`insert into ${table} select generate_series(1, 8)`);
+	// Only the row types have to be written out.
+	const text = async (sql, ...values) => value(`select (${sql})::text`, ...values);
+	await value('select queue_attach($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)', table, table, "state = 'new'", 'id',
+		"state = 'taken'", "state = 'done'", "state = 'new'", "state = 'failed', note = error", 'update', 'note = lease::text',
+		'1 minute');
+	assert.deepEqual(await rows(`select * from queue_pop_rows($1::${table})`, null), [{ id: 1, state: 'taken', note: null }]);
+	const popped = await rows(`select j.*, j::text as receipt from queue_pop_rows($1::${table}, $2, $3, $4, $5) j`, null, table, 9,
+		'1 hour', 'node');
+	assert.deepEqual(popped.map((row) => row.id), [2, 3, 4, 5, 6, 7, 8]);
+	const receipts = popped.map((row) => row.receipt);
+	assert.equal(await value(`select queue_complete_row($1, $2::${table})`, table, receipts[0]), true);
+	assert.equal(await value(`select queue_complete_row($1, $2::${table})`, table, receipts[0]), false);
+	assert.equal(await value(`select queue_release_row($1, $2::${table})`, table, receipts[1]), true);
+	assert.equal(await value(`select queue_release_row($1, $2::${table}, $3)`, table, receipts[2], new Date()), true);
+	assert.equal(await value(`select queue_fail_row($1, $2::${table})`, table, receipts[3]), true);
+	assert.equal(await value(`select queue_fail_row($1, $2::${table}, $3, $4)`, table, receipts[4], 'broken', '1 hour'), true);
+	assert.equal(await text(`queue_extend_row($1, $2::${table})`, table, receipts[5]), '(7,taken,00:01:00)');
+	assert.equal(await text(`queue_extend_row($1, $2::${table}, $3)`, table, receipts[5], '1 day'), '(7,taken,"1 day")');
+	assert.deepEqual(await column(`select state || coalesce(' ' || note, '') from ${table} order by id`),
+		['taken', 'done', 'new', 'new', 'failed', 'failed broken', 'taken 1 day', 'taken']);
+	assert.equal(await value('select queue_is_held($1, $2)', 1259, '1'), false);
+	assert.equal(await value('select queue_detach($1)', table), true);
+	assert.equal(await value('select queue_detach($1, $2)', table, true), false);
+	await assert.rejects(rows('select queue_attach($1, $2, $3)', table, table, "state = 'new'"), { code: '22023' });
+	await assert.rejects(
+		rows('select queue_attach($1, $2, $3, on_claim => $4)', table, table, "state = = 'new'", "state = 'old'"),
+		(error) => {
+			assert.equal(error.code, '42601');
+			assert.equal(error.internalQuery, "state = = 'new'");
+			assert.equal(error.internalPosition, '9');
+			assert.match(error.where, /"pending" of queue "tasks"/);
+			return true;
+		},
+	);
+});
+
 test('keys', async () => {
 	assert.equal(await value('select fnv1_32($1)', 'a'), 84696446);
 	assert.equal(await value('select fnv1a_32($1)', 'a'), -468965076);

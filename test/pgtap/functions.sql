@@ -24,6 +24,20 @@ insert into wanted values
 	('queue_alter(queue text, lease interval DEFAULT NULL::interval, max_attempts integer DEFAULT NULL::integer, '
 		'backoff_base interval DEFAULT NULL::interval, backoff_cap interval DEFAULT NULL::interval, '
 		'archive boolean DEFAULT NULL::boolean)', 'void'),
+	('queue_attach(queue text, source regclass, pending text, order_by text DEFAULT NULL::text, '
+		'on_claim text DEFAULT NULL::text, on_complete text DEFAULT NULL::text, on_release text DEFAULT NULL::text, '
+		'on_fail text DEFAULT NULL::text, claim_mode text DEFAULT ''update''::text, '
+		'on_extend text DEFAULT NULL::text, lease interval DEFAULT ''00:00:30''::interval)', 'void'),
+	('queue_detach(queue text, if_exists boolean DEFAULT false)', 'boolean'),
+	('queue_pop_rows(source anyelement, queue text DEFAULT NULL::text, max_jobs integer DEFAULT 1, '
+		'lease interval DEFAULT NULL::interval, worker text DEFAULT NULL::text)', 'SETOF anyelement'),
+	('queue_complete_row(queue text, job anyelement)', 'boolean'),
+	('queue_release_row(queue text, job anyelement, '
+		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'boolean'),
+	('queue_fail_row(queue text, job anyelement, error text DEFAULT NULL::text, '
+		'retry_in interval DEFAULT NULL::interval)', 'boolean'),
+	('queue_extend_row(queue text, job anyelement, lease interval DEFAULT NULL::interval)', 'anyelement'),
+	('queue_is_held(source oid, identity text)', 'boolean'),
 	('queue_drop(queue text, if_exists boolean DEFAULT false)', 'boolean'),
 	('queue_pause(queue text)', 'boolean'),
 	('queue_resume(queue text)', 'boolean'),
@@ -62,7 +76,7 @@ join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.de
 join pg_extension e on d.refclassid = 'pg_extension'::regclass and e.oid = d.refobjid
 where e.extname = 'queue_ext';
 
-select plan(11);
+select plan(12);
 
 select bag_eq(
 	$$select format('%s(%s)', proname, pg_get_function_arguments(oid)), pg_get_function_result(oid) from member$$,
@@ -82,13 +96,18 @@ select is_empty('select oid::regprocedure from member where prosecdef', 'none is
 select is_empty('select oid::regprocedure from member where proleakproof', 'none is LEAKPROOF');
 select bag_eq(
 	$$select oid::regprocedure::text from member where provolatile <> 'v' or proparallel <> 'u' or proisstrict$$,
-	$$select oid::regprocedure::text from member where proname like 'fnv%'$$,
+	$$select oid::regprocedure::text from member where proname like 'fnv%' or proname = 'queue_is_held'$$,
 	'those for queues are VOLATILE, PARALLEL UNSAFE and not STRICT'
 );
 select bag_eq(
 	$$select oid::regprocedure::text from member where provolatile = 'i' and proparallel = 's' and proisstrict$$,
 	$$select oid::regprocedure::text from member where proname like 'fnv%'$$,
 	'those for keys are IMMUTABLE, PARALLEL SAFE and STRICT'
+);
+select results_eq(
+	$$select provolatile::text, proparallel::text, proisstrict from member where proname = 'queue_is_held'$$,
+	$$values ('v', 'r', true)$$,
+	'but queue_is_held, which claims use, is STRICT, and of the leader'
 );
 select is_empty(
 	$$select oid::regprocedure from member where not has_function_privilege('public', oid, 'execute')$$,

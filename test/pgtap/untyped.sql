@@ -1,5 +1,6 @@
 -- sql/untyped.sql calls every function with untyped parameters, with the fewest
--- arguments and with all: a function without such a call fails here.
+-- arguments and with all: a function without such a call fails here. Rows are of
+-- the table tasks.
 \set QUIET 1
 \pset format unaligned
 \pset tuples_only true
@@ -10,7 +11,9 @@ begin;
 
 create temporary view form as
 select distinct p.proname, n as arguments,
-       format('%s(%s)', p.proname, (select string_agg('$' || i, ', ') from generate_series(1, n) as i)) as call
+       format('%s(%s)', p.proname, (
+	select string_agg('$' || i || case when type = 'anyelement'::regtype then '::tasks' else '' end, ', ' order by i)
+	from unnest(p.proargtypes) with ordinality as a(type, i) where i <= n)) as call
 from pg_proc p
 join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
 join pg_extension e on d.refclassid = 'pg_extension'::regclass and e.oid = d.refobjid
