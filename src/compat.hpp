@@ -152,8 +152,8 @@ update_tuple(Relation table, ItemPointer place, TupleTableSlot *slot, CommandId 
 			 TM_FailureData *failure, LockTupleMode *mode, UpdatedIndexes *updated)
 {
 #if PG_VERSION_NUM >= 190000
-	return table_tuple_update(table, place, slot, command, 0, InvalidSnapshot, InvalidSnapshot, wait,
-							  failure, mode, updated);
+	return table_tuple_update(table, place, slot, command, 0, InvalidSnapshot, InvalidSnapshot,
+							  wait, failure, mode, updated);
 #else
 	return table_tuple_update(table, place, slot, command, InvalidSnapshot, InvalidSnapshot, wait,
 							  failure, mode, updated);

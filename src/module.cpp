@@ -2,6 +2,9 @@
 
 #include "postgres.hpp"
 
+#include "claim/claim.hpp"
+#include "claim/directory.hpp"
+#include "claim/undo.hpp"
 #include "compat.hpp"
 #include "queue/cache.hpp"
 #include "queue/hold.hpp"
@@ -16,7 +19,10 @@ PGDLLEXPORT void _PG_init(void);
 void
 _PG_init(void)
 {
+	queue_ext::claim::define_settings();
 	MarkGUCPrefixReserved("queue_ext");
+	queue_ext::claim::register_shared_memory();
+	queue_ext::claim::register_undo();
 	queue_ext::queue::register_invalidation();
 	queue_ext::queue::register_hold_callbacks();
 	queue_ext::queue::register_planner_hook();

@@ -28,13 +28,16 @@ struct Output
 	TupleDesc descriptor;
 };
 
-// Claims up to request.max_jobs rows, in the queue's order, into output. The queue's
-// table must be locked and SPI open. Returns how many. Raises what the executor
-// raises.
-//
-// The portable path: one generated statement, for every kind of table. It takes
-// the row locks and writes the rows as UPDATE does, triggers and privileges
-// included.
+// Claims up to request.max_jobs rows, in the queue's order, into output, by the path
+// that queue_ext.claim_path says. The queue's table must be locked and SPI open.
+// Returns how many. Raises what the executor raises.
+uint64 claim(queue::Definition *definition, const Request &request, const Output &output);
+
+// The portable path: generated statements, for every kind of table. It takes the row
+// locks and writes the rows as UPDATE does, triggers and privileges included.
 uint64 claim_portable(queue::Definition *definition, const Request &request, const Output &output);
+
+// Defines the settings. Called once, by _PG_init.
+void define_settings();
 
 } // namespace queue_ext::claim

@@ -32,7 +32,8 @@ can_claim_directly(Definition *definition)
 }
 
 // What one call needs to write rows.
-struct Writer {
+struct Writer
+{
 	const Program *program;
 	Relation table;
 	EState *estate;
@@ -50,8 +51,7 @@ static ParamListInfo
 make_parameters(const queue::Arguments &arguments)
 {
 	ParamListInfo list = makeParamList(queue::parameter_count);
-	for (int i = 0; i < queue::parameter_count; i++)
-	{
+	for (int i = 0; i < queue::parameter_count; i++) {
 		list->params[i].value = arguments.values[i];
 		list->params[i].isnull = arguments.nulls[i] != ' ';
 		list->params[i].pflags = PARAM_FLAG_CONST;
@@ -117,8 +117,7 @@ static void
 check_constraints(const Writer *writer)
 {
 	bool holds = true;
-	for (int i = 0; i < writer->program->column_count && holds; i++)
-	{
+	for (int i = 0; i < writer->program->column_count && holds; i++) {
 		const ColumnValue &column = writer->program->columns[i];
 		holds = !column.not_null || !writer->new_row->tts_isnull[column.number - 1];
 	}
@@ -140,8 +139,7 @@ make_new_row(const Writer *writer)
 	memcpy(row->tts_values, writer->old_row->tts_values, sizeof(Datum) * width);
 	memcpy(row->tts_isnull, writer->old_row->tts_isnull, sizeof(bool) * width);
 	writer->context->ecxt_scantuple = writer->old_row;
-	for (int i = 0; i < writer->program->column_count; i++)
-	{
+	for (int i = 0; i < writer->program->column_count; i++) {
 		const ColumnValue &column = writer->program->columns[i];
 		const int index = column.number - 1;
 		row->tts_values[index] =
@@ -198,21 +196,18 @@ try_claim(Writer *writer, Definition *definition, ItemPointer place, const Outpu
 		  RingCounters *counters)
 {
 	ResetExprContext(writer->context);
-	if (!table_tuple_fetch_row_version(writer->table, place, SnapshotSelf, writer->old_row))
-	{
+	if (!table_tuple_fetch_row_version(writer->table, place, SnapshotSelf, writer->old_row)) {
 		counters->gone++;
 		return false;
 	}
-	if (!is_pending(writer, writer->old_row))
-	{
+	if (!is_pending(writer, writer->old_row)) {
 		counters->not_pending++;
 		return false;
 	}
 	make_new_row(writer);
 	compat::UpdatedIndexes updated;
 	const TM_Result result = update(writer, place, &updated);
-	if (result != TM_Ok)
-	{
+	if (result != TM_Ok) {
 		counters->locked++;
 		return false;
 	}
@@ -232,8 +227,7 @@ try_all(Writer *writer, Definition *definition, Ring *ring, ItemPointer places, 
 {
 	RingCounters counters{};
 	int won = 0;
-	for (int i = 0; i < count; i++)
-	{
+	for (int i = 0; i < count; i++) {
 		CHECK_FOR_INTERRUPTS();
 		// Noted first: should this call fail, the candidate goes back.
 		note_claim(ring, writer->program->key, places[i]);
@@ -256,16 +250,13 @@ drain(Writer *writer, Definition *definition, const Request &request, const Outp
 	Ring *ring = ring_of(definition, true);
 	const auto wanted = static_cast<uint64>(request.max_jobs);
 	int futile = 0;
-	while (*claimed < wanted)
-	{
+	while (*claimed < wanted) {
 		CHECK_FOR_INTERRUPTS();
 		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
-		const Taken taken =
-			take(ring, writer->program->key, request.call_time, asked, places);
+		const Taken taken = take(ring, writer->program->key, request.call_time, asked, places);
 		if (taken.is_foreign)
 			return false;
-		if (taken.count > 0)
-		{
+		if (taken.count > 0) {
 			const int won = try_all(writer, definition, ring, places, taken.count, output);
 			*claimed += won;
 			if (won > 0)
@@ -276,14 +267,13 @@ drain(Writer *writer, Definition *definition, const Request &request, const Outp
 		}
 		if (futile++ == most_futile)
 			return false;
-		switch (fill_or_wait(definition, ring, request))
-		{
-		case Filled::nothing:
-			return true;
-		case Filled::foreign:
-			return false;
-		case Filled::some:
-			break;
+		switch (fill_or_wait(definition, ring, request)) {
+			case Filled::nothing:
+				return true;
+			case Filled::foreign:
+				return false;
+			case Filled::some:
+				break;
 		}
 	}
 	return true;
@@ -298,22 +288,36 @@ claim_direct(Definition *definition, const Request &request, const Output &outpu
 	close_writer(&writer);
 	if (claimed > 0)
 		CommandCounterIncrement();
-	if (!is_settled)
-	{
+	if (!is_settled) {
 		// The ring may have been given away: next time, ask for it anew.
 		definition->program->ring = nullptr;
 		Request rest = request;
 		rest.max_jobs -= static_cast<int>(claimed);
 		claimed += claim_portable(definition, rest, output);
 	}
-	if (claimed == 0)
-	{
+	if (claimed == 0) {
 		RingCounters counters{};
 		counters.empty_pops = 1;
 		Ring *ring = ring_of(definition, true);
 		add(ring, program_of(definition)->key, counters);
 	}
 	return claimed;
+}
+
+void
+wake_at_commit(Definition *definition)
+{
+	Ring *ring = ring_of(definition, false);
+	if (ring != nullptr)
+		note_wake(ring, program_of(definition)->key);
+}
+
+void
+wake_at_commit(Definition *definition, int32 priority, TimestampTz run_at)
+{
+	Ring *ring = ring_of(definition, false);
+	if (ring != nullptr)
+		note_wake_before(ring, program_of(definition)->key, priority, run_at);
 }
 
 } // namespace queue_ext::claim

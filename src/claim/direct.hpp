@@ -15,9 +15,6 @@ bool can_claim_directly(queue::Definition *definition);
 // As claim_portable(). The queue's table must be locked and SPI open.
 uint64 claim_direct(queue::Definition *definition, const Request &request, const Output &output);
 
-// Registers what happens at the end of (sub)transactions. Called once, by _PG_init.
-void register_claim_callbacks();
-
 // When this transaction commits, a row will have become claimable.
 void wake_at_commit(queue::Definition *definition);
 

@@ -20,7 +20,8 @@ constexpr int set_count = 256;
 constexpr int set_size = 4;
 constexpr int place_count = set_count * set_size;
 
-struct Directory {
+struct Directory
+{
 	LWLock lock;
 	int tranche;
 	pg_atomic_uint64 clock;
@@ -37,8 +38,7 @@ initialize(void *memory)
 	fresh->tranche = compat::new_tranche("queue_ext");
 	LWLockInitialize(&fresh->lock, fresh->tranche);
 	pg_atomic_init_u64(&fresh->clock, 0);
-	for (Ring &ring : fresh->rings)
-	{
+	for (Ring &ring : fresh->rings) {
 		SpinLockInit(&ring.mutex);
 		ConditionVariableInit(&ring.filled);
 	}
@@ -48,8 +48,7 @@ initialize(void *memory)
 
 void
 register_shared_memory()
-{
-}
+{}
 
 static void *
 attach_shared()
@@ -61,7 +60,8 @@ attach_shared()
 #else
 
 // What stands in the main segment.
-struct Anchor {
+struct Anchor
+{
 	dsm_handle segment; // DSM_HANDLE_INVALID: none yet
 };
 
@@ -113,17 +113,15 @@ attach_shared()
 	Anchor *anchor = find_anchor(&is_found);
 	if (anchor != nullptr && !is_found)
 		anchor->segment = DSM_HANDLE_INVALID;
-	if (anchor != nullptr)
-	{
+	if (anchor != nullptr) {
 		const bool is_new = anchor->segment == DSM_HANDLE_INVALID;
-		dsm_segment *segment = is_new ? dsm_create(sizeof(Directory), DSM_CREATE_NULL_IF_MAXSEGMENTS)
-									  : dsm_attach(anchor->segment);
-		if (segment != nullptr)
-		{
+		dsm_segment *segment = is_new
+								   ? dsm_create(sizeof(Directory), DSM_CREATE_NULL_IF_MAXSEGMENTS)
+								   : dsm_attach(anchor->segment);
+		if (segment != nullptr) {
 			dsm_pin_mapping(segment);
 			memory = dsm_segment_address(segment);
-			if (is_new)
-			{
+			if (is_new) {
 				dsm_pin_segment(segment);
 				initialize(memory);
 				anchor->segment = dsm_segment_handle(segment);
@@ -140,8 +138,7 @@ static void
 attach()
 {
 	void *memory = attach_shared();
-	if (memory == nullptr)
-	{
+	if (memory == nullptr) {
 		memory = MemoryContextAlloc(TopMemoryContext, sizeof(Directory));
 		initialize(memory);
 	}
@@ -163,8 +160,7 @@ static Ring *
 find_in(Ring *set, const RingKey &key)
 {
 	for (int i = 0; i < set_size; i++)
-		if (set[i].key == key)
-		{
+		if (set[i].key == key) {
 			// A lost update here costs nothing but a less exact choice of victim.
 			set[i].used_at = pg_atomic_add_fetch_u64(&directory->clock, 1);
 			return &set[i];
@@ -191,8 +187,7 @@ get_ring(const RingKey &key)
 	Ring *set = set_of(key);
 	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
 	ring = find_in(set, key);
-	if (ring == nullptr)
-	{
+	if (ring == nullptr) {
 		ring = &set[0];
 		for (int i = 1; i < set_size; i++)
 			if (set[i].used_at < ring->used_at)

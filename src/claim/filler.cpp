@@ -50,8 +50,9 @@ fill_text(Definition *definition, const Program *program, bool is_behind)
 static const Statement &
 statement_for(Definition *definition, const Program *program, bool is_behind)
 {
-	Statement *statement = &definition->prepared[static_cast<int>(
-		is_behind ? Prepared::fill_behind : Prepared::fill_head)];
+	Statement *statement =
+		&definition
+			 ->prepared[static_cast<int>(is_behind ? Prepared::fill_behind : Prepared::fill_head)];
 	if (!statement->is_prepared())
 		queue::prepare(statement, fill_text(definition, program, is_behind), definition->row_type,
 					   queue::compiled_of(definition).access);
@@ -71,16 +72,14 @@ set_cursor(Cursor *cursor, const Program *program, Oid table, HeapTuple row)
 	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * descriptor->natts));
 	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * descriptor->natts));
 	memset(nulls, true, sizeof(bool) * descriptor->natts);
-	for (int i = 0; i < program->order_count; i++)
-	{
+	for (int i = 0; i < program->order_count; i++) {
 		const int index = program->order_columns[i] - 1;
 		values[index] = SPI_getbinval(row, SPI_tuptable->tupdesc, i + 2, &nulls[index]);
 		if (TupleDescAttr(descriptor, index)->attlen == -1 && !nulls[index])
 			values[index] = PointerGetDatum(PG_DETOAST_DATUM(values[index]));
 	}
 	HeapTuple tuple = heap_form_tuple(descriptor, values, nulls);
-	if (tuple->t_len <= max_cursor_size)
-	{
+	if (tuple->t_len <= max_cursor_size) {
 		cursor->size = static_cast<uint16>(tuple->t_len);
 		memcpy(cursor->bytes, tuple->t_data, tuple->t_len);
 	}
@@ -101,17 +100,15 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 	fill->began = GetCurrentTimestamp();
 	fill->count = static_cast<int>(
 		queue::run(statement_for(definition, program, !order.is_sweep), arguments));
-	for (int i = 0; i < fill->count; i++)
-	{
+	for (int i = 0; i < fill->count; i++) {
 		bool is_null;
 		const Datum place =
 			SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null);
-		fill->places[i] = *DatumGetItemPointer(place);
+		fill->places[i] = *reinterpret_cast<ItemPointer>(DatumGetPointer(place));
 	}
 	fill->is_complete = fill->count < fill_size;
 	if (fill->count > 0)
-		set_cursor(&fill->cursor, program, definition->source,
-				   SPI_tuptable->vals[fill->count - 1]);
+		set_cursor(&fill->cursor, program, definition->source, SPI_tuptable->vals[fill->count - 1]);
 	SPI_freetuptable(SPI_tuptable);
 	fill->ended = GetCurrentTimestamp();
 }
@@ -150,8 +147,7 @@ Filled
 fill_or_wait(Definition *definition, Ring *ring, const Request &request)
 {
 	const FillOrder order = take_order(definition, ring);
-	if (!order.is_mine)
-	{
+	if (!order.is_mine) {
 		if (order.filler == 0)
 			return Filled::foreign;
 		wait_for_fill(ring);

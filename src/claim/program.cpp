@@ -80,8 +80,7 @@ add_columns(Program *program, const List *targets, TupleDesc descriptor)
 	program->columns =
 		static_cast<ColumnValue *>(palloc0(sizeof(ColumnValue) * list_length(targets)));
 	ListCell *cell;
-	foreach (cell, targets)
-	{
+	foreach (cell, targets) {
 		const auto *target = lfirst_node(TargetEntry, cell);
 		ExprState *value = prepare(reinterpret_cast<Node *>(target->expr));
 		if (value == nullptr)
@@ -100,15 +99,12 @@ add_checks(Program *program, TupleDesc descriptor)
 		return true;
 	program->checks =
 		static_cast<ExprState **>(palloc0(sizeof(ExprState *) * constraints->num_check));
-	for (int i = 0; i < constraints->num_check; i++)
-	{
+	for (int i = 0; i < constraints->num_check; i++) {
 		auto *expression = static_cast<Node *>(stringToNode(constraints->check[i].ccbin));
 		if (is_involved(expression, nullptr))
 			return false;
 		program->checks[program->check_count++] = ExecInitCheck(
-			make_ands_implicit(
-				expression_planner(reinterpret_cast<Expr *>(expression))),
-			nullptr);
+			make_ands_implicit(expression_planner(reinterpret_cast<Expr *>(expression))), nullptr);
 	}
 	return true;
 }
@@ -121,15 +117,13 @@ add_order(Program *program, const Compiled &order)
 		palloc0(sizeof(AttrNumber) * (list_length(order.order_columns) + 1)));
 	ListCell *cell;
 	foreach (cell, order.order_columns)
-		program->order_columns[program->order_count++] =
-			static_cast<AttrNumber>(lfirst_int(cell));
+		program->order_columns[program->order_count++] = static_cast<AttrNumber>(lfirst_int(cell));
 }
 
 static uint64
 mix(uint64 stamp, const char *text)
 {
-	return stamp * 31 +
-		   key::fnv1a_64(reinterpret_cast<const unsigned char *>(text), strlen(text));
+	return stamp * 31 + key::fnv1a_64(reinterpret_cast<const unsigned char *>(text), strlen(text));
 }
 
 // Of all that a cursor's shape and a candidate's meaning depend on.
@@ -161,8 +155,7 @@ fill_in(Program *program, Definition *definition, Relation table)
 	if (program->pending == nullptr)
 		return false;
 	add_order(program, compile(from.order_by, FragmentKind::order, "order_by"));
-	if (definition->is_managed)
-	{
+	if (definition->is_managed) {
 		program->priority = get_attnum(definition->source, "priority");
 		program->run_at = get_attnum(definition->source, "run_at");
 	}

@@ -16,13 +16,15 @@
 
 namespace queue_ext::claim {
 
-struct ColumnValue {
+struct ColumnValue
+{
 	AttrNumber number;
 	ExprState *value;
 	bool not_null;
 };
 
-struct Program {
+struct Program
+{
 	bool is_direct; // false: the portable path has to do it
 
 	ExprState *pending;

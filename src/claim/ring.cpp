@@ -65,13 +65,11 @@ void
 put_back(Ring *ring, const RingKey &key, const ItemPointerData *places, int count)
 {
 	with_ring(ring, key, [&] {
-		if (ring->count + count > ring_size)
-		{
+		if (ring->count + count > ring_size) {
 			ring->sweep_due = 0;
 			return;
 		}
-		for (int i = count - 1; i >= 0; i--)
-		{
+		for (int i = count - 1; i >= 0; i--) {
 			ring->first = (ring->first + ring_size - 1) % ring_size;
 			ring->places[ring->first] = places[i];
 			ring->count++;
@@ -131,8 +129,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 		ring->is_at_end = fill.is_complete;
 		ring->filler = 0;
 		ring->counters.fill_time_us += fill.ended - fill.began;
-		if (!order.is_sweep)
-		{
+		if (!order.is_sweep) {
 			ring->counters.fills++;
 			return;
 		}

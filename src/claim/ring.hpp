@@ -17,7 +17,8 @@ namespace queue_ext::claim {
 
 // What a ring is for. The stamp changes with the queue's definition, so that nobody
 // reads a cursor of another shape.
-struct RingKey {
+struct RingKey
+{
 	Oid database;
 	Oid table;
 	uint64 stamp;
@@ -30,7 +31,8 @@ struct RingKey {
 
 // Where in the queue's order the last candidate stood: its order columns, flat.
 constexpr int max_cursor_size = 256;
-struct Cursor {
+struct Cursor
+{
 	uint16 size; // 0: there is none
 	// Of a managed queue: what a sender can compare with.
 	int32 priority;
@@ -39,7 +41,8 @@ struct Cursor {
 };
 
 // What claims of a queue have met, since the ring was made.
-struct RingCounters {
+struct RingCounters
+{
 	int64 claims;       // rows handed out
 	int64 empty_pops;   // calls that handed out none
 	int64 fills;        // reads behind the cursor
@@ -56,7 +59,8 @@ constexpr int fill_size = 256;
 constexpr int low_water = 128;
 static_assert(low_water + fill_size <= ring_size);
 
-struct Ring {
+struct Ring
+{
 	slock_t mutex;
 	RingKey key;
 	uint64 used_at; // the directory's clock: the least recently used makes room
@@ -76,7 +80,8 @@ struct Ring {
 // Makes the ring one of this key, empty.
 void reset(Ring *ring, const RingKey &key);
 
-struct Taken {
+struct Taken
+{
 	int count;
 	bool is_low;     // somebody should fill it
 	bool is_foreign; // the ring is of another queue now
@@ -95,8 +100,9 @@ void ask_for_sweep(Ring *ring, const RingKey &key);
 void ask_for_sweep_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run_at);
 
 // What to read for a fill.
-struct FillOrder {
-	bool is_mine;  // false: the filler is at it, or the ring is foreign
+struct FillOrder
+{
+	bool is_mine; // false: the filler is at it, or the ring is foreign
 	int32 filler;
 	bool is_sweep; // from the head
 	Cursor cursor; // else behind this
@@ -107,7 +113,8 @@ struct FillOrder {
 FillOrder begin_fill(Ring *ring, const RingKey &key, TimestampTz now, int32 lost);
 
 // What a fill has read.
-struct Fill {
+struct Fill
+{
 	ItemPointerData places[fill_size];
 	int count;
 	bool is_complete; // there was no more

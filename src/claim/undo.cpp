@@ -8,7 +8,8 @@ namespace queue_ext::claim {
 
 enum class NoteKind { claim, wake, wake_before };
 
-struct Note {
+struct Note
+{
 	NoteKind kind;
 	Ring *ring;
 	RingKey key;
@@ -30,14 +31,13 @@ constexpr int most_notes = 4096;
 static Note *
 add_note(NoteKind kind, Ring *ring, const RingKey &key)
 {
-	if (note_count == note_capacity)
-	{
+	if (note_count == note_capacity) {
 		constexpr int first_capacity = 8;
 		note_capacity = Max(first_capacity, note_capacity * 2);
 		const size_t size = sizeof(Note) * note_capacity;
-		notes = static_cast<Note *>(notes == nullptr
-										? MemoryContextAlloc(TopTransactionContext, size)
-										: repalloc(notes, size));
+		notes =
+			static_cast<Note *>(notes == nullptr ? MemoryContextAlloc(TopTransactionContext, size)
+												 : repalloc(notes, size));
 	}
 	Note *note = &notes[note_count++];
 	*note = {};
@@ -51,8 +51,8 @@ add_note(NoteKind kind, Ring *ring, const RingKey &key)
 void
 note_claim(Ring *ring, const RingKey &key, const ItemPointerData &place)
 {
-	Note *note = note_count < most_notes ? add_note(NoteKind::claim, ring, key)
-										 : &notes[note_count - 1];
+	Note *note =
+		note_count < most_notes ? add_note(NoteKind::claim, ring, key) : &notes[note_count - 1];
 	note->place = place;
 }
 
@@ -74,8 +74,7 @@ note_wake_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run
 			notes[i].made_in == GetCurrentSubTransactionId() && notes[i].priority <= priority &&
 			notes[i].run_at <= run_at)
 			return;
-	if (note_count >= most_notes)
-	{
+	if (note_count >= most_notes) {
 		note_wake(ring, key);
 		return;
 	}
@@ -114,24 +113,23 @@ forget()
 static void
 on_transaction_end(XactEvent event, void *)
 {
-	switch (event)
-	{
-	case XACT_EVENT_COMMIT:
-		for (int i = 0; i < note_count; i++)
-			after_commit(notes[i]);
-		forget();
-		break;
-	case XACT_EVENT_PREPARE:
-		// Nobody will tell how it ends; sweeps find out.
-		forget();
-		break;
-	case XACT_EVENT_ABORT:
-		for (int i = note_count - 1; i >= 0; i--)
-			after_abort(notes[i]);
-		forget();
-		break;
-	default:
-		break;
+	switch (event) {
+		case XACT_EVENT_COMMIT:
+			for (int i = 0; i < note_count; i++)
+				after_commit(notes[i]);
+			forget();
+			break;
+		case XACT_EVENT_PREPARE:
+			// Nobody will tell how it ends; sweeps find out.
+			forget();
+			break;
+		case XACT_EVENT_ABORT:
+			for (int i = note_count - 1; i >= 0; i--)
+				after_abort(notes[i]);
+			forget();
+			break;
+		default:
+			break;
 	}
 }
 

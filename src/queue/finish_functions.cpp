@@ -3,6 +3,7 @@
 
 #include "../postgres.hpp"
 
+#include "../claim/direct.hpp"
 #include "../error.hpp"
 #include "argument.hpp"
 #include "cache.hpp"
@@ -30,6 +31,14 @@ static constexpr const char *row_hint =
 // Whether a receipt may leave the attempt open.
 enum class Attempt { required, optional };
 
+// Lets claims know of a job that is given back, when that has been committed.
+static void
+wake(Definition *definition, Action action)
+{
+	if (action == Action::release || action == Action::requeue || action == Action::fail)
+		claim::wake_at_commit(definition);
+}
+
 // Arguments 0 to 2 of every form for one job: queue, id, attempt.
 static Datum
 one(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOptions &options)
@@ -42,7 +51,10 @@ one(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOptions
 	receipt.has_attempt = !PG_ARGISNULL(2);
 	receipt.attempt = receipt.has_attempt ? PG_GETARG_INT32(2) : 0;
 	Definition *definition = open_managed_queue(name, RowExclusiveLock, row_hint);
-	PG_RETURN_BOOL(finish_one(definition, action, receipt, options));
+	const bool is_done = finish_one(definition, action, receipt, options);
+	if (is_done)
+		wake(definition, action);
+	PG_RETURN_BOOL(is_done);
 }
 
 struct Receipts
@@ -103,6 +115,7 @@ many(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOption
 		finish_many(definition, action, receipts.elements, receipts.count, options);
 		put_first_columns(result);
 	});
+	wake(definition, action);
 	return static_cast<Datum>(0);
 }
 

@@ -2,6 +2,7 @@
 
 #include "../postgres.hpp"
 
+#include "../claim/direct.hpp"
 #include "../error.hpp"
 #include "argument.hpp"
 #include "cache.hpp"
@@ -24,7 +25,10 @@ finish(FunctionCallInfo fcinfo, Action action, const FinishOptions &options, Dat
 	const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 1);
 	if (type != definition->row_type)
 		error::wrong_row_type(definition->name, definition->row_type, type);
-	return finish_row(definition, action, PG_GETARG_DATUM(1), options, extended);
+	const bool is_done = finish_row(definition, action, PG_GETARG_DATUM(1), options, extended);
+	if (is_done && (action == Action::release || action == Action::fail))
+		claim::wake_at_commit(definition);
+	return is_done;
 }
 
 Datum

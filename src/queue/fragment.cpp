@@ -269,8 +269,7 @@ add_order_column(Compiled *compiled, Node *expression, const SortBy *sort, Tuple
 					  TupleDescAttr(descriptor, column->varattno - 1)->attnotnull &&
 					  (is_first || compiled->direction == direction);
 	compiled->direction = fits ? direction : Direction::mixed;
-	compiled->order_columns =
-		fits ? lappend_int(compiled->order_columns, column->varattno) : NIL;
+	compiled->order_columns = fits ? lappend_int(compiled->order_columns, column->varattno) : NIL;
 }
 
 static Compiled

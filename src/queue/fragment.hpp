@@ -31,14 +31,18 @@ struct Fragment
 	bool variables_first; // before columns of the same name
 };
 
+// How the columns of an order follow each other: as one row comparison has it, or
+// not.
+enum class Direction { mixed, ascending, descending };
+
 struct Compiled
 {
 	char *text;
-	List *columns;   // of assignments: the names of the columns written
-	List *conjuncts; // of a condition: the parts (Node *) that all must hold
-	Node *expression; // of a condition
-	List *targets;    // of assignments: TargetEntry
-	char *bare_text;  // of an order: as CREATE INDEX wants it, without an alias
+	List *columns;       // of assignments: the names of the columns written
+	List *conjuncts;     // of a condition: the parts (Node *) that all must hold
+	Node *expression;    // of a condition
+	List *targets;       // of assignments: TargetEntry
+	char *bare_text;     // of an order: as CREATE INDEX wants it, without an alias
 	Direction direction; // of an order
 	List *order_columns; // of an order that is not mixed: the columns' numbers
 };

@@ -2,6 +2,7 @@
 
 #include "../postgres.hpp"
 
+#include "../claim/direct.hpp"
 #include "../error.hpp"
 #include "argument.hpp"
 #include "cache.hpp"
@@ -52,6 +53,15 @@ read_options(FunctionCallInfo fcinfo, const Definition *definition)
 	return arguments;
 }
 
+// Lets claims know of the new jobs when they have been committed.
+static void
+wake(FunctionCallInfo fcinfo, Definition *definition)
+{
+	const TimestampTz run_at =
+		PG_ARGISNULL(3) ? GetCurrentTransactionStartTimestamp() : PG_GETARG_TIMESTAMPTZ(3);
+	claim::wake_at_commit(definition, PG_GETARG_INT32(2), run_at);
+}
+
 Datum
 queue_ext_queue_send(PG_FUNCTION_ARGS)
 {
@@ -71,6 +81,7 @@ queue_ext_queue_send(PG_FUNCTION_ARGS)
 	});
 	if (is_null)
 		PG_RETURN_NULL();
+	wake(fcinfo, definition);
 	PG_RETURN_INT64(id);
 }
 
@@ -91,6 +102,7 @@ queue_ext_queue_send_many(PG_FUNCTION_ARGS)
 		run(statement_for(definition, true), arguments);
 		put_first_columns(result);
 	});
+	wake(fcinfo, definition);
 	return static_cast<Datum>(0);
 }
 

@@ -43,6 +43,12 @@ placeholder(Parameter parameter)
 	return parameters[static_cast<int>(parameter)].placeholder;
 }
 
+Oid
+parameter_type(Parameter parameter)
+{
+	return parameters[static_cast<int>(parameter)].type;
+}
+
 void
 prepare(Statement *statement, const char *text, Oid row_type, Access access)
 {

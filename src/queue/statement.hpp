@@ -43,6 +43,9 @@ constexpr int parameter_count = static_cast<int>(Parameter::places) + 1;
 // "$1" and so on: the parameter as it is written in a statement's text.
 const char *placeholder(Parameter parameter);
 
+// Its type; InvalidOid for Parameter::row.
+Oid parameter_type(Parameter parameter);
+
 // The values for one run. All are null until set.
 struct Arguments
 {

@@ -1,0 +1,39 @@
+// claim.cpp - see claim.hpp.
+
+#include "../postgres.hpp"
+
+#include "claim.hpp"
+
+#include "direct.hpp"
+
+namespace queue_ext::claim {
+
+enum ClaimPath { path_auto, path_direct, path_portable };
+
+static const config_enum_entry paths[] = {
+	{"auto", path_auto, false},
+	{"direct", path_direct, false},
+	{"portable", path_portable, false},
+	{nullptr, 0, false},
+};
+
+static int claim_path = path_auto;
+
+void
+define_settings()
+{
+	DefineCustomEnumVariable(
+		"queue_ext.claim_path", "Chooses how jobs are claimed.",
+		"Direct where the table allows it, which auto and direct choose, or by a statement.",
+		&claim_path, path_auto, paths, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+}
+
+uint64
+claim(queue::Definition *definition, const Request &request, const Output &output)
+{
+	if (claim_path != path_portable && can_claim_directly(definition))
+		return claim_direct(definition, request, output);
+	return claim_portable(definition, request, output);
+}
+
+} // namespace queue_ext::claim
