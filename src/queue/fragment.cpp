@@ -53,6 +53,14 @@ is_bare_select(const SelectStmt *select)
 		   select->withClause == nullptr;
 }
 
+// "*", which the parser has expanded before it looks at expressions.
+static bool
+is_star(const Node *node)
+{
+	return IsA(node, ColumnRef) &&
+		   IsA(linitial(reinterpret_cast<const ColumnRef *>(node)->fields), A_Star);
+}
+
 // The list that the fragment is, or NIL if it is something else.
 static List *
 list_in(const Node *statement, FragmentKind kind)
@@ -75,7 +83,7 @@ list_in(const Node *statement, FragmentKind kind)
 	if (select->sortClause != NIL || list_length(select->targetList) != 1)
 		return NIL;
 	const auto *target = linitial_node(ResTarget, select->targetList);
-	return target->name == nullptr ? select->targetList : NIL;
+	return target->name == nullptr && !is_star(target->val) ? select->targetList : NIL;
 }
 
 static const char *
