@@ -189,6 +189,7 @@ for (
 	(undef, undef, $said) = $node->psql('postgres', "begin; $hint; rollback") if defined $hint;
 	is($said, '', "order by $order: no hint, or one that can be run") or diag($hint);
 }
+is((attach('jobs.plain', 'true', undef, 'transaction'))[1], 0, 'any row will do');
 for my $pending ('true', q{luck(id)}, q{"Due at" <= call_time}, q{exists (select from pg_class)}, 'false', 'null')
 {
 	my ($name, $is_warned) = attach('jobs.plain', $pending, 'id', 'transaction');
