@@ -13,6 +13,7 @@
 #include "../error.hpp"
 #include "name.hpp"
 #include "registry.hpp"
+#include "search_path.hpp"
 
 namespace queue_ext::queue {
 
@@ -131,7 +132,7 @@ is_current(const Meaning *meaning)
 	if (meaning->path_length == 0)
 		return true;
 	Oid path[max_cached_path];
-	const int length = fetch_search_path_array(path, max_cached_path);
+	const int length = search_path_schemas(path, max_cached_path);
 	return length == meaning->path_length && memcmp(path, meaning->path, sizeof(Oid) * length) == 0;
 }
 
@@ -148,6 +149,7 @@ build(Oid source, const char *name)
 	const bool is_found = read_definition(source, name, definition);
 	definition->source_name = qualified_name(source);
 	definition->row_type = get_rel_type_id(source);
+	definition->is_partitioned = get_rel_relkind(source) == RELKIND_PARTITIONED_TABLE;
 	if (OidIsValid(definition->archive))
 		definition->archive_name = qualified_name(definition->archive);
 	MemoryContextSwitchTo(old);
@@ -189,7 +191,7 @@ static void
 remember(const char *text, Definition *definition, uint64 changes_before, bool is_qualified)
 {
 	Oid path[max_cached_path];
-	const int length = is_qualified ? 0 : fetch_search_path_array(path, max_cached_path);
+	const int length = is_qualified ? 0 : search_path_schemas(path, max_cached_path);
 	if (length > max_cached_path)
 		return;
 	auto *meaning = static_cast<Meaning *>(hash_search(meanings, text, HASH_ENTER, nullptr));

@@ -99,6 +99,7 @@ struct Definition
 	Oid row_type;      // of the table
 	Identity identity; // what tells one row from another
 
+	bool is_partitioned;
 	ClaimMode claim_mode;
 	bool is_managed;
 	bool is_paused;
@@ -128,8 +129,10 @@ const Statement &
 prepared_of(Definition *definition, Prepared which, MakeText &&make_text)
 {
 	Statement *statement = &definition->prepared[static_cast<int>(which)];
-	if (!statement->is_prepared())
+	if (!statement->is_prepared()) {
 		prepare(statement, make_text(), definition->row_type, Access::by_key);
+		statement->follows_partitions = definition->is_partitioned;
+	}
 	return *statement;
 }
 

@@ -70,7 +70,7 @@ list_in(const Node *statement, FragmentKind kind)
 			return NIL;
 		const auto *update = reinterpret_cast<const UpdateStmt *>(statement);
 		const bool is_bare = update->whereClause == nullptr && update->fromClause == NIL &&
-							 update->returningList == NIL && update->withClause == nullptr;
+							 !compat::has_returning(update) && update->withClause == nullptr;
 		return is_bare ? update->targetList : NIL;
 	}
 	if (!IsA(statement, SelectStmt))
@@ -241,6 +241,39 @@ compile_condition(const Fragment &fragment, const List *list, ParseState *state,
 	return compiled;
 }
 
+// What an index cannot hold: variables, sub-selects, whole rows, system columns.
+static bool
+is_not_of_row(Node *node, void *context)
+{
+	if (node == nullptr)
+		return false;
+	if (IsA(node, Param) || IsA(node, SubLink))
+		return true;
+	if (IsA(node, Var) && reinterpret_cast<Var *>(node)->varattno <= 0)
+		return true;
+	return compat::walk_tree(node, is_not_of_row, context);
+}
+
+static bool
+depends_on_row_alone(Node *expression)
+{
+	return !is_not_of_row(expression, nullptr) && !contain_mutable_functions(expression);
+}
+
+bool
+can_be_predicate(Node *conjunct)
+{
+	return depends_on_row_alone(conjunct) && contain_var_clause(conjunct);
+}
+
+static bool
+can_be_indexed(Node *expression)
+{
+	return depends_on_row_alone(expression) && contain_var_clause(expression) &&
+		   exprType(expression) != RECORDOID &&
+		   OidIsValid(GetDefaultOpClass(exprType(expression), BTREE_AM_OID));
+}
+
 static const char *
 direction_text(const SortBy *sort)
 {
@@ -269,6 +302,7 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 	StringInfoData bare;
 	initStringInfo(&text);
 	initStringInfo(&bare);
+	bool is_indexable = true;
 	ListCell *cell;
 	foreach (cell, list) {
 		const auto *sort = lfirst_node(SortBy, cell);
@@ -282,6 +316,9 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 		// In a condition or an assignment the parser itself refuses these.
 		if (state->p_hasAggs || state->p_hasWindowFuncs || state->p_hasTargetSRFs)
 			error::fragment_is_not_scalar(fragment.label);
+		get_sort_group_operators(exprType(expression), true, false, false, nullptr, nullptr,
+								 nullptr, nullptr); // or no order: raises
+		is_indexable = is_indexable && can_be_indexed(expression);
 		with_search_path(bare_search_path, [&] {
 			appendStringInfo(&text, "%s%s%s%s", text.len > 0 ? ", " : "",
 							 write_out(expression, table), direction_text(sort), nulls_text(sort));
@@ -293,7 +330,7 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 	}
 	Compiled compiled{};
 	compiled.text = text.data;
-	compiled.bare_text = bare.data;
+	compiled.bare_text = is_indexable ? bare.data : nullptr;
 	return compiled;
 }
 
@@ -350,22 +387,6 @@ compile_assignments(const Fragment &fragment, List *list, ParseState *state, Rel
 	});
 	compiled.text = text.data;
 	return compiled;
-}
-
-static bool
-has_variable(Node *node, void *context)
-{
-	if (node == nullptr)
-		return false;
-	if (IsA(node, Param) || IsA(node, SubLink))
-		return true;
-	return compat::walk_tree(node, has_variable, context);
-}
-
-bool
-depends_on_row_alone(Node *conjunct)
-{
-	return !has_variable(conjunct, nullptr) && !contain_mutable_functions(conjunct);
 }
 
 Compiled
