@@ -47,12 +47,14 @@ on_relation_change(Datum, Oid relation)
 	const bool is_general = !OidIsValid(relation) || forget_registry_if(relation);
 	change_count++;
 	for (Definition *definition = definitions; definition != nullptr; definition = definition->next)
-		if (is_general || definition->source == relation || definition->archive == relation)
+		if (is_general || definition->source == relation || definition->archive == relation ||
+			definition->has_children)
 			invalidate(definition);
 }
 
+// Of a schema, or of a function: fragments may name it.
 static void
-on_schema_change(Datum, compat::SysCacheId, uint32)
+on_catalog_change(Datum, compat::SysCacheId, uint32)
 {
 	change_count++;
 	for (Definition *definition = definitions; definition != nullptr; definition = definition->next)
@@ -110,7 +112,8 @@ void
 register_invalidation()
 {
 	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
-	CacheRegisterSyscacheCallback(NAMESPACEOID, on_schema_change, static_cast<Datum>(0));
+	CacheRegisterSyscacheCallback(NAMESPACEOID, on_catalog_change, static_cast<Datum>(0));
+	CacheRegisterSyscacheCallback(PROCOID, on_catalog_change, static_cast<Datum>(0));
 	RegisterXactCallback(on_transaction_end, nullptr);
 }
 
@@ -149,6 +152,7 @@ build(Oid source, const char *name)
 	const bool is_found = read_definition(source, name, definition);
 	definition->source_name = qualified_name(source);
 	definition->row_type = get_rel_type_id(source);
+	definition->has_children = has_subclass(source);
 	definition->is_partitioned = get_rel_relkind(source) == RELKIND_PARTITIONED_TABLE;
 	if (OidIsValid(definition->archive))
 		definition->archive_name = qualified_name(definition->archive);

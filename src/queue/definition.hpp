@@ -100,6 +100,7 @@ struct Definition
 	Identity identity; // what tells one row from another
 
 	bool is_partitioned;
+	bool has_children; // whose coming and going its table is not told of
 	ClaimMode claim_mode;
 	bool is_managed;
 	bool is_paused;

@@ -226,16 +226,12 @@ check_raw(const Fragment &fragment, List *list)
 }
 
 static Compiled
-compile_condition(const Fragment &fragment, const List *list, ParseState *state, Relation table,
-				  const char *search_path)
+compile_condition(const Fragment &fragment, const List *list, ParseState *state, Relation table)
 {
 	Compiled compiled{};
-	Node *expression = nullptr;
-	with_search_path(search_path, [&] {
-		expression = transformWhereClause(state, linitial_node(ResTarget, list)->val,
-										  EXPR_KIND_WHERE, fragment.label);
-		assign_expr_collations(state, expression);
-	});
+	Node *expression = transformWhereClause(state, linitial_node(ResTarget, list)->val,
+											EXPR_KIND_WHERE, fragment.label);
+	assign_expr_collations(state, expression);
 	with_search_path(bare_search_path, [&] { compiled.text = write_out(expression, table); });
 	compiled.conjuncts = make_ands_implicit(reinterpret_cast<Expr *>(expression));
 	return compiled;
@@ -295,8 +291,7 @@ nulls_text(const SortBy *sort)
 }
 
 static Compiled
-compile_order(const Fragment &fragment, List *list, ParseState *state, Relation table,
-			  const char *search_path)
+compile_order(const Fragment &fragment, List *list, ParseState *state, Relation table)
 {
 	StringInfoData text;
 	StringInfoData bare;
@@ -308,11 +303,8 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 		const auto *sort = lfirst_node(SortBy, cell);
 		if (sort->sortby_dir == SORTBY_USING || IsA(sort->node, A_Const))
 			error::not_an_order(fragment.label);
-		Node *expression = nullptr;
-		with_search_path(search_path, [&] {
-			expression = transformExpr(state, sort->node, EXPR_KIND_ORDER_BY);
-			assign_expr_collations(state, expression);
-		});
+		Node *expression = transformExpr(state, sort->node, EXPR_KIND_ORDER_BY);
+		assign_expr_collations(state, expression);
 		// In a condition or an assignment the parser itself refuses these.
 		if (state->p_hasAggs || state->p_hasWindowFuncs || state->p_hasTargetSRFs)
 			error::fragment_is_not_scalar(fragment.label);
@@ -363,16 +355,12 @@ check_targets(const Fragment &fragment, const List *list, Relation table)
 }
 
 static Compiled
-compile_assignments(const Fragment &fragment, List *list, ParseState *state, Relation table,
-					const char *search_path)
+compile_assignments(const Fragment &fragment, List *list, ParseState *state, Relation table)
 {
 	Compiled compiled{};
 	compiled.columns = check_targets(fragment, list, table);
-	List *targets = NIL;
-	with_search_path(search_path, [&] {
-		targets = transformUpdateTargetList(state, list);
-		assign_list_collations(state, targets);
-	});
+	List *targets = transformUpdateTargetList(state, list);
+	assign_list_collations(state, targets);
 
 	StringInfoData text;
 	initStringInfo(&text);
@@ -398,24 +386,27 @@ compile(const Fragment &fragment, Relation table, const char *search_path)
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
 
+	const int level = NewGUCNestLevel();
+	set_reading_settings(search_path);
 	List *list = parse(fragment);
 	check_raw(fragment, list);
 	ParseState *state = make_parse_state(fragment, table);
 	Compiled compiled{};
 	switch (fragment.kind) {
 		case FragmentKind::condition:
-			compiled = compile_condition(fragment, list, state, table, search_path);
+			compiled = compile_condition(fragment, list, state, table);
 			break;
 		case FragmentKind::order:
-			compiled = compile_order(fragment, list, state, table, search_path);
+			compiled = compile_order(fragment, list, state, table);
 			break;
 		case FragmentKind::assignments:
-			compiled = compile_assignments(fragment, list, state, table, search_path);
+			compiled = compile_assignments(fragment, list, state, table);
 			break;
 	}
 	compiled.text = qualify(compiled.text, statement_before(fragment.kind));
 	state->p_target_relation = nullptr; // or it would be closed
 	free_parsestate(state);
+	AtEOXact_GUC(true, level);
 	error_context_stack = callback.previous;
 	return compiled;
 }
@@ -427,8 +418,12 @@ bind_rows(const char *compiled, FragmentKind kind, const RowVariables &variables
 		{static_cast<int>(Parameter::error) + 1, variables.error},
 		{static_cast<int>(Parameter::retry_at) + 1, variables.retry_at},
 	};
-	return replace_parameters(compiled, statement_before(kind), replacements,
-							  lengthof(replacements));
+	char *bound = nullptr;
+	with_search_path(bare_search_path, [&] {
+		bound = replace_parameters(compiled, statement_before(kind), replacements,
+								   lengthof(replacements));
+	});
+	return bound;
 }
 
 } // namespace queue_ext::queue

@@ -24,7 +24,7 @@ set_reading_settings(const char *path)
 		{"timezone", "UTC"},
 		{"extra_float_digits", "3"},
 	};
-	set_locally({"search_path", path});
+	set_locally({"search_path", psprintf("%s, pg_temp", path)});
 	for (const Setting &setting : settings)
 		set_locally(setting);
 }
@@ -39,10 +39,8 @@ current_search_path()
 		const Oid schema = lfirst_oid(cell);
 		const char *name = isAnyTempNamespace(schema) ? nullptr : get_namespace_name(schema);
 		if (name != nullptr)
-			appendStringInfo(&path, "%s, ", quote_identifier(name));
+			appendStringInfo(&path, "%s%s", path.len > 0 ? ", " : "", quote_identifier(name));
 	}
-	// Last, or it would come first: nobody's temporary objects are to be meant.
-	appendStringInfoString(&path, "pg_temp");
 	return path.data;
 }
 

@@ -8,7 +8,7 @@ namespace queue_ext::queue {
 
 // Under this path, everything that is not PostgreSQL's own is written out with
 // its schema.
-constexpr const char *bare_search_path = "pg_catalog, pg_temp";
+constexpr const char *bare_search_path = "pg_catalog";
 
 struct Setting
 {
@@ -20,7 +20,8 @@ struct Setting
 void set_locally(const Setting &setting);
 
 // Sets all that the reading and writing of SQL text depends on, until the current
-// GUC nest level ends: the path, and what literals mean.
+// GUC nest level ends: the path, with temporary objects last (they would come first
+// otherwise: nobody's are to be meant), and what literals mean.
 void set_reading_settings(const char *path);
 
 // Runs body under these settings. On ERROR the transaction's end puts the old ones
@@ -37,7 +38,7 @@ with_search_path(const char *path, Body &&body)
 }
 
 // The schemas that the search path has now, as a setting: what "$user" means is
-// settled, and temporary objects come last. In the current context.
+// settled, and temporary objects are left out. In the current context.
 char *current_search_path();
 
 // The schemas in which an unqualified queue is looked for, in order: that of the
