@@ -79,6 +79,7 @@ select id from queue_pop_rows(null::t, 'days', 2);
 reset datestyle;
 
 -- The settings are those of before.
+update t set taken = false;
 set standard_conforming_strings = off;
 select count(*) from queue_pop_rows(null::t, 'strings', 3);
 show standard_conforming_strings;

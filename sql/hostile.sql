@@ -88,6 +88,31 @@ select queue, lease, max_attempts from public.queues;
 select id, state from test_hostile.jobs_archive order by id;
 select public.fnv1_32('a'), public.fnv_lock_key('a', 1);
 
+-- A table of one's own: its fragments mean what they meant where it was attached.
+set search_path = pg_catalog;
+create table test_hostile.own (id integer primary key, state integer not null default 0, note text);
+create index on test_hostile.own (id) where state = 0;
+insert into test_hostile.own select generate_series(1, 8);
+select public.queue_attach('test_hostile.own', 'test_hostile.own', 'state = 0 and now() <= call_time', 'id', 'state = state + 1',
+	null, 'state = 0', 'state = 3, note = error', 'update', 'note = (call_time + lease > call_time)::text');
+select public.queue_attach('test_hostile.own_' || mode, 'test_hostile.own', 'state = 0', 'id', claim_mode => mode)
+from unnest(array['transaction', 'session']) as mode;
+set search_path = test_hostile_evil, pg_catalog;
+select id, state from public.queue_pop_rows(null::test_hostile.own, 'test_hostile.own', 4);
+select public.queue_extend_row('test_hostile.own', row(1, 1, null)::test_hostile.own),
+       public.queue_complete_row('test_hostile.own', row(2, 1, null)::test_hostile.own),
+       public.queue_release_row('test_hostile.own', row(3, 1, null)::test_hostile.own),
+       public.queue_fail_row('test_hostile.own', row(4, 1, null)::test_hostile.own, 'broken');
+begin;
+select id from public.queue_pop_rows(null::test_hostile.own, 'test_hostile.own_transaction', 2);
+select public.queue_complete_row('test_hostile.own_transaction', row(3, 0, null)::test_hostile.own);
+commit;
+select id from public.queue_pop_rows(null::test_hostile.own, 'test_hostile.own_session', 2);
+select public.queue_complete_row('test_hostile.own_session', row(5, 0, null)::test_hostile.own),
+       public.queue_release_row('test_hostile.own_session', row(6, 0, null)::test_hostile.own);
+select * from test_hostile.own order by id;
+select public.queue_detach('test_hostile.own');
+
 -- A table that is made under such a path is not made of the traps.
 select public.queue_create('test_hostile.late', archive => true);
 select public.queue_send('test_hostile.late', '1', run_at => '2001-01-01');

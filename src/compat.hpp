@@ -20,14 +20,44 @@ owns_relation(Oid relation, Oid role)
 #endif
 }
 
-// 17 renamed OverrideSearchPath to SearchPathMatcher.
-inline bool
-search_path_is_current(const CachedPlanSource *source)
+// Makes the plan's search path the current one, without parsing it anew. 17 renamed
+// OverrideSearchPath to SearchPathMatcher.
+inline void
+set_search_path_current(CachedPlanSource *source)
 {
 #if PG_VERSION_NUM >= 170000
-	return SearchPathMatchesCurrentEnvironment(source->search_path);
+	if (SearchPathMatchesCurrentEnvironment(source->search_path))
+		return;
+	auto *current = GetSearchPathMatcher(source->query_context);
 #else
-	return OverrideSearchPathMatchesCurrent(source->search_path);
+	if (OverrideSearchPathMatchesCurrent(source->search_path))
+		return;
+	auto *current = GetOverrideSearchPath(source->query_context);
+#endif
+	list_free(source->search_path->schemas);
+	pfree(source->search_path);
+	source->search_path = current;
+}
+
+// 18 put RETURNING's list into a clause of its own.
+inline bool
+has_returning(const UpdateStmt *update)
+{
+#if PG_VERSION_NUM >= 180000
+	return update->returningClause != nullptr;
+#else
+	return update->returningList != NIL;
+#endif
+}
+
+// 18 lets NOT NULL be not yet validated.
+inline bool
+is_not_null(TupleDesc descriptor, int index)
+{
+#if PG_VERSION_NUM >= 180000
+	return TupleDescCompactAttr(descriptor, index)->attnullability == ATTNULLABLE_VALID;
+#else
+	return TupleDescAttr(descriptor, index)->attnotnull;
 #endif
 }
 
@@ -197,6 +227,48 @@ init_range_table(EState *estate, RangeTblEntry *entry)
 	ExecInitRangeTable(estate, list_make1(entry));
 #endif
 }
+
+// 19 replaced get_relation_info_hook by build_simple_rel_hook. Calls visit for every
+// relation that the planner has looked up, after whoever was there before.
+inline void (*visit_relation)(RelOptInfo *relation) = nullptr;
+
+#if PG_VERSION_NUM >= 190000
+inline build_simple_rel_hook_type previous_relation_hook = nullptr;
+
+inline void
+relation_hook(PlannerInfo *root, RelOptInfo *relation, RangeTblEntry *entry)
+{
+	if (previous_relation_hook != nullptr)
+		previous_relation_hook(root, relation, entry);
+	visit_relation(relation);
+}
+
+inline void
+register_relation_hook(void (*visit)(RelOptInfo *relation))
+{
+	visit_relation = visit;
+	previous_relation_hook = build_simple_rel_hook;
+	build_simple_rel_hook = relation_hook;
+}
+#else
+inline get_relation_info_hook_type previous_relation_hook = nullptr;
+
+inline void
+relation_hook(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *relation)
+{
+	if (previous_relation_hook != nullptr)
+		previous_relation_hook(root, table, is_parent, relation);
+	visit_relation(relation);
+}
+
+inline void
+register_relation_hook(void (*visit)(RelOptInfo *relation))
+{
+	visit_relation = visit;
+	previous_relation_hook = get_relation_info_hook;
+	get_relation_info_hook = relation_hook;
+}
+#endif
 
 } // namespace queue_ext::compat
 

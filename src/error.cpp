@@ -252,6 +252,24 @@ on_claim_unused(const char *mode)
 }
 
 void
+no_such_table(Oid table)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+					errmsg("relation with OID %u does not exist", table)));
+}
+
+void
+key_without_text(const char *table, Oid type)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot lock rows of \"%s\" by their key", table),
+			 errdetail("How a value of type %s is written depends on settings of the session.",
+					   format_type_be(type)),
+			 errhint("Use claim mode update.")));
+}
+
+void
 not_a_table(const char *name, char kind)
 {
 	ereport(ERROR,
@@ -343,9 +361,11 @@ cannot_prepare()
 void
 warn_no_index(const char *queue, const char *command)
 {
-	ereport(WARNING, (errmsg("no index serves the claims of queue \"%s\"", queue),
-					  errdetail("A claim may have to read rows that are not pending."),
-					  errhint("Run %s", command)));
+	ereport(WARNING,
+			(errmsg("no index serves the claims of queue \"%s\"", queue),
+			 errdetail("A claim may have to read rows that are not pending."),
+			 command != nullptr ? errhint("Run %s", command)
+								: errhint("Choose an \"order_by\" that an index can have.")));
 }
 
 } // namespace queue_ext::error

@@ -67,6 +67,10 @@ void check_not_negative(const char *what, const Interval *value);
 // 22023: the claim mode wants on_claim, or cannot have it.
 [[noreturn]] void on_claim_missing();
 [[noreturn]] void on_claim_unused(const char *mode);
+// 42P01: no table has that OID.
+[[noreturn]] void no_such_table(Oid table);
+// 0A000: a lock cannot tell the rows of that key apart.
+[[noreturn]] void key_without_text(const char *table, Oid type);
 // 42809, 0A000: what cannot be a queue's table, and why.
 [[noreturn]] void not_a_table(const char *name, char kind);
 [[noreturn]] void cannot_attach(const char *name, const char *reason);
@@ -88,7 +92,8 @@ void check_not_negative(const char *what, const Interval *value);
 // 0A000: a transaction that finished jobs in session mode cannot be prepared.
 [[noreturn]] void cannot_prepare();
 
-// WARNING 01000: no index serves the claim; the hint is the command for one.
+// WARNING 01000: no index serves the claim; the hint is the command for one,
+// if there is any.
 void warn_no_index(const char *queue, const char *command);
 
 } // namespace queue_ext::error

@@ -55,7 +55,7 @@ lock_text(Definition *definition, const char *columns, const char *condition, in
 					read_text(definition, columns, condition, max_jobs));
 }
 
-const queue::Statement &
+queue::Statement
 claim_statement(Definition *definition, int max_jobs)
 {
 	int place = 0;
@@ -67,18 +67,19 @@ claim_statement(Definition *definition, int max_jobs)
 		queue::PreparedClaim fresh{max_jobs, {}};
 		queue::prepare(&fresh.statement, claim_text(definition, max_jobs), definition->row_type,
 					   queue::compiled_of(definition).access);
+		fresh.statement.follows_partitions = definition->is_partitioned;
 		queue::discard_later(&found.statement);
 		found = fresh;
 	}
 	memmove(&definition->claims[1], &definition->claims[0], sizeof(queue::PreparedClaim) * place);
 	definition->claims[0] = found;
-	return definition->claims[0].statement;
+	return found.statement;
 }
 
 bool
 is_served(Definition *definition)
 {
-	const queue::Statement &statement = claim_statement(definition, 1);
+	const queue::Statement statement = claim_statement(definition, 1);
 	return queue::is_served(statement.plan, statement.access);
 }
 

@@ -40,7 +40,8 @@ uint64 claim_by_session(queue::Definition *definition, const Request &request,
 bool is_served(queue::Definition *definition);
 
 // The prepared claim of the definition for so many jobs; the one unused for longest
-// makes room. Raises what prepare() raises. Wants SPI open.
-const queue::Statement &claim_statement(queue::Definition *definition, int max_jobs);
+// makes room. A copy, since a call within the statement may move it. Raises what
+// prepare() raises. Wants SPI open.
+queue::Statement claim_statement(queue::Definition *definition, int max_jobs);
 
 } // namespace queue_ext::claim

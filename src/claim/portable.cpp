@@ -169,7 +169,7 @@ static uint64
 claim_by_update(Definition *definition, const Request &request, const Output &output)
 {
 	Arguments arguments = arguments_for(definition, request);
-	const Statement &statement = claim_statement(definition, request.max_jobs);
+	const Statement statement = claim_statement(definition, request.max_jobs);
 	uint64 claimed = queue::run(statement, arguments);
 	if (!definition->identity.has_key() && claimed > 0) {
 		set_places(&arguments, claimed);
@@ -185,7 +185,7 @@ claim_by_update(Definition *definition, const Request &request, const Output &ou
 static uint64
 claim_by_lock(Definition *definition, const Request &request, const Output &output)
 {
-	const Statement &statement = claim_statement(definition, request.max_jobs);
+	const Statement statement = claim_statement(definition, request.max_jobs);
 	const uint64 claimed = queue::run(statement, arguments_for(definition, request));
 	for (uint64 i = 0; i < claimed; i++)
 		queue::hold_row(definition->source,
@@ -195,9 +195,25 @@ claim_by_lock(Definition *definition, const Request &request, const Output &outp
 	return claimed;
 }
 
+// The key may have changed since the queue was attached.
+static void
+check_key(Definition *definition)
+{
+	queue::compiled_of(definition);
+	if (definition->claim_mode == ClaimMode::update)
+		return;
+	const queue::Identity &identity = definition->identity;
+	if (definition->claim_mode == ClaimMode::session && !identity.has_key())
+		error::no_key(get_rel_name(definition->source));
+	if (OidIsValid(queue::type_without_text(identity)))
+		error::key_without_text(get_rel_name(definition->source),
+								queue::type_without_text(identity));
+}
+
 uint64
 claim_portable(Definition *definition, const Request &request, const Output &output)
 {
+	check_key(definition);
 	switch (definition->claim_mode) {
 		case ClaimMode::update:
 			return claim_by_update(definition, request, output);

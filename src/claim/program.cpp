@@ -6,6 +6,7 @@
 
 #include "../compat.hpp"
 #include "../key/fnv.hpp"
+#include "../queue/owner.hpp"
 #include "directory.hpp"
 
 namespace queue_ext::claim {
@@ -149,12 +150,18 @@ fill_in(Program *program, Definition *definition, Relation table)
 							   : queue::compile(fragment, table, definition->search_path);
 	};
 	const queue::Fragments &from = definition->fragments;
-	const Compiled pending = compile(from.pending, FragmentKind::condition, "pending");
-	const Compiled claim = compile(from.on_claim, FragmentKind::assignments, "on_claim");
+	Compiled pending{};
+	Compiled claim{};
+	Compiled order{};
+	queue::as_owner_of(definition->source, [&] {
+		pending = compile(from.pending, FragmentKind::condition, "pending");
+		claim = compile(from.on_claim, FragmentKind::assignments, "on_claim");
+		order = compile(from.order_by, FragmentKind::order, "order_by");
+	});
 	program->pending = prepare_condition(pending.expression);
 	if (program->pending == nullptr)
 		return false;
-	add_order(program, compile(from.order_by, FragmentKind::order, "order_by"));
+	add_order(program, order);
 	if (definition->is_managed) {
 		program->priority = get_attnum(definition->source, "priority");
 		program->run_at = get_attnum(definition->source, "run_at");

@@ -52,7 +52,7 @@ static Candidates
 read_candidates(Definition *definition, const Request &request, MemoryContext context)
 {
 	const int limit = request.max_jobs + spare_candidates;
-	const Statement &statement = claim_statement(definition, limit);
+	const Statement statement = claim_statement(definition, limit);
 	Candidates candidates{};
 	candidates.count = queue::run(statement, arguments_for(definition, request));
 	MemoryContext old = MemoryContextSwitchTo(context);
@@ -102,9 +102,6 @@ claim_by_session(Definition *definition, const Request &request, const Output &o
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "queue_ext candidates", ALLOCSET_DEFAULT_SIZES);
-	queue::compiled_of(definition);
-	if (!definition->identity.has_key()) // any more
-		error::no_key(get_rel_name(definition->source));
 	const auto wanted = static_cast<uint64>(request.max_jobs);
 	uint64 claimed = 0;
 	while (claimed < wanted) {

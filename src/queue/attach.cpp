@@ -62,8 +62,13 @@ check_mode(const NewQueue &queue, Relation table)
 		error::on_claim_missing();
 	if (mode != ClaimMode::update && queue.fragments.on_claim != nullptr)
 		error::on_claim_unused(queue.claim_mode);
-	if (mode == ClaimMode::session && !find_identity(table).has_key())
+	if (mode == ClaimMode::update)
+		return;
+	const Identity identity = find_identity(table);
+	if (mode == ClaimMode::session && !identity.has_key())
 		error::no_key(RelationGetRelationName(table));
+	if (OidIsValid(type_without_text(identity)))
+		error::key_without_text(RelationGetRelationName(table), type_without_text(identity));
 }
 
 // The queue's name within its table's schema.
@@ -72,14 +77,14 @@ name_in_schema(const char *written, Oid schema)
 {
 	Name name = parse_name(written);
 	const char *schema_name = get_namespace_name(schema);
-	if (name.is_qualified() && strcmp(name.schema, schema_name) != 0)
+	if (name.is_qualified() && LookupExplicitNamespace(name.schema, true) != schema)
 		error::not_in_schema(to_text(name), quote_qualified_identifier(schema_name, name.name));
 	strlcpy(name.schema, schema_name, NAMEDATALEN);
 	return name;
 }
 
 // What an index for the queue's claims is over: the order, or else the key, or
-// else any column.
+// else any column. Null when no index can have the order.
 static const char *
 index_columns(const NewQueue &queue, Relation table)
 {
@@ -113,14 +118,14 @@ index_predicate(const NewQueue &queue, Relation table)
 	ListCell *cell;
 	foreach (cell, pending.conjuncts) {
 		auto *conjunct = static_cast<Node *>(lfirst(cell));
-		if (depends_on_row_alone(conjunct))
+		if (can_be_predicate(conjunct))
 			appendStringInfo(&predicate, "%s%s", predicate.len > 0 ? " AND " : " WHERE ",
 							 write_out_bare(conjunct, RelationGetRelid(table)));
 	}
 	return predicate.data;
 }
 
-// The command for the index; one a table where they inherit, since no index spans
+// The command for the index, or null where there can be none; one a table where they inherit, since no index spans
 // them.
 static const char *
 index_command(const Definition *definition, const NewQueue &queue, Relation table)
@@ -151,7 +156,9 @@ static void
 attach(const char *written, NewQueue queue, const Interval *lease)
 {
 	lock_registry();
-	Relation table = relation_open(queue.source, AccessShareLock);
+	Relation table = try_relation_open(queue.source, AccessShareLock);
+	if (table == nullptr)
+		error::no_such_table(queue.source);
 	check_owner(queue.source);
 	check_table(table);
 	check_mode(queue, table);

@@ -13,6 +13,7 @@
 #include "../error.hpp"
 #include "name.hpp"
 #include "registry.hpp"
+#include "search_path.hpp"
 
 namespace queue_ext::queue {
 
@@ -46,12 +47,14 @@ on_relation_change(Datum, Oid relation)
 	const bool is_general = !OidIsValid(relation) || forget_registry_if(relation);
 	change_count++;
 	for (Definition *definition = definitions; definition != nullptr; definition = definition->next)
-		if (is_general || definition->source == relation || definition->archive == relation)
+		if (is_general || definition->source == relation || definition->archive == relation ||
+			definition->has_children)
 			invalidate(definition);
 }
 
+// Of a schema, or of a function: fragments may name it.
 static void
-on_schema_change(Datum, compat::SysCacheId, uint32)
+on_catalog_change(Datum, compat::SysCacheId, uint32)
 {
 	change_count++;
 	for (Definition *definition = definitions; definition != nullptr; definition = definition->next)
@@ -109,7 +112,8 @@ void
 register_invalidation()
 {
 	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
-	CacheRegisterSyscacheCallback(NAMESPACEOID, on_schema_change, static_cast<Datum>(0));
+	CacheRegisterSyscacheCallback(NAMESPACEOID, on_catalog_change, static_cast<Datum>(0));
+	CacheRegisterSyscacheCallback(PROCOID, on_catalog_change, static_cast<Datum>(0));
 	RegisterXactCallback(on_transaction_end, nullptr);
 }
 
@@ -131,7 +135,7 @@ is_current(const Meaning *meaning)
 	if (meaning->path_length == 0)
 		return true;
 	Oid path[max_cached_path];
-	const int length = fetch_search_path_array(path, max_cached_path);
+	const int length = search_path_schemas(path, max_cached_path);
 	return length == meaning->path_length && memcmp(path, meaning->path, sizeof(Oid) * length) == 0;
 }
 
@@ -148,6 +152,8 @@ build(Oid source, const char *name)
 	const bool is_found = read_definition(source, name, definition);
 	definition->source_name = qualified_name(source);
 	definition->row_type = get_rel_type_id(source);
+	definition->has_children = has_subclass(source);
+	definition->is_partitioned = get_rel_relkind(source) == RELKIND_PARTITIONED_TABLE;
 	if (OidIsValid(definition->archive))
 		definition->archive_name = qualified_name(definition->archive);
 	MemoryContextSwitchTo(old);
@@ -189,7 +195,7 @@ static void
 remember(const char *text, Definition *definition, uint64 changes_before, bool is_qualified)
 {
 	Oid path[max_cached_path];
-	const int length = is_qualified ? 0 : fetch_search_path_array(path, max_cached_path);
+	const int length = is_qualified ? 0 : search_path_schemas(path, max_cached_path);
 	if (length > max_cached_path)
 		return;
 	auto *meaning = static_cast<Meaning *>(hash_search(meanings, text, HASH_ENTER, nullptr));

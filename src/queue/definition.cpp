@@ -5,6 +5,7 @@
 #include "definition.hpp"
 
 #include "fragment.hpp"
+#include "owner.hpp"
 
 namespace queue_ext::queue {
 
@@ -46,7 +47,7 @@ has_constant_part(const List *conjuncts)
 {
 	ListCell *cell;
 	foreach (cell, conjuncts)
-		if (depends_on_row_alone(static_cast<Node *>(lfirst(cell))))
+		if (can_be_predicate(static_cast<Node *>(lfirst(cell))))
 			return true;
 	return false;
 }
@@ -64,14 +65,23 @@ compiled_of(Definition *definition)
 	Relation table = table_open(definition->source, AccessShareLock);
 	const Compiler compiler{definition, table};
 	const Fragments &from = definition->fragments;
-	const Compiled pending = compiler(from.pending, FragmentKind::condition, "pending");
-	const Compiled order_by = compiler(from.order_by, FragmentKind::order, "order_by");
-	const Compiled on_claim = compiler(from.on_claim, FragmentKind::assignments, "on_claim");
-	const Compiled on_complete =
-		compiler(from.on_complete, FragmentKind::assignments, "on_complete");
-	const Compiled on_release = compiler(from.on_release, FragmentKind::assignments, "on_release");
-	const Compiled on_fail = compiler(from.on_fail, FragmentKind::assignments, "on_fail");
-	const Compiled on_extend = compiler(from.on_extend, FragmentKind::assignments, "on_extend");
+	Compiled pending{};
+	Compiled order_by{};
+	Compiled on_claim{};
+	Compiled on_complete{};
+	Compiled on_release{};
+	Compiled on_fail{};
+	Compiled on_extend{};
+	// In the name of whoever wrote them, so that they mean the same to everybody.
+	as_owner_of(definition->source, [&] {
+		pending = compiler(from.pending, FragmentKind::condition, "pending");
+		order_by = compiler(from.order_by, FragmentKind::order, "order_by");
+		on_claim = compiler(from.on_claim, FragmentKind::assignments, "on_claim");
+		on_complete = compiler(from.on_complete, FragmentKind::assignments, "on_complete");
+		on_release = compiler(from.on_release, FragmentKind::assignments, "on_release");
+		on_fail = compiler(from.on_fail, FragmentKind::assignments, "on_fail");
+		on_extend = compiler(from.on_extend, FragmentKind::assignments, "on_extend");
+	});
 
 	MemoryContextSwitchTo(definition->context);
 	definition->compiled = {

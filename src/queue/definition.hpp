@@ -105,6 +105,8 @@ struct Definition
 	Oid row_type;      // of the table
 	Identity identity; // what tells one row from another
 
+	bool is_partitioned;
+	bool has_children; // whose coming and going its table is not told of
 	ClaimMode claim_mode;
 	bool is_managed;
 	bool is_paused;
@@ -136,8 +138,10 @@ const Statement &
 prepared_of(Definition *definition, Prepared which, MakeText &&make_text)
 {
 	Statement *statement = &definition->prepared[static_cast<int>(which)];
-	if (!statement->is_prepared())
+	if (!statement->is_prepared()) {
 		prepare(statement, make_text(), definition->row_type, Access::by_key);
+		statement->follows_partitions = definition->is_partitioned;
+	}
 	return *statement;
 }
 

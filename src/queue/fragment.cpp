@@ -70,7 +70,7 @@ list_in(const Node *statement, FragmentKind kind)
 			return NIL;
 		const auto *update = reinterpret_cast<const UpdateStmt *>(statement);
 		const bool is_bare = update->whereClause == nullptr && update->fromClause == NIL &&
-							 update->returningList == NIL && update->withClause == nullptr;
+							 !compat::has_returning(update) && update->withClause == nullptr;
 		return is_bare ? update->targetList : NIL;
 	}
 	if (!IsA(statement, SelectStmt))
@@ -226,20 +226,49 @@ check_raw(const Fragment &fragment, List *list)
 }
 
 static Compiled
-compile_condition(const Fragment &fragment, const List *list, ParseState *state, Relation table,
-				  const char *search_path)
+compile_condition(const Fragment &fragment, const List *list, ParseState *state, Relation table)
 {
 	Compiled compiled{};
-	Node *expression = nullptr;
-	with_search_path(search_path, [&] {
-		expression = transformWhereClause(state, linitial_node(ResTarget, list)->val,
-										  EXPR_KIND_WHERE, fragment.label);
-		assign_expr_collations(state, expression);
-	});
+	Node *expression = transformWhereClause(state, linitial_node(ResTarget, list)->val,
+											EXPR_KIND_WHERE, fragment.label);
+	assign_expr_collations(state, expression);
 	with_search_path(bare_search_path, [&] { compiled.text = write_out(expression, table); });
 	compiled.expression = expression;
 	compiled.conjuncts = make_ands_implicit(reinterpret_cast<Expr *>(expression));
 	return compiled;
+}
+
+// What an index cannot hold: variables, sub-selects, whole rows, system columns.
+static bool
+is_not_of_row(Node *node, void *context)
+{
+	if (node == nullptr)
+		return false;
+	if (IsA(node, Param) || IsA(node, SubLink))
+		return true;
+	if (IsA(node, Var) && reinterpret_cast<Var *>(node)->varattno <= 0)
+		return true;
+	return compat::walk_tree(node, is_not_of_row, context);
+}
+
+static bool
+depends_on_row_alone(Node *expression)
+{
+	return !is_not_of_row(expression, nullptr) && !contain_mutable_functions(expression);
+}
+
+bool
+can_be_predicate(Node *conjunct)
+{
+	return depends_on_row_alone(conjunct) && contain_var_clause(conjunct);
+}
+
+static bool
+can_be_indexed(Node *expression)
+{
+	return depends_on_row_alone(expression) && contain_var_clause(expression) &&
+		   exprType(expression) != RECORDOID &&
+		   OidIsValid(GetDefaultOpClass(exprType(expression), BTREE_AM_OID));
 }
 
 static const char *
@@ -269,39 +298,39 @@ add_order_column(Compiled *compiled, Node *expression, const SortBy *sort, Tuple
 {
 	const Direction direction =
 		sort->sortby_dir == SORTBY_DESC ? Direction::descending : Direction::ascending;
-	const bool is_first = compiled->bare_text == nullptr;
-	compiled->bare_text = const_cast<char *>(""); // set for good when all are seen
+	const bool is_first = compiled->order_columns == NIL;
 	const auto *column = IsA(expression, Var) ? reinterpret_cast<Var *>(expression) : nullptr;
 	const bool fits = column != nullptr && column->varattno > 0 &&
 					  column->vartype < FirstNormalObjectId &&
-					  TupleDescAttr(descriptor, column->varattno - 1)->attnotnull &&
+					  compat::is_not_null(descriptor, column->varattno - 1) &&
 					  (is_first || compiled->direction == direction);
 	compiled->direction = fits ? direction : Direction::mixed;
-	compiled->order_columns = fits ? lappend_int(compiled->order_columns, column->varattno) : NIL;
+	if (fits)
+		compiled->order_columns = lappend_int(compiled->order_columns, column->varattno);
 }
 
 static Compiled
-compile_order(const Fragment &fragment, List *list, ParseState *state, Relation table,
-			  const char *search_path)
+compile_order(const Fragment &fragment, List *list, ParseState *state, Relation table)
 {
 	StringInfoData text;
 	StringInfoData bare;
 	initStringInfo(&text);
 	initStringInfo(&bare);
+	bool is_indexable = true;
 	Compiled compiled{};
 	ListCell *cell;
 	foreach (cell, list) {
 		const auto *sort = lfirst_node(SortBy, cell);
 		if (sort->sortby_dir == SORTBY_USING || IsA(sort->node, A_Const))
 			error::not_an_order(fragment.label);
-		Node *expression = nullptr;
-		with_search_path(search_path, [&] {
-			expression = transformExpr(state, sort->node, EXPR_KIND_ORDER_BY);
-			assign_expr_collations(state, expression);
-		});
+		Node *expression = transformExpr(state, sort->node, EXPR_KIND_ORDER_BY);
+		assign_expr_collations(state, expression);
 		// In a condition or an assignment the parser itself refuses these.
 		if (state->p_hasAggs || state->p_hasWindowFuncs || state->p_hasTargetSRFs)
 			error::fragment_is_not_scalar(fragment.label);
+		get_sort_group_operators(exprType(expression), true, false, false, nullptr, nullptr,
+								 nullptr, nullptr); // or no order: raises
+		is_indexable = is_indexable && can_be_indexed(expression);
 		with_search_path(bare_search_path, [&] {
 			appendStringInfo(&text, "%s%s%s%s", text.len > 0 ? ", " : "",
 							 write_out(expression, table), direction_text(sort), nulls_text(sort));
@@ -312,8 +341,13 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 						 nulls_text(sort));
 		add_order_column(&compiled, expression, sort, RelationGetDescr(table));
 	}
+	if (compiled.direction == Direction::mixed ||
+		list_length(compiled.order_columns) != list_length(list)) {
+		compiled.direction = Direction::mixed;
+		compiled.order_columns = NIL;
+	}
 	compiled.text = text.data;
-	compiled.bare_text = bare.data;
+	compiled.bare_text = is_indexable ? bare.data : nullptr;
 	return compiled;
 }
 
@@ -346,16 +380,12 @@ check_targets(const Fragment &fragment, const List *list, Relation table)
 }
 
 static Compiled
-compile_assignments(const Fragment &fragment, List *list, ParseState *state, Relation table,
-					const char *search_path)
+compile_assignments(const Fragment &fragment, List *list, ParseState *state, Relation table)
 {
 	Compiled compiled{};
 	compiled.columns = check_targets(fragment, list, table);
-	List *targets = NIL;
-	with_search_path(search_path, [&] {
-		targets = transformUpdateTargetList(state, list);
-		assign_list_collations(state, targets);
-	});
+	List *targets = transformUpdateTargetList(state, list);
+	assign_list_collations(state, targets);
 
 	StringInfoData text;
 	initStringInfo(&text);
@@ -373,22 +403,6 @@ compile_assignments(const Fragment &fragment, List *list, ParseState *state, Rel
 	return compiled;
 }
 
-static bool
-has_variable(Node *node, void *context)
-{
-	if (node == nullptr)
-		return false;
-	if (IsA(node, Param) || IsA(node, SubLink))
-		return true;
-	return compat::walk_tree(node, has_variable, context);
-}
-
-bool
-depends_on_row_alone(Node *conjunct)
-{
-	return !has_variable(conjunct, nullptr) && !contain_mutable_functions(conjunct);
-}
-
 Compiled
 compile(const Fragment &fragment, Relation table, const char *search_path)
 {
@@ -398,24 +412,27 @@ compile(const Fragment &fragment, Relation table, const char *search_path)
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
 
+	const int level = NewGUCNestLevel();
+	set_reading_settings(search_path);
 	List *list = parse(fragment);
 	check_raw(fragment, list);
 	ParseState *state = make_parse_state(fragment, table);
 	Compiled compiled{};
 	switch (fragment.kind) {
 		case FragmentKind::condition:
-			compiled = compile_condition(fragment, list, state, table, search_path);
+			compiled = compile_condition(fragment, list, state, table);
 			break;
 		case FragmentKind::order:
-			compiled = compile_order(fragment, list, state, table, search_path);
+			compiled = compile_order(fragment, list, state, table);
 			break;
 		case FragmentKind::assignments:
-			compiled = compile_assignments(fragment, list, state, table, search_path);
+			compiled = compile_assignments(fragment, list, state, table);
 			break;
 	}
 	compiled.text = qualify(compiled.text, statement_before(fragment.kind));
 	state->p_target_relation = nullptr; // or it would be closed
 	free_parsestate(state);
+	AtEOXact_GUC(true, level);
 	error_context_stack = callback.previous;
 	return compiled;
 }
@@ -427,8 +444,12 @@ bind_rows(const char *compiled, FragmentKind kind, const RowVariables &variables
 		{static_cast<int>(Parameter::error) + 1, variables.error},
 		{static_cast<int>(Parameter::retry_at) + 1, variables.retry_at},
 	};
-	return replace_parameters(compiled, statement_before(kind), replacements,
-							  lengthof(replacements));
+	char *bound = nullptr;
+	with_search_path(bare_search_path, [&] {
+		bound = replace_parameters(compiled, statement_before(kind), replacements,
+								   lengthof(replacements));
+	});
+	return bound;
 }
 
 } // namespace queue_ext::queue

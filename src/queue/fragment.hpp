@@ -39,10 +39,10 @@ struct Compiled
 {
 	char *text;
 	List *columns;       // of assignments: the names of the columns written
+	List *targets;       // of assignments: TargetEntry
 	List *conjuncts;     // of a condition: the parts (Node *) that all must hold
 	Node *expression;    // of a condition
-	List *targets;       // of assignments: TargetEntry
-	char *bare_text;     // of an order: as CREATE INDEX wants it, without an alias
+	char *bare_text;     // of an order: as CREATE INDEX wants it; null if no index can have it
 	Direction direction; // of an order
 	List *order_columns; // of an order that is not mixed: the columns' numbers
 };
@@ -53,9 +53,9 @@ struct Compiled
 // The relation must be locked. The result is in the current context.
 Compiled compile(const Fragment &fragment, Relation table, const char *search_path);
 
-// Whether that part of a condition can be an index's predicate: it has no variable,
-// no sub-select and no function whose result may change.
-bool depends_on_row_alone(Node *conjunct);
+// Whether that part of a condition can be an index's predicate: it depends on
+// columns of the row, and on nothing else.
+bool can_be_predicate(Node *conjunct);
 
 // That part, or an ORDER BY, written out for CREATE INDEX: without an alias.
 char *write_out_bare(Node *expression, Oid table);

@@ -14,7 +14,9 @@ enum class HoldState { held, finished, passed };
 
 struct Hold
 {
-	Hold *next; // with the same hash
+	Hold *next;         // with the same hash
+	dlist_node changed; // in the list of those that this transaction has changed
+	bool is_changed;
 	Oid table;
 	char *identity;
 	HoldState state;
@@ -34,7 +36,12 @@ struct Bucket
 
 static MemoryContext context = nullptr;
 static HTAB *buckets = nullptr;
-static bool has_changed = false; // since the last transaction's end
+static dlist_head changed = DLIST_STATIC_INIT(changed);
+
+// How many there are, and how many there were when they were last looked through for
+// locks that the user has let go.
+static int hold_count = 0;
+static int hold_count_looked_through = 0;
 
 static uint64
 hash_of(Oid table, const char *identity)
@@ -68,6 +75,22 @@ find(Oid table, const char *identity)
 	return nullptr;
 }
 
+static void
+mark_changed(Hold *hold)
+{
+	if (!hold->is_changed)
+		dlist_push_tail(&changed, &hold->changed);
+	hold->is_changed = true;
+}
+
+static void
+unmark_changed(Hold *hold)
+{
+	if (hold->is_changed)
+		dlist_delete(&hold->changed);
+	hold->is_changed = false;
+}
+
 static Hold *
 add(Oid table, const char *identity, HoldState state)
 {
@@ -84,7 +107,8 @@ add(Oid table, const char *identity, HoldState state)
 	auto *bucket = static_cast<Bucket *>(hash_search(buckets, &hash, HASH_ENTER, &is_found));
 	hold->next = is_found ? bucket->first : nullptr;
 	bucket->first = hold;
-	has_changed = true;
+	hold_count++;
+	mark_changed(hold);
 	return hold;
 }
 
@@ -97,37 +121,59 @@ release_lock(Hold *hold)
 	hold->has_lock = false;
 }
 
-// Removes the holds for which should_remove() is true, with their locks. It may
-// change those it keeps. Never raises.
-template <typename ShouldRemove>
+// Forgets the hold and gives its lock back. Never raises.
 static void
-sweep(ShouldRemove &&should_remove)
+remove(Hold *hold)
 {
-	if (buckets == nullptr)
-		return;
-	HASH_SEQ_STATUS scan;
-	hash_seq_init(&scan, buckets);
-	while (auto *bucket = static_cast<Bucket *>(hash_seq_search(&scan))) {
-		for (Hold **link = &bucket->first; *link != nullptr;) {
-			Hold *hold = *link;
-			if (!should_remove(hold)) {
-				link = &hold->next;
-				continue;
-			}
-			*link = hold->next;
-			release_lock(hold);
-			pfree(hold->identity);
-			pfree(hold);
-		}
-		if (bucket->first == nullptr)
-			hash_search(buckets, &bucket->hash, HASH_REMOVE, nullptr);
+	const uint64 hash = hash_of(hold->table, hold->identity);
+	auto *bucket = static_cast<Bucket *>(hash_search(buckets, &hash, HASH_FIND, nullptr));
+	Hold **link = &bucket->first;
+	while (*link != hold)
+		link = &(*link)->next;
+	*link = hold->next;
+	if (bucket->first == nullptr)
+		hash_search(buckets, &hash, HASH_REMOVE, nullptr);
+	unmark_changed(hold);
+	release_lock(hold);
+	pfree(hold->identity);
+	pfree(hold);
+	hold_count--;
+}
+
+// Calls is_over(Hold *) for those that this transaction has changed, and removes
+// those for which it is true. It may change the others. Never raises.
+template <typename IsOver>
+static void
+sweep_changed(IsOver &&is_over)
+{
+	// (dlist_foreach_modify() is not C++.)
+	for (dlist_node *node = changed.head.next; node != &changed.head;) {
+		auto *hold =
+			reinterpret_cast<Hold *>(reinterpret_cast<char *>(node) - offsetof(Hold, changed));
+		node = node->next;
+		if (is_over(hold))
+			remove(hold);
 	}
 }
 
+// From time to time, looks for holds whose lock the user has let go of (DISCARD ALL
+// does).
 static void
-remove(const Hold *gone)
+drop_lost()
 {
-	sweep([&](const Hold *hold) { return hold == gone; });
+	constexpr int least = 64;
+	if (buckets == nullptr || hold_count < 2 * hold_count_looked_through + least)
+		return;
+	HASH_SEQ_STATUS scan;
+	hash_seq_init(&scan, buckets);
+	while (auto *bucket = static_cast<Bucket *>(hash_seq_search(&scan)))
+		for (Hold *hold = bucket->first; hold != nullptr; hold = hold->next)
+			if (hold->has_lock && !compat::holds_lock(&hold->tag, ExclusiveLock))
+				mark_changed(hold);
+	sweep_changed([](Hold *hold) {
+		return hold->has_lock && !compat::holds_lock(&hold->tag, ExclusiveLock);
+	});
+	hold_count_looked_through = hold_count;
 }
 
 static bool
@@ -149,7 +195,7 @@ at_abort(Hold *hold)
 static void
 check_prepare()
 {
-	sweep([](const Hold *hold) {
+	sweep_changed([](const Hold *hold) {
 		if (hold->has_lock && hold->state == HoldState::finished)
 			error::cannot_prepare();
 		return false;
@@ -157,9 +203,18 @@ check_prepare()
 }
 
 static void
+forget_changed()
+{
+	sweep_changed([](Hold *hold) {
+		unmark_changed(hold);
+		return false;
+	});
+}
+
+static void
 on_transaction_end(XactEvent event, void *)
 {
-	if (!has_changed)
+	if (dlist_is_empty(&changed))
 		return;
 	switch (event) {
 		case XACT_EVENT_PRE_PREPARE:
@@ -167,12 +222,12 @@ on_transaction_end(XactEvent event, void *)
 			break;
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PREPARE:
-			sweep(at_commit);
-			has_changed = false;
+			sweep_changed(at_commit);
+			forget_changed();
 			break;
 		case XACT_EVENT_ABORT:
-			sweep(at_abort);
-			has_changed = false;
+			sweep_changed(at_abort);
+			forget_changed();
 			break;
 		default:
 			break;
@@ -182,10 +237,10 @@ on_transaction_end(XactEvent event, void *)
 static void
 on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransactionId parent, void *)
 {
-	if (!has_changed)
+	if (dlist_is_empty(&changed))
 		return;
 	if (event == SUBXACT_EVENT_COMMIT_SUB)
-		sweep([&](Hold *hold) {
+		sweep_changed([&](Hold *hold) {
 			if (hold->taken_in == ended)
 				hold->taken_in = parent;
 			if (hold->finished_in == ended)
@@ -193,7 +248,7 @@ on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransaction
 			return false;
 		});
 	else if (event == SUBXACT_EVENT_ABORT_SUB)
-		sweep([&](Hold *hold) {
+		sweep_changed([&](Hold *hold) {
 			if (hold->finished_in == ended) {
 				hold->state = HoldState::held;
 				hold->finished_in = InvalidSubTransactionId;
@@ -212,7 +267,7 @@ register_hold_callbacks()
 bool
 is_known(Oid table, const char *identity)
 {
-	const Hold *hold = find(table, identity);
+	Hold *hold = find(table, identity);
 	if (hold == nullptr)
 		return false;
 	// The user may have let go of all advisory locks (DISCARD ALL does): then the
@@ -248,7 +303,7 @@ lock_tag(const Definition *definition, const char *identity)
 	uint32 number =
 		key::fnv1_32(reinterpret_cast<const unsigned char *>(identity), strlen(identity));
 	const Identity &columns = definition->identity;
-	const Oid type = columns.columns[0].type;
+	const Oid type = getBaseType(columns.columns[0].type);
 	if (columns.length == 1 && (type == INT2OID || type == INT4OID || type == INT8OID)) {
 		const int64 integer = strtoll(identity, nullptr, 10);
 		if (integer >= PG_INT32_MIN && integer <= PG_INT32_MAX)
@@ -291,7 +346,8 @@ pass_by(Oid table, const char *identity)
 void
 forget_passed()
 {
-	sweep([](const Hold *hold) { return hold->state == HoldState::passed; });
+	sweep_changed([](const Hold *hold) { return hold->state == HoldState::passed; });
+	drop_lost();
 }
 
 void
@@ -300,7 +356,7 @@ finish_hold(Oid table, const char *identity)
 	Hold *hold = find(table, identity);
 	hold->state = HoldState::finished;
 	hold->finished_in = GetCurrentSubTransactionId();
-	has_changed = true;
+	mark_changed(hold);
 }
 
 } // namespace queue_ext::queue

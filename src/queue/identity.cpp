@@ -4,6 +4,7 @@
 
 #include "identity.hpp"
 
+#include "../compat.hpp"
 #include "statement.hpp"
 
 namespace queue_ext::queue {
@@ -14,7 +15,7 @@ are_all_not_null(Relation table, Relation index)
 	const Form_pg_index form = index->rd_index;
 	for (int i = 0; i < form->indnkeyatts; i++) {
 		const AttrNumber number = form->indkey.values[i];
-		if (number <= 0 || !TupleDescAttr(RelationGetDescr(table), number - 1)->attnotnull)
+		if (number <= 0 || !compat::is_not_null(RelationGetDescr(table), number - 1))
 			return false;
 	}
 	return true;
@@ -77,7 +78,7 @@ find_identity(Relation table)
 {
 	Identity identity{};
 	if (table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
-		has_subclass(RelationGetRelid(table)))
+		find_inheritance_children(RelationGetRelid(table), NoLock) != NIL)
 		return identity;
 	List *indexes = RelationGetIndexList(table);
 	const Oid primary = table->rd_pkindex;
@@ -108,17 +109,61 @@ key_matches_row(const Identity &identity)
 	return text.data;
 }
 
+// An expression for the column's value as text that is the same in every session;
+// null where there is none.
+static char *
+stable_text(const KeyColumn &column, const char *source)
+{
+	const Oid type = getBaseType(column.type);
+	if (type_is_enum(type))
+		return psprintf("(%s.%s)::pg_catalog.text", source, column.name);
+	switch (type) {
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case NUMERICOID:
+		case BOOLOID:
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+		case NAMEOID:
+		case CHAROID:
+		case UUIDOID:
+		case OIDOID:
+			return psprintf("(%s.%s)::pg_catalog.text", source, column.name);
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return psprintf("(extract(epoch from %s.%s))::pg_catalog.text", source, column.name);
+		case BYTEAOID:
+			return psprintf("pg_catalog.encode(%s.%s, 'hex')", source, column.name);
+		default:
+			return nullptr;
+	}
+}
+
+Oid
+type_without_text(const Identity &identity)
+{
+	for (int i = 0; i < identity.length; i++)
+		if (stable_text(identity.columns[i], "t") == nullptr)
+			return identity.columns[i].type;
+	return InvalidOid;
+}
+
 char *
 identity_text(const Identity &identity, const char *source)
 {
 	if (!identity.has_key())
 		return psprintf("row(%s.tableoid, %s.ctid)::pg_catalog.text", source, source);
+	if (identity.length == 1)
+		return stable_text(identity.columns[0], source);
 	StringInfoData columns;
 	initStringInfo(&columns);
 	for (int i = 0; i < identity.length; i++)
-		appendStringInfo(&columns, "%s%s.%s", i == 0 ? "" : ", ", source, identity.columns[i].name);
-	return psprintf(identity.length == 1 ? "(%s)::pg_catalog.text" : "row(%s)::pg_catalog.text",
-					columns.data);
+		appendStringInfo(&columns, "%s%s", i == 0 ? "" : ", ",
+						 stable_text(identity.columns[i], source));
+	return psprintf("row(%s)::pg_catalog.text", columns.data);
 }
 
 } // namespace queue_ext::queue

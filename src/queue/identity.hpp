@@ -37,9 +37,14 @@ Identity find_identity(Relation table);
 // "t.key = ($row).key and ...", for statements.
 char *key_matches_row(const Identity &identity);
 
+// A type of the key whose values are not written alike in all sessions; InvalidOid
+// when there is none.
+Oid type_without_text(const Identity &identity);
+
 // An expression for the identity of the row that "source" names ("t", or a
-// parameter in parentheses), as text. One column alone is its own text; without a
-// key it is where the row stands.
+// parameter in parentheses), as text: of one column its own text, whatever the
+// session's settings; without a key, where the row stands. Not for a key that
+// type_without_text() objects to.
 char *identity_text(const Identity &identity, const char *source);
 
 } // namespace queue_ext::queue

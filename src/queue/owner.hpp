@@ -1,4 +1,5 @@
-// owner.hpp - who may change a queue: the owner of its table.
+// owner.hpp - the owner of a queue's table: who may change the queue, and in whose
+// name its fragments are read.
 
 #pragma once
 
@@ -8,12 +9,36 @@
 
 namespace queue_ext::queue {
 
+inline Oid
+owner_of(Oid table)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", table);
+	const Oid owner = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
 // Raises 42501 unless the current user owns the table.
 inline void
 check_owner(Oid table)
 {
 	if (!compat::owns_relation(table, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(table));
+}
+
+// Runs body as the table's owner. On ERROR the transaction's end changes back.
+template <typename Body>
+void
+as_owner_of(Oid table, Body &&body)
+{
+	Oid user;
+	int security;
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(owner_of(table), security | SECURITY_LOCAL_USERID_CHANGE);
+	body();
+	SetUserIdAndSecContext(user, security);
 }
 
 } // namespace queue_ext::queue

@@ -5,6 +5,7 @@
 #include "plan.hpp"
 
 #include "../compat.hpp"
+#include "search_path.hpp"
 
 namespace queue_ext::queue {
 
@@ -12,7 +13,6 @@ namespace queue_ext::queue {
 constexpr int max_hidden = 32;
 static Oid hidden[max_hidden];
 static int hidden_count = 0;
-static get_relation_info_hook_type previous_hook = nullptr;
 
 static bool
 is_hidden(Oid index)
@@ -24,10 +24,8 @@ is_hidden(Oid index)
 }
 
 static void
-hide_indexes(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *relation)
+hide_indexes(RelOptInfo *relation)
 {
-	if (previous_hook != nullptr)
-		previous_hook(root, table, is_parent, relation);
 	if (hidden_count == 0)
 		return;
 	List *visible = NIL;
@@ -41,8 +39,7 @@ hide_indexes(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *relation)
 void
 register_planner_hook()
 {
-	previous_hook = get_relation_info_hook;
-	get_relation_info_hook = hide_indexes;
+	compat::register_relation_hook(hide_indexes);
 }
 
 static CachedPlanSource *
@@ -51,15 +48,46 @@ source_of(SPIPlanPtr plan)
 	return static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));
 }
 
-// Whether the next run will use the plan at hand: the conditions under which
-// plancache.c keeps a generic plan.
+// The plans pinned by this backend: which of its generic plans was the pinned one.
+// A plan that plancache.c has made anew since, on its own, is not.
+struct Pinned
+{
+	SPIPlanPtr plan; // the hash key
+	int generation;
+};
+static HTAB *pinned = nullptr;
+
+static Pinned *
+pinned_of(SPIPlanPtr plan)
+{
+	if (pinned == nullptr) {
+		HASHCTL control{};
+		control.keysize = sizeof(Pinned::plan);
+		control.entrysize = sizeof(Pinned);
+		pinned = hash_create("queue_ext pinned plans", 64, &control, HASH_ELEM | HASH_BLOBS);
+	}
+	bool is_found;
+	auto *entry = static_cast<Pinned *>(hash_search(pinned, &plan, HASH_ENTER, &is_found));
+	if (!is_found)
+		entry->generation = -1;
+	return entry;
+}
+
+void
+forget_plan(SPIPlanPtr plan)
+{
+	if (pinned != nullptr)
+		hash_search(pinned, &plan, HASH_REMOVE, nullptr);
+}
+
+// Whether the plan at hand is the pinned one and will be used: the conditions under
+// which plancache.c keeps a generic plan.
 static bool
-is_planned(const CachedPlanSource *source)
+is_planned(const CachedPlanSource *source, const Pinned *entry)
 {
 	const CachedPlan *plan = source->gplan;
-	if (!source->is_valid || plan == nullptr || !plan->is_valid)
-		return false;
-	if (!compat::search_path_is_current(source))
+	if (!source->is_valid || plan == nullptr || !plan->is_valid ||
+		plan->generation != entry->generation)
 		return false;
 	if (source->dependsOnRLS &&
 		(source->rewriteRoleId != GetUserId() || source->rewriteRowSecurity != row_security))
@@ -72,11 +100,6 @@ is_planned(const CachedPlanSource *source)
 
 // Settings for planning, whatever the user's are. JIT is off because the price the
 // planner puts on a disabled node would switch it on.
-struct Setting
-{
-	const char *name;
-	const char *value;
-};
 static constexpr Setting ordered_settings[] = {
 	{"enable_seqscan", "off"},  {"enable_bitmapscan", "off"}, {"enable_sort", "off"},
 	{"enable_hashjoin", "off"}, {"enable_mergejoin", "off"},  {"enable_indexscan", "on"},
@@ -96,9 +119,9 @@ static void
 make_plan(SPIPlanPtr plan, const Setting (&settings)[count])
 {
 	const int level = NewGUCNestLevel();
+	set_reading_settings(bare_search_path);
 	for (const Setting &setting : settings)
-		(void) set_config_option(setting.name, setting.value, PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, 0, false);
+		set_locally(setting);
 	if (source_of(plan)->gplan != nullptr)
 		source_of(plan)->gplan->is_valid = false;
 	CachedPlan *cached = SPI_plan_get_cached_plan(plan);
@@ -156,6 +179,9 @@ judge(const Plan *plan, Access access)
 		case T_Result:
 		case T_Sort:
 		case T_BitmapHeapScan:
+		case T_NestLoop: // the order is the outer side's
+		case T_Memoize:
+		case T_Material:
 			if (plan->lefttree != nullptr)
 				return judge(plan->lefttree, access);
 			return {true, InvalidOid}; // a constant: nothing is ever pending
@@ -190,13 +216,17 @@ judge(const Plan *plan, Access access)
 static bool
 reads_ahead(const Plan *plan)
 {
-	for (; plan != nullptr; plan = plan->lefttree)
-		if (IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, BitmapHeapScan))
-			return true;
-	return false;
+	bool does = false;
+	for (; plan != nullptr; plan = plan->lefttree) {
+		if (IsA(plan, Result) && plan->lefttree == nullptr)
+			return false; // there are none
+		does = does || IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, BitmapHeapScan);
+	}
+	return does;
 }
 
-// The part of a claim's plan that finds the rows: the first LIMIT.
+// The part of a claim's plan that finds the rows: the LIMIT at the top, or that of
+// the statement's own CTE.
 static const Plan *
 limit_of(SPIPlanPtr plan)
 {
@@ -204,9 +234,11 @@ limit_of(SPIPlanPtr plan)
 	if (IsA(statement->planTree, Limit))
 		return statement->planTree;
 	ListCell *cell;
-	foreach (cell, statement->subplans)
-		if (lfirst(cell) != nullptr && IsA(lfirst(cell), Limit))
-			return static_cast<Plan *>(lfirst(cell));
+	foreach (cell, statement->planTree->initPlan) {
+		const auto *subplan = lfirst_node(SubPlan, cell);
+		if (subplan->subLinkType == CTE_SUBLINK && strcmp(subplan->plan_name, "CTE candidate") == 0)
+			return static_cast<Plan *>(list_nth(statement->subplans, subplan->plan_id - 1));
+	}
 	elog(ERROR, "claim has no limit");
 }
 
@@ -238,29 +270,37 @@ plan_with_bitmap(SPIPlanPtr plan)
 static void
 plan_claim(SPIPlanPtr plan, Access access)
 {
-	bool is_planned = false;
+	const int hidden_before = hidden_count;
+	volatile bool is_good = false;
 	PG_TRY();
 	{
-		is_planned = plan_in_order(plan, access);
+		is_good = plan_in_order(plan, access);
 	}
 	PG_FINALLY();
 	{
-		hidden_count = 0;
+		hidden_count = hidden_before;
 	}
 	PG_END_TRY();
-	if (!is_planned && !plan_with_bitmap(plan))
+	if (!is_good && !plan_with_bitmap(plan))
 		make_plan(plan, ordered_settings);
 }
 
 void
 pin(SPIPlanPtr plan, Access access)
 {
-	if (is_planned(source_of(plan)))
-		return;
-	if (access == Access::by_key)
-		make_plan(plan, ordered_settings);
-	else
-		plan_claim(plan, access);
+	CachedPlanSource *source = source_of(plan);
+	Pinned *entry = pinned_of(plan);
+	if (!is_planned(source, entry)) {
+		if (access == Access::by_key)
+			make_plan(plan, ordered_settings);
+		else
+			plan_claim(plan, access);
+		// Planning may have pinned others.
+		pinned_of(plan)->generation = source->gplan->generation;
+	}
+	// It was parsed under a path of ours, and has everything's schema written out:
+	// no other path makes it a different statement.
+	compat::set_search_path_current(source);
 }
 
 bool

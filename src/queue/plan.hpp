@@ -6,6 +6,8 @@
 // empty one minute and holds millions of rows the next. The settings hold for
 // planning alone; a trigger that the statement fires plans its own queries as the
 // user has it.
+// Likewise the search path: the statement is parsed and planned under PostgreSQL's
+// own schema alone, whatever the user's path.
 //
 // A claim's statement asks for more. An index that merely has the right order
 // leads past every row of the table that is not pending, so the planner is asked
@@ -30,6 +32,9 @@ void register_planner_hook();
 // Sees to it that the plan's generic plan is there and pinned. Raises what the
 // planner raises.
 void pin(SPIPlanPtr plan, Access access);
+
+// The plan is about to be freed. Never raises.
+void forget_plan(SPIPlanPtr plan);
 
 // Whether the pinned plan finds its rows as it should. Pins it if need be.
 bool is_served(SPIPlanPtr plan, Access access);

@@ -5,6 +5,8 @@
 #include "registry.hpp"
 
 #include "../error.hpp"
+#include "owner.hpp"
+#include "search_path.hpp"
 
 namespace queue_ext::queue {
 
@@ -119,7 +121,7 @@ find_source(const Name &name, const char *text)
 	if (name.is_qualified())
 		path[0] = LookupExplicitNamespace(name.schema, true);
 	else
-		path_length = Min(fetch_search_path_array(path, max_path), max_path);
+		path_length = Min(search_path_schemas(path, max_path), max_path);
 
 	// The best is the one whose schema comes first in the path.
 	Oid best = InvalidOid;
@@ -258,17 +260,6 @@ lock_registry()
 	LockRelationOid(registry_oid(), ShareRowExclusiveLock);
 }
 
-static Oid
-owner_of(Oid relation)
-{
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for relation %u", relation);
-	const Oid owner = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relowner;
-	ReleaseSysCache(tuple);
-	return owner;
-}
-
 // The values for a write, by column.
 struct RowWriter
 {
@@ -336,19 +327,15 @@ struct RowWriter
 static void
 write(const char *text, RowWriter *row)
 {
-	Oid user;
-	int security;
 	const Oid registry = registry_oid();
-
-	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(owner_of(registry), security | SECURITY_LOCAL_USERID_CHANGE);
-	with_spi([&] {
-		const int result = SPI_execute_with_args(text, column_count, row->types, row->values,
-												 row->nulls, false, 0);
-		if (result < 0)
-			elog(ERROR, "could not write the registry: %s", SPI_result_code_string(result));
+	as_owner_of(registry, [&] {
+		with_spi([&] {
+			const int result = SPI_execute_with_args(text, column_count, row->types, row->values,
+													 row->nulls, false, 0);
+			if (result < 0)
+				elog(ERROR, "could not write the registry: %s", SPI_result_code_string(result));
+		});
 	});
-	SetUserIdAndSecContext(user, security);
 	CacheInvalidateRelcacheByRelid(registry);
 	CommandCounterIncrement(); // lets this backend know, too
 }

@@ -6,7 +6,7 @@
 //
 // A queue lives in the schema of its table, so a row says its name but not its
 // schema: ALTER TABLE ... SET SCHEMA takes the queue along. A row whose table has
-// been dropped is no queue; it is swept away by the next write.
+// been dropped is no queue; it is swept away when the next queue is made.
 
 #pragma once
 

@@ -6,6 +6,29 @@
 
 namespace queue_ext::queue {
 
+void
+set_locally(const Setting &setting)
+{
+	(void) set_config_option(setting.name, setting.value, PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+}
+
+void
+set_reading_settings(const char *path)
+{
+	static constexpr Setting settings[] = {
+		{"standard_conforming_strings", "on"},
+		{"transform_null_equals", "off"},
+		{"datestyle", "ISO, MDY"},
+		{"intervalstyle", "postgres"},
+		{"timezone", "UTC"},
+		{"extra_float_digits", "3"},
+	};
+	set_locally({"search_path", psprintf("%s, pg_temp", path)});
+	for (const Setting &setting : settings)
+		set_locally(setting);
+}
+
 char *
 current_search_path()
 {
@@ -13,11 +36,22 @@ current_search_path()
 	initStringInfo(&path);
 	ListCell *cell;
 	foreach (cell, fetch_search_path(true)) {
-		const char *schema = get_namespace_name(lfirst_oid(cell));
-		if (schema != nullptr)
-			appendStringInfo(&path, "%s%s", path.len > 0 ? ", " : "", quote_identifier(schema));
+		const Oid schema = lfirst_oid(cell);
+		const char *name = isAnyTempNamespace(schema) ? nullptr : get_namespace_name(schema);
+		if (name != nullptr)
+			appendStringInfo(&path, "%s%s", path.len > 0 ? ", " : "", quote_identifier(name));
 	}
 	return path.data;
+}
+
+int
+search_path_schemas(Oid *schemas, int max_schemas)
+{
+	int length = 0;
+	const Oid temporary = LookupExplicitNamespace("pg_temp", true);
+	if (OidIsValid(temporary))
+		schemas[length++] = temporary;
+	return length + fetch_search_path_array(schemas + length, max_schemas - length);
 }
 
 } // namespace queue_ext::queue

@@ -4,6 +4,8 @@
 
 #include "statement.hpp"
 
+#include "search_path.hpp"
+
 namespace queue_ext::queue {
 
 struct ParameterType
@@ -55,18 +57,23 @@ prepare(Statement *statement, const char *text, Oid row_type, Access access)
 	Oid types[parameter_count];
 	for (int i = 0; i < parameter_count; i++)
 		types[i] = OidIsValid(parameters[i].type) ? parameters[i].type : row_type;
-	SPIPlanPtr plan = SPI_prepare_cursor(text, parameter_count, types, CURSOR_OPT_GENERIC_PLAN);
+	SPIPlanPtr plan = nullptr;
+	with_search_path(bare_search_path, [&] {
+		plan = SPI_prepare_cursor(text, parameter_count, types, CURSOR_OPT_GENERIC_PLAN);
+	});
 	if (plan == nullptr || SPI_keepplan(plan) != 0)
 		elog(ERROR, "could not prepare statement: %s", SPI_result_code_string(SPI_result));
-	*statement = {plan, access};
+	*statement = {plan, access, false};
 }
 
 void
 discard(Statement *statement)
 {
-	if (statement->is_prepared())
-		SPI_freeplan(statement->plan);
-	statement->plan = nullptr;
+	if (!statement->is_prepared())
+		return;
+	forget_plan(statement->plan);
+	SPI_freeplan(statement->plan);
+	*statement = {};
 }
 
 // Plans to be freed.
@@ -80,15 +87,17 @@ discard_later(Statement *statement)
 	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
 	discarded = lappend(discarded, statement->plan);
 	MemoryContextSwitchTo(old);
-	statement->plan = nullptr;
+	*statement = {};
 }
 
 void
 free_discarded()
 {
 	ListCell *cell;
-	foreach (cell, discarded)
+	foreach (cell, discarded) {
+		forget_plan(static_cast<SPIPlanPtr>(lfirst(cell)));
 		SPI_freeplan(static_cast<SPIPlanPtr>(lfirst(cell)));
+	}
 	list_free(discarded);
 	discarded = NIL;
 }
@@ -106,6 +115,14 @@ run_once(const Statement &statement, const Arguments &arguments)
 	if (result < 0)
 		elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
 	return SPI_processed;
+}
+
+// Whether the error is that a row has been changed since the snapshot was taken.
+// (SERIALIZABLE's own conflicts come with a detail, and do not go away.)
+static bool
+is_changed_row(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_T_R_SERIALIZATION_FAILURE && error->detail == nullptr;
 }
 
 // One try inside a subtransaction. False, with everything it did undone, when a
@@ -126,11 +143,15 @@ try_once(const Statement &statement, const Arguments &arguments, uint64 *process
 	}
 	PG_CATCH();
 	{
-		if (geterrcode() != ERRCODE_T_R_SERIALIZATION_FAILURE)
-			PG_RE_THROW();
 		MemoryContextSwitchTo(context);
+		ErrorData *error = CopyErrorData();
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		if (!is_changed_row(error))
+			ReThrowError(error);
+		FreeErrorData(error);
 		done = false;
 	}
 	PG_END_TRY();
@@ -142,14 +163,14 @@ try_once(const Statement &statement, const Arguments &arguments, uint64 *process
 uint64
 run(const Statement &statement, const Arguments &arguments)
 {
-	// The executor follows a row to its newest version only in READ COMMITTED.
-	if (!IsolationUsesXactSnapshot())
+	// The executor follows a row to its newest version only in READ COMMITTED, and
+	// not even there to another partition.
+	if (!IsolationUsesXactSnapshot() && !statement.follows_partitions)
 		return run_once(statement, arguments);
 
-	// Above that, a snapshot taken now does nearly the same; for a row that changes
-	// between the snapshot and the visit, look again. A conflict that does
-	// not go away is a real one (SERIALIZABLE has doomed the transaction).
-	constexpr int tries = 100;
+	// Otherwise a new snapshot does nearly the same; for a row that changes between
+	// the snapshot and the visit, look again.
+	constexpr int tries = 20;
 	uint64 processed = 0;
 	for (int i = 1; i < tries; i++) {
 		CHECK_FOR_INTERRUPTS();

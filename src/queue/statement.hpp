@@ -70,6 +70,7 @@ struct Statement
 {
 	SPIPlanPtr plan; // null until prepared
 	Access access;
+	bool follows_partitions; // a row may have gone to another partition meanwhile
 
 	bool is_prepared() const
 	{

@@ -134,6 +134,8 @@ sub check
 }
 check('jobs.plain', $pendings[$_][0], $orders[ $_ % @orders ], 'update', $pendings[$_][1]) for 0 .. $#pendings;
 check('jobs.plain', $pendings[0][0], $orders[$_], ('transaction', 'session', 'update')[ $_ % 3 ], $pendings[0][1]) for 0 .. $#orders;
+# A limit in a sub-select's plan is not the claim's.
+check('jobs.plain', q{state = 'new' and id > (select coalesce(max(c.id), 0) from jobs.columns c)}, 'note, id', 'update', q{state = 'new'});
 for my $table ('jobs."Odd Name"', 'jobs.keyless', 'jobs.parted', 'jobs.parent')
 {
 	check($table, $pendings[0][0], $orders[$_], $_ % 2 ? 'update' : 'transaction', $pendings[0][1]) for 0, 2, 3, 11;
@@ -187,6 +189,7 @@ for (
 	(undef, undef, $said) = $node->psql('postgres', "begin; $hint; rollback") if defined $hint;
 	is($said, '', "order by $order: no hint, or one that can be run") or diag($hint);
 }
+is((attach('jobs.plain', 'true', undef, 'transaction'))[1], 0, 'any row will do');
 for my $pending ('true', q{luck(id)}, q{"Due at" <= call_time}, q{exists (select from pg_class)}, 'false', 'null')
 {
 	my ($name, $is_warned) = attach('jobs.plain', $pending, 'id', 'transaction');
