@@ -361,11 +361,9 @@ cannot_prepare()
 void
 warn_no_index(const char *queue, const char *command)
 {
-	ereport(WARNING,
-			(errmsg("no index serves the claims of queue \"%s\"", queue),
-			 errdetail("A claim may have to read rows that are not pending."),
-			 command != nullptr ? errhint("Run %s", command)
-								: errhint("Choose an \"order_by\" that an index can have.")));
+	ereport(WARNING, (errmsg("no index serves the claims of queue \"%s\"", queue),
+					  errdetail("A claim may have to read rows that are not pending."),
+					  errhint("Run %s", command)));
 }
 
 } // namespace queue_ext::error

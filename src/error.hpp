@@ -92,8 +92,7 @@ void check_not_negative(const char *what, const Interval *value);
 // 0A000: a transaction that finished jobs in session mode cannot be prepared.
 [[noreturn]] void cannot_prepare();
 
-// WARNING 01000: no index serves the claim; the hint is the command for one,
-// if there is any.
+// WARNING 01000: no index serves the claim; the hint is the command for one.
 void warn_no_index(const char *queue, const char *command);
 
 } // namespace queue_ext::error

@@ -83,16 +83,18 @@ name_in_schema(const char *written, Oid schema)
 	return name;
 }
 
-// What an index for the queue's claims is over: the order, or else the key, or
-// else any column. Null when no index can have the order.
+// What an index for the queue's claims is over: the order; where no index can have
+// that, the key, so that it leads to the pending rows at least; or else any column.
 static const char *
 index_columns(const NewQueue &queue, Relation table)
 {
-	if (queue.fragments.order_by != nullptr)
-		return compile(
-				   {queue.fragments.order_by, FragmentKind::order, "order_by", queue.name, false},
-				   table, queue.search_path)
-			.bare_text;
+	if (queue.fragments.order_by != nullptr) {
+		const Fragment order{queue.fragments.order_by, FragmentKind::order, "order_by", queue.name,
+							 false};
+		const char *columns = compile(order, table, queue.search_path).bare_text;
+		if (columns != nullptr)
+			return columns;
+	}
 	const Identity identity = find_identity(table);
 	StringInfoData columns;
 	initStringInfo(&columns);

@@ -52,6 +52,14 @@ has_constant_part(const List *conjuncts)
 	return false;
 }
 
+static Access
+access_for(const Compiled &pending, const Compiled &order_by)
+{
+	if (has_constant_part(pending.conjuncts))
+		return Access::restricted;
+	return order_by.text != nullptr ? Access::in_order : Access::anywhere;
+}
+
 const CompiledFragments &
 compiled_of(Definition *definition)
 {
@@ -85,15 +93,9 @@ compiled_of(Definition *definition)
 
 	MemoryContextSwitchTo(definition->context);
 	definition->compiled = {
-		copy(pending.text),
-		copy(order_by.text),
-		copy(on_claim.text),
-		copy(on_complete.text),
-		copy(on_release.text),
-		copy(on_fail.text),
-		copy(on_extend.text),
-		copy_names(on_claim.columns),
-		has_constant_part(pending.conjuncts) ? Access::restricted : Access::in_order,
+		copy(pending.text),     copy(order_by.text),          copy(on_claim.text),
+		copy(on_complete.text), copy(on_release.text),        copy(on_fail.text),
+		copy(on_extend.text),   copy_names(on_claim.columns), access_for(pending, order_by),
 	};
 	definition->identity = find_identity(table);
 	MemoryContextSwitchTo(old);

@@ -131,12 +131,10 @@ static constexpr Variable variables[] = {
 	{"retry_at", Parameter::retry_at, TIMESTAMPTZOID},
 };
 
+// The variable of that name as a parameter; null when there is none such.
 static Node *
-find_variable(ParseState *, ColumnRef *reference)
+make_variable(const char *name, int location)
 {
-	if (list_length(reference->fields) != 1 || !IsA(linitial(reference->fields), String))
-		return nullptr;
-	const char *name = strVal(linitial(reference->fields));
 	for (const Variable &variable : variables) {
 		if (strcmp(name, variable.name) != 0)
 			continue;
@@ -146,10 +144,36 @@ find_variable(ParseState *, ColumnRef *reference)
 		parameter->paramtype = variable.type;
 		parameter->paramtypmod = -1;
 		parameter->paramcollid = get_typcollation(variable.type);
-		parameter->location = reference->location;
+		parameter->location = location;
 		return reinterpret_cast<Node *>(parameter);
 	}
 	return nullptr;
+}
+
+static bool
+is_name(const Node *field)
+{
+	return IsA(field, String);
+}
+
+// "call.error" is the variable, whatever columns there are.
+static Node *
+find_qualified_variable(ParseState *, ColumnRef *reference)
+{
+	const List *fields = reference->fields;
+	if (list_length(fields) != 2 || !is_name(static_cast<Node *>(lsecond(fields))) ||
+		strcmp(strVal(linitial(fields)), "call") != 0)
+		return nullptr;
+	return make_variable(strVal(lsecond(fields)), reference->location);
+}
+
+static Node *
+find_variable(ParseState *state, ColumnRef *reference)
+{
+	const List *fields = reference->fields;
+	if (list_length(fields) != 1 || !is_name(static_cast<Node *>(linitial(fields))))
+		return find_qualified_variable(state, reference);
+	return make_variable(strVal(linitial(fields)), reference->location);
 }
 
 // What is no column may be a variable.
@@ -164,9 +188,9 @@ make_parse_state(const Fragment &fragment, Relation table)
 {
 	ParseState *state = make_parsestate(nullptr);
 	state->p_sourcetext = text_of(fragment);
-	if (fragment.variables_first)
-		state->p_pre_columnref_hook = find_variable;
-	else
+	state->p_pre_columnref_hook =
+		fragment.variables_first ? find_variable : find_qualified_variable;
+	if (!fragment.variables_first)
 		state->p_post_columnref_hook = find_variable_last;
 	ParseNamespaceItem *item =
 		addRangeTableEntryForRelation(state, table, AccessShareLock, nullptr, true, true);

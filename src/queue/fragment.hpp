@@ -3,7 +3,8 @@
 //
 // A fragment speaks of its table's columns and of the call's variables:
 // call_time, lease, worker, error, retry_at. (Where a table has a column of that
-// name, the column is meant; in the fragments of a managed queue the variable.)
+// name, the column is meant, and call.error and so on is the variable; in the
+// fragments of a managed queue the variable comes first.)
 // PostgreSQL's own parser reads it, under the search path it was written
 // under, as an expression over the table and as nothing else. What the parser
 // understood is then written out in full: every column with the alias t, every

@@ -208,7 +208,7 @@ judge(const Plan *plan, Access access)
 			return judge_index(scan->indexqual, scan->indexid, access);
 		}
 		default:
-			return {false, InvalidOid};
+			return {access == Access::anywhere, InvalidOid};
 	}
 }
 

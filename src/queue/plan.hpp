@@ -22,6 +22,7 @@ namespace queue_ext::queue {
 // How a statement should find its rows.
 enum class Access {
 	by_key,     // through any index
+	anywhere,   // the first that come
 	in_order,   // the first by an index that has the order
 	restricted, // the first by an index that has the order, and the pending rows alone
 };
