@@ -26,7 +26,7 @@ using queue::Parameter;
 bool
 can_claim_directly(Definition *definition)
 {
-	return program_of(definition)->is_direct &&
+	return program_of(definition)->is_direct && !has_wakes(ring_of(definition, true)) &&
 		   pg_class_aclmask(definition->source, GetUserId(), ACL_SELECT | ACL_UPDATE,
 							ACLMASK_ALL) == (ACL_SELECT | ACL_UPDATE);
 }
@@ -44,6 +44,7 @@ struct Writer
 	TupleTableSlot *new_row;
 	TupleConversionMap *map; // to the result's shape; null where they are alike
 	TupleTableSlot *result;
+	TimestampTz leased_until; // of the rows of a managed queue
 };
 
 // The variables that the expressions may have, in the numbering of Parameter.
@@ -60,6 +61,14 @@ make_parameters(const queue::Arguments &arguments)
 	return list;
 }
 
+static TimestampTz
+lease_end(const Definition *definition, const Request &request)
+{
+	const Interval *lease = request.lease != nullptr ? request.lease : &definition->lease;
+	return DatumGetTimestampTz(DirectFunctionCall2(
+		timestamptz_pl_interval, TimestampTzGetDatum(request.call_time), IntervalPGetDatum(lease)));
+}
+
 static Writer
 open_writer(Definition *definition, const Request &request, const Output &output)
 {
@@ -68,6 +77,7 @@ open_writer(Definition *definition, const Request &request, const Output &output
 	constexpr size_t slack = 128;
 	Writer writer{};
 	writer.program = program_of(definition);
+	writer.leased_until = definition->is_managed ? lease_end(definition, request) : PG_INT64_MAX;
 	writer.table = table_open(definition->source, NoLock);
 	CheckCmdReplicaIdentity(writer.table, CMD_UPDATE);
 	writer.estate = CreateExecutorState();
@@ -233,7 +243,7 @@ try_all(Writer *writer, Definition *definition, Ring *ring, ItemPointer places, 
 		note_claim(ring, writer->program->key, places[i]);
 		won += try_claim(writer, definition, &places[i], output, &counters);
 	}
-	add(ring, writer->program->key, counters);
+	add(ring, writer->program->key, counters, writer->leased_until);
 	return won;
 }
 
@@ -299,7 +309,7 @@ claim_direct(Definition *definition, const Request &request, const Output &outpu
 		RingCounters counters{};
 		counters.empty_pops = 1;
 		Ring *ring = ring_of(definition, true);
-		add(ring, program_of(definition)->key, counters);
+		add(ring, program_of(definition)->key, counters, PG_INT64_MAX);
 	}
 	return claimed;
 }

@@ -127,11 +127,13 @@ mix(uint64 stamp, const char *text)
 	return stamp * 31 + key::fnv1a_64(reinterpret_cast<const unsigned char *>(text), strlen(text));
 }
 
-// Of all that a cursor's shape and a candidate's meaning depend on.
+// Of all that a cursor's shape and a candidate's meaning depend on: the fragments,
+// the columns, and the file that places are in.
 static uint64
-stamp_of(const Definition *definition, TupleDesc descriptor)
+stamp_of(const Definition *definition, Relation table)
 {
-	uint64 stamp = mix(descriptor->natts, definition->compiled.pending);
+	const TupleDesc descriptor = RelationGetDescr(table);
+	uint64 stamp = mix(table->rd_rel->relfilenode, definition->compiled.pending);
 	if (definition->compiled.order_by != nullptr)
 		stamp = mix(stamp, definition->compiled.order_by);
 	for (int i = 0; i < descriptor->natts; i++)
@@ -166,8 +168,7 @@ fill_in(Program *program, Definition *definition, Relation table)
 		program->priority = get_attnum(definition->source, "priority");
 		program->run_at = get_attnum(definition->source, "run_at");
 	}
-	program->key = {MyDatabaseId, definition->source,
-					stamp_of(definition, RelationGetDescr(table))};
+	program->key = {MyDatabaseId, definition->source, stamp_of(definition, table)};
 	return add_columns(program, claim.targets, RelationGetDescr(table)) &&
 		   add_checks(program, RelationGetDescr(table));
 }

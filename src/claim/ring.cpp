@@ -30,6 +30,12 @@ clear(Ring *ring)
 	ring->count = 0;
 }
 
+static bool
+is_sweep_due(const Ring *ring, TimestampTz now)
+{
+	return now >= ring->sweep_due || now >= ring->lease_due;
+}
+
 void
 reset(Ring *ring, const RingKey &key)
 {
@@ -39,6 +45,7 @@ reset(Ring *ring, const RingKey &key)
 	ring->cursor.size = 0;
 	ring->is_at_end = false;
 	ring->sweep_due = 0;
+	ring->lease_due = PG_INT64_MAX;
 	ring->filler = 0;
 	ring->counters = {};
 	SpinLockRelease(&ring->mutex);
@@ -49,7 +56,7 @@ take(Ring *ring, const RingKey &key, TimestampTz now, int max_places, ItemPointe
 {
 	Taken taken{0, true, false};
 	taken.is_foreign = !with_ring(ring, key, [&] {
-		if (now >= ring->sweep_due)
+		if (is_sweep_due(ring, now))
 			return;
 		taken.count = Min(max_places, static_cast<int>(ring->count));
 		for (int i = 0; i < taken.count; i++)
@@ -104,10 +111,12 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, int32 lost)
 			return;
 		ring->filler = MyProcPid;
 		order.is_mine = true;
-		order.is_sweep = ring->is_at_end || now >= ring->sweep_due || ring->cursor.size == 0;
+		order.is_sweep = ring->is_at_end || is_sweep_due(ring, now) || ring->cursor.size == 0;
 		// What is asked for from here on has not been seen by this sweep.
-		if (order.is_sweep)
+		if (order.is_sweep) {
 			ring->sweep_due = PG_INT64_MAX;
+			ring->lease_due = PG_INT64_MAX;
+		}
 		order.cursor = ring->cursor;
 	});
 	return order;
@@ -162,9 +171,11 @@ wait_for_fill(Ring *ring)
 }
 
 void
-add(Ring *ring, const RingKey &key, const RingCounters &more)
+add(Ring *ring, const RingKey &key, const RingCounters &more, TimestampTz leased_until)
 {
 	with_ring(ring, key, [&] {
+		if (more.claims > 0)
+			ring->lease_due = Min(ring->lease_due, leased_until);
 		ring->counters.claims += more.claims;
 		ring->counters.empty_pops += more.empty_pops;
 		ring->counters.locked += more.locked;

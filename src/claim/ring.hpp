@@ -72,6 +72,7 @@ struct Ring
 	Cursor cursor;
 	bool is_at_end;        // the last read came to the queue's end
 	TimestampTz sweep_due; // when to read from the head again
+	TimestampTz lease_due; // when the first lease given since the last sweep runs out
 	int32 filler;          // the process that is reading, or 0
 	ConditionVariable filled;
 	RingCounters counters;
@@ -132,7 +133,8 @@ void cancel_fill(Ring *ring, const RingKey &key);
 // Waits a moment for somebody else's fill. May be interrupted by an error.
 void wait_for_fill(Ring *ring);
 
-// Adds to the counters.
-void add(Ring *ring, const RingKey &key, const RingCounters &more);
+// Adds to the counters. leased_until: when a lease given now runs out; it has a row
+// come back behind the cursor.
+void add(Ring *ring, const RingKey &key, const RingCounters &more, TimestampTz leased_until);
 
 } // namespace queue_ext::claim

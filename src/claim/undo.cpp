@@ -83,6 +83,15 @@ note_wake_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run
 	note->run_at = run_at;
 }
 
+bool
+has_wakes(const Ring *ring)
+{
+	for (int i = 0; i < note_count; i++)
+		if (notes[i].kind != NoteKind::claim && notes[i].ring == ring)
+			return true;
+	return false;
+}
+
 static void
 after_commit(const Note &note)
 {

@@ -21,6 +21,10 @@ void note_wake(Ring *ring, const RingKey &key);
 // The same, if the row stands behind the cursor by then.
 void note_wake_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run_at);
 
+// Whether this transaction has made a row of the ring's queue claimable, of which
+// nobody else may know yet.
+bool has_wakes(const Ring *ring);
+
 // Registers the callbacks. Called once, by _PG_init.
 void register_undo();
 
