@@ -7,7 +7,7 @@ create index on jobs (id) where state = 'new';
 insert into jobs values (1);
 select queue_attach(
 	'jobs', 'jobs', 'state = ''new''', 'id',
-	on_claim => 'state = ''taken'', lease = call.lease::text',
+	on_claim => 'state = ''taken'', lease = extract(epoch from call.lease)::integer::text',
 	on_fail => 'state = ''failed'', error = call.error || coalesce(error, '' first'')',
 	lease => '5 minutes');
 select queue_fail_row('jobs', j, 'broken') from queue_pop_rows(null::jobs) j;
