@@ -217,4 +217,16 @@ copy_ring(int place, Ring *copy)
 	return copy->key.database == MyDatabaseId;
 }
 
+void
+reset_counters(int place)
+{
+	if (directory == nullptr)
+		attach();
+	Ring *ring = &directory->rings[place];
+	SpinLockAcquire(&ring->mutex);
+	if (ring->key.database == MyDatabaseId)
+		ring->counters = {};
+	SpinLockRelease(&ring->mutex);
+}
+
 } // namespace queue_ext::claim

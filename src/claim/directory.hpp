@@ -27,6 +27,9 @@ Ring *get_ring(const RingKey &key);
 // The ring in that place, copied; false where there is none of this database.
 bool copy_ring(int place, Ring *copy);
 
+// Sets the counters of the ring in that place to zero, if it is of this database.
+void reset_counters(int place);
+
 // How many places there are.
 int ring_count();
 

@@ -1,0 +1,56 @@
+// stats.cpp - queue_claim_counters, behind the view queue_claim_stats, and its reset.
+
+#include "../postgres.hpp"
+
+#include "directory.hpp"
+
+namespace queue_ext::claim {
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_claim_counters);
+QUEUE_EXT_FUNCTION(queue_ext_queue_claim_stats_reset);
+
+static void
+put_ring(const ReturnSetInfo *result, const Ring &ring)
+{
+	constexpr double us_per_ms = 1000.0;
+	const RingCounters &counters = ring.counters;
+	Datum values[] = {
+		ObjectIdGetDatum(ring.key.table),
+		Int64GetDatum(counters.claims),
+		Int64GetDatum(counters.empty_pops),
+		Int64GetDatum(counters.fills),
+		Int64GetDatum(counters.sweeps),
+		Int64GetDatum(counters.locked),
+		Int64GetDatum(counters.gone),
+		Int64GetDatum(counters.not_pending),
+		Int32GetDatum(static_cast<int32>(ring.count)),
+		Float8GetDatum(static_cast<double>(counters.fill_time_us) / us_per_ms),
+	};
+	bool nulls[lengthof(values)] = {};
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+Datum
+queue_ext_queue_claim_counters(PG_FUNCTION_ARGS)
+{
+	InitMaterializedSRF(fcinfo, 0);
+	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	auto *ring = static_cast<Ring *>(palloc(sizeof(Ring)));
+	for (int place = 0; place < ring_count(); place++) {
+		CHECK_FOR_INTERRUPTS();
+		// A table that has been dropped leaves its ring behind for a while.
+		if (copy_ring(place, ring) && get_rel_name(ring->key.table) != nullptr)
+			put_ring(result, *ring);
+	}
+	return static_cast<Datum>(0);
+}
+
+Datum
+queue_ext_queue_claim_stats_reset(PG_FUNCTION_ARGS)
+{
+	for (int place = 0; place < ring_count(); place++)
+		reset_counters(place);
+	PG_RETURN_VOID();
+}
+
+} // namespace queue_ext::claim

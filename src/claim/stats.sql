@@ -1,0 +1,35 @@
+create function @extschema@.queue_claim_counters(
+	out source regclass,
+	out claims bigint,
+	out empty_pops bigint,
+	out fills bigint,
+	out sweeps bigint,
+	out locked bigint,
+	out gone bigint,
+	out not_pending bigint,
+	out candidates integer,
+	out fill_time double precision
+) returns setof record
+language c volatile parallel restricted rows 10
+as 'MODULE_PATHNAME', 'queue_ext_queue_claim_counters';
+
+comment on function @extschema@.queue_claim_counters() is
+	'what claims on the direct path have met, for each ring of this database';
+
+create view @extschema@.queue_claim_stats as
+select * from @extschema@.queue_claim_counters();
+
+revoke all on @extschema@.queue_claim_stats from public;
+grant select on @extschema@.queue_claim_stats to public;
+
+comment on view @extschema@.queue_claim_stats is
+	'per ring of candidates: claims, empty pops, reads, and what became of candidates; fill_time in milliseconds';
+
+create function @extschema@.queue_claim_stats_reset() returns void
+language c volatile parallel restricted
+as 'MODULE_PATHNAME', 'queue_ext_queue_claim_stats_reset';
+
+revoke all on function @extschema@.queue_claim_stats_reset() from public;
+
+comment on function @extschema@.queue_claim_stats_reset() is
+	'sets the counters of queue_claim_stats in this database to zero';
