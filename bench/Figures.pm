@@ -77,13 +77,25 @@ sub values {
 	return CORE::values %{$self->{value}{$section}{$situation}{$point}{$side} // {}};
 }
 
-# The median of the rounds' ratios of one [point, side] to another; undef if there is none.
-sub ratio {
+# How many rounds any side has at that point.
+sub rounds {
+	my ($self, $section, $situation, $point) = @_;
+	my ($most) = sort { $b <=> $a }
+		map { scalar keys %$_ } CORE::values %{$self->{value}{$section}{$situation}{$point}};
+	return $most;
+}
+
+# The rounds' ratios of one [point, side] to another.
+sub ratios {
 	my ($self, $section, $situation, $of, $to) = @_;
 	my $points = $self->{value}{$section}{$situation} or return;
-	my ($dividends, $divisors) = map { ($points->{$_->[0]} // {})->{$_->[1]} } $of, $to;
-	my @ratios = map { $dividends->{$_} / $divisors->{$_} }
-		grep { $divisors && $divisors->{$_} } keys %{$dividends // {}};
+	my ($dividends, $divisors) = map { ($points->{$_->[0]} // {})->{$_->[1]} // {} } $of, $to;
+	return map { $dividends->{$_} / $divisors->{$_} } grep { $divisors->{$_} } sort keys %$dividends;
+}
+
+# Their median; undef if there is none.
+sub ratio {
+	my @ratios = ratios(@_);
 	return @ratios ? median(@ratios) : undef;
 }
 

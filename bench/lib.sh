@@ -30,6 +30,7 @@ make_payload() {
 # fresh JOBS: makes bench_db a copy of the side's template with that many jobs.
 fresh() {
 	local jobs=$1 template
+	export BACKLOG=$jobs
 	template=t_${template_name:-$side}_${build:-build}_${jobs}_${bytes}_${tick:-0}
 	template=${template//-/_}
 	if [[ $(admin "select count(*) from pg_database where datname = '$template'") == 0 ]]; then

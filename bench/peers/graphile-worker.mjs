@@ -12,6 +12,7 @@ import { makeWorkerUtils, run, Logger } from 'graphile-worker';
 import { Meter, payload, repeat } from './meter.mjs';
 
 const task = 'bench';
+const standing = Number(process.env.BACKLOG || 0);
 const logger = new Logger(() => (level, message) => {
 	if (level === 'error') console.error(message);
 });
@@ -19,6 +20,7 @@ const logger = new Logger(() => (level, message) => {
 function open(max) {
 	const pool = new pg.Pool({ max });
 	pool.on('error', () => {});
+	pool.on('connect', (client) => client.on('error', () => {}));
 	return pool;
 }
 
@@ -51,8 +53,9 @@ function settings(batch, clients) {
 
 // Producers stop while too many jobs wait: life is send, claim and complete at one pace.
 async function produce(utils, batch, meter, sent) {
-	while (!meter.ended && !(meter.limit && sent.count >= meter.limit)) {
-		if (sent.count - meter.total > 2 * batch + 1000) {
+	// Where jobs are counted, as many are sent as are done.
+	while (meter.limit ? sent.count < meter.limit : !meter.ended) {
+		if (sent.count - meter.total > Math.max(500, 2 * batch)) {
 			await new Promise((resolve) => { setTimeout(resolve, 1); });
 			continue;
 		}
@@ -63,7 +66,8 @@ async function produce(utils, batch, meter, sent) {
 }
 
 async function measure(kind, batch, clients) {
-	const available = kind === 'drain' ? Number(process.env.BACKLOG) : Infinity;
+	const available = kind === 'drain' ? standing : Infinity;
+	let producing;
 	const meter = new Meter();
 	const runner = await run({
 		pgPool: open(clients + 1), logger, noHandleSignals: true,
@@ -79,10 +83,11 @@ async function measure(kind, batch, clients) {
 		const producers = batch === 1 ? clients : 2;
 		const utils = await makeWorkerUtils({ pgPool: open(producers), logger });
 		const sent = { count: 0 };
-		repeat(producers, () => produce(utils, batch, meter, sent))
+		producing = repeat(producers, () => produce(utils, batch, meter, sent))
 			.catch((error) => { console.error(error); process.exit(1); });
 	}
 	await meter.report();
+	if (meter.limit) await producing;
 	// Completions that are under way belong to what was done.
 	await Promise.race([runner.stop(), new Promise((resolve) => { setTimeout(resolve, 5000); })]);
 	process.exit(0);

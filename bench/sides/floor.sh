@@ -25,9 +25,11 @@ script() {
 			;;
 		life:*)
 			remember_payloads "$2" jsonb
-			printf '%s\n' "with sent as (insert into bench (payload) select unnest(:payloads::jsonb[]) returning id) select array_agg(id) as ids from sent \\gset" \
-				"with got as (${claim_one//$'\n'/ } where id = any (:ids::bigint[]) returning id, payload) select array_agg(id) as ids, array_agg(payload) as got from got \\gset" \
-				'delete from bench where id = any (:ids::bigint[]);'
+			say 'with sent as (insert into bench (payload) select unnest(:payloads::jsonb[]) returning id)' \
+				'select array_agg(id) as ids from sent \gset'
+			say "with got as (${claim_one//$'\n'/ } where id = any (:ids::bigint[]) returning id, payload)" \
+				'select array_agg(id) as ids, array_agg(payload) as got from got \gset'
+			say 'delete from bench where id = any (:ids::bigint[]);'
 			;;
 		*) return 2 ;;
 	esac

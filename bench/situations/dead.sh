@@ -6,7 +6,7 @@ sides='skip-locked queue_ext-update queue_ext-transaction queue_ext-session'
 points="0 $dead_counts"
 
 sample() {
-	fresh "$backlog"
+	fresh $((backlog + $1))
 	in_front dead "$1"
 	rate claim 1 "$clients"
 }

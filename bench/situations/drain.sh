@@ -8,7 +8,6 @@ points=$batches
 sample() {
 	tick=$1
 	if [[ $side != pgq ]]; then tick=0; fi
-	export BACKLOG=$backlog
 	fresh "$backlog"
 	rate drain "$1" "$clients"
 }

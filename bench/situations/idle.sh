@@ -3,7 +3,7 @@ over='clients'
 unit='pops/s'
 base=select-1
 sides='select-1 skip-locked queue_ext-update queue_ext-transaction queue_ext-session pg-boss'
-points=${idle_clients:-"1 $clients"}
+points="1 $clients"
 
 sample() {
 	fresh 0

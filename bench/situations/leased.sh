@@ -6,7 +6,7 @@ sides='skip-locked queue_ext-update'
 points="0 $leased_counts"
 
 sample() {
-	fresh "$backlog"
+	fresh $((backlog + $1))
 	in_front leased "$1"
 	rate claim 1 "$clients"
 }
