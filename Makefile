@@ -82,10 +82,10 @@ $(EXTENSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(EXTENSION).control Makefile
 # The version is compiled in.
 $(OBJS): META.json
 
-.PHONY: test demo unit format check-format checkver check-binary dist matrix
+.PHONY: test demo bench bench-quick unit format check-format checkver check-binary dist matrix
 
 # make test SUITES="pg_regress tap" runs only those.
-test demo: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
+test demo bench bench-quick: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
 test:
 	script/deps
 	script/test $(SUITES)
@@ -93,6 +93,15 @@ test:
 demo:
 	script/deps
 	script/demo
+
+# make bench BENCH="quick claim life" chooses; see bench/README.md. By hand, not in CI.
+bench:
+	script/deps bench
+	bench/run $(BENCH)
+
+bench-quick:
+	script/deps bench
+	bench/run quick
 
 # Unit tests are of what is free of PostgreSQL, and are built without it.
 test/unit/unit: $(wildcard test/unit/*.cpp) $(wildcard src/*.hpp src/*/*.hpp)

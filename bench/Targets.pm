@@ -1,0 +1,105 @@
+package Targets;
+
+# The ratios that queue_ext promises to reach, from the samples of one run.
+
+use strict;
+use warnings;
+use utf8;
+
+my @peers = qw(pgq graphile-worker pg-boss);
+
+sub table {
+	my $figures = shift;
+	my @lines;
+	for my $section ($figures->sections) {
+		push @lines, map { [$section, @$_] } of_section($figures, $section);
+	}
+	return '' unless @lines;
+	my $text = "# Targets\n\nThe median of the rounds [lowest, highest]. Where the target lies between "
+		. "those two, the run does not say whether it is met.\n\n"
+		. "| measure | synchronous_commit | side | target | is | |\n|---|---|---|---:|---:|---|\n";
+	for (@lines) {
+		my ($section, $measure, $side, $target, $at_most, @values) = @$_;
+		$text .= sprintf "| %s | %s | %s | %s %s | %s | %s |\n", $measure, $section, $figures->title($side),
+			$at_most ? '≤' : '≥', $target, range(@values), verdict($target, $at_most, @values);
+	}
+	return $text;
+}
+
+sub range {
+	my @shown = map { sprintf $_ >= 100 ? '%.0f' : '%.2f', $_ } Figures::median(@_), (sort { $a <=> $b } @_)[0, -1];
+	return @_ > 1 ? "$shown[0] [$shown[1], $shown[2]]" : $shown[0];
+}
+
+sub verdict {
+	my ($target, $at_most, @values) = @_;
+	my $met = grep { $at_most ? $_ <= $target : $_ >= $target } @values;
+	return $met == @values ? 'met' : $met ? 'unclear' : '**missed**';
+}
+
+# The variants of a side, as queue_ext-update@direct, that a situation has.
+sub variants {
+	my ($figures, $section, $situation, $side) = @_;
+	return grep { /^\Q$side\E(?:@|$)/ } $figures->sides($section, $situation);
+}
+
+sub of_section {
+	my ($figures, $section) = @_;
+	my @found;
+	my $add = sub {
+		my ($measure, $side, $target, $at_most, @values) = @_;
+		push @found, [$measure, $side, $target, $at_most, @values] if @values;
+	};
+	my $ratios = sub { $figures->ratios($section, @_) };
+
+	my @clients = $figures->points($section, 'claim');
+	for my $side (variants($figures, $section, 'claim', 'queue_ext-update')) {
+		$add->("claim, $_ clients, to the floor", $side, '1.0', 0, $ratios->('claim', [$_, $side], [$_, 'floor'])) for @clients;
+		my %least = (8 => 4, 32 => 8);
+		$add->("claim, $_ clients, to SKIP LOCKED", $side, $least{$_}, 0, $ratios->('claim', [$_, $side], [$_, 'skip-locked']))
+			for grep { $least{$_} } @clients;
+		$add->('claim, 64 clients to 8', $side, '0.9', 0, $ratios->('claim', [64, $side], [8, $side]));
+	}
+	for my $side (variants($figures, $section, 'claim', 'queue_ext-session')) {
+		$add->('claim, 1 client, to select 1', $side, '0.6', 0, $ratios->('claim', [1, $side], [1, 'select-1']));
+	}
+	for my $situation (qw(dead leased locked)) {
+		for my $side (variants($figures, $section, $situation, 'queue_ext-update')) {
+			$add->("claim, $_ $situation in front, to none", $side, '0.9', 0, $ratios->($situation, [$_, $side], [0, $side]))
+				for grep { $_ } $figures->points($section, $situation);
+		}
+	}
+	for my $side (variants($figures, $section, 'backlog', 'queue_ext-update')) {
+		$add->('claim, backlog of 10M to 1M', $side, '0.9', 0, $ratios->('backlog', [10000000, $side], [1000000, $side]));
+	}
+	for my $side (variants($figures, $section, 'life', 'queue_ext-update')) {
+		$add->('send, claim, complete one by one, to the floor', $side, '1.0', 0, $ratios->('life', [1, $side], [1, 'floor']));
+		$add->('batches of 100, to the best batch of a peer', $side, 2, 0, to_best_peer($figures, $section, $side));
+	}
+	for my $side (variants($figures, $section, 'idle', 'queue_ext-update')) {
+		$add->("empty pop, $_ clients, to select 1", $side, '0.7', 0, $ratios->('idle', [$_, $side], [$_, 'select-1']))
+			for $figures->points($section, 'idle');
+	}
+	my %bytes = ('queue_ext-update' => 620, 'queue_ext-session' => 500);
+	for my $kind (sort keys %bytes) {
+		for my $side (variants($figures, $section, 'wal', $kind)) {
+			$add->('WAL of a job, bytes', $side, $bytes{$kind}, 1, $figures->values($section, 'wal', 1, $side));
+		}
+	}
+	return @found;
+}
+
+# Against a peer's best batch size, whichever that is.
+sub to_best_peer {
+	my ($figures, $section, $side) = @_;
+	my ($most, $best) = (0);
+	for my $point (grep { $_ > 1 } $figures->points($section, 'life')) {
+		for my $peer (@peers) {
+			my @values = $figures->values($section, 'life', $point, $peer) or next;
+			($most, $best) = (Figures::median(@values), [$point, $peer]) if Figures::median(@values) > $most;
+		}
+	}
+	return $best ? $figures->ratios($section, 'life', [100, $side], $best) : ();
+}
+
+1;
