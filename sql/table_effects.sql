@@ -105,7 +105,7 @@ drop table t;
 create table parent (id integer primary key, state integer not null default 0);
 create table job (id integer primary key, parent integer references parent, state integer not null default 0);
 create table detail (id integer primary key, job integer references job on delete cascade);
-create table lock_out (id integer primary key, job integer references job on delete restrict);
+create table lock_out (id integer primary key, job integer references job on delete no action);
 create table nulled (id integer primary key, job integer references job on delete set null on update cascade);
 create table late (id integer primary key, job integer references job deferrable initially deferred);
 insert into parent values (1), (2);

@@ -6,26 +6,12 @@
 
 #include "../compat.hpp"
 #include "../error.hpp"
+#include "fragment_parse.hpp"
 #include "qualify.hpp"
 #include "search_path.hpp"
 #include "statement.hpp"
 
 namespace queue_ext::queue {
-
-// The shortest statement in which such a fragment can stand last.
-static const char *
-statement_before(FragmentKind kind)
-{
-	switch (kind) {
-		case FragmentKind::condition:
-			return "select ";
-		case FragmentKind::order:
-			return "select order by ";
-		case FragmentKind::assignments:
-			return "update x set ";
-	}
-	pg_unreachable();
-}
 
 // Tells, when an error is raised, which fragment it is about and where in it.
 static void
@@ -39,81 +25,6 @@ add_context(void *argument)
 		internalerrquery(fragment->text);
 	}
 	errcontext("\"%s\" of queue \"%s\"", fragment->label, fragment->queue);
-}
-
-static bool
-is_bare_select(const SelectStmt *select)
-{
-	return select->op == SETOP_NONE && select->distinctClause == NIL &&
-		   select->intoClause == nullptr && select->fromClause == NIL &&
-		   select->whereClause == nullptr && select->groupClause == NIL &&
-		   select->havingClause == nullptr && select->windowClause == NIL &&
-		   select->valuesLists == NIL && select->limitOffset == nullptr &&
-		   select->limitCount == nullptr && select->lockingClause == NIL &&
-		   select->withClause == nullptr;
-}
-
-// "*", which the parser has expanded before it looks at expressions.
-static bool
-is_star(const Node *node)
-{
-	return IsA(node, ColumnRef) &&
-		   IsA(linitial(reinterpret_cast<const ColumnRef *>(node)->fields), A_Star);
-}
-
-// The list that the fragment is, or NIL if it is something else.
-static List *
-list_in(const Node *statement, FragmentKind kind)
-{
-	if (kind == FragmentKind::assignments) {
-		if (!IsA(statement, UpdateStmt))
-			return NIL;
-		const auto *update = reinterpret_cast<const UpdateStmt *>(statement);
-		const bool is_bare = update->whereClause == nullptr && update->fromClause == NIL &&
-							 !compat::has_returning(update) && update->withClause == nullptr;
-		return is_bare ? update->targetList : NIL;
-	}
-	if (!IsA(statement, SelectStmt))
-		return NIL;
-	const auto *select = reinterpret_cast<const SelectStmt *>(statement);
-	if (!is_bare_select(select))
-		return NIL;
-	if (kind == FragmentKind::order)
-		return select->targetList == NIL ? select->sortClause : NIL;
-	if (select->sortClause != NIL || list_length(select->targetList) != 1)
-		return NIL;
-	const auto *target = linitial_node(ResTarget, select->targetList);
-	return target->name == nullptr && !is_star(target->val) ? select->targetList : NIL;
-}
-
-static const char *
-text_of(const Fragment &fragment)
-{
-	return psprintf("%s%s", statement_before(fragment.kind), fragment.text);
-}
-
-// Parses the fragment; it must be one list of its kind and nothing more. A
-// semicolon shows in the statement's length, which is zero for one that ends with
-// the text.
-static List *
-parse(const Fragment &fragment)
-{
-	const List *statements = raw_parser(text_of(fragment), RAW_PARSE_DEFAULT);
-	if (list_length(statements) == 1) {
-		const auto *statement = linitial_node(RawStmt, statements);
-		List *list = statement->stmt_len == 0 ? list_in(statement->stmt, fragment.kind) : NIL;
-		if (list != NIL)
-			return list;
-	}
-	switch (fragment.kind) {
-		case FragmentKind::condition:
-			error::not_an_expression(fragment.label);
-		case FragmentKind::order:
-			error::not_an_order(fragment.label);
-		case FragmentKind::assignments:
-			error::not_assignments(fragment.label);
-	}
-	pg_unreachable();
 }
 
 struct Variable
@@ -216,37 +127,6 @@ write_out_bare(Node *expression, Oid table)
 		text = deparse_expression(expression, deparse_context_for("t", table), false, false);
 	});
 	return text;
-}
-
-// A sub-select may read, but may lock nothing.
-static bool
-locks_rows(Node *node, void *context)
-{
-	if (node == nullptr)
-		return false;
-	if (IsA(node, SelectStmt) && reinterpret_cast<SelectStmt *>(node)->lockingClause != NIL)
-		return true;
-	return compat::walk_raw_tree(node, locks_rows, context);
-}
-
-static bool
-has_parameter(Node *node, void *context)
-{
-	if (node == nullptr)
-		return false;
-	if (IsA(node, ParamRef))
-		return true;
-	return compat::walk_raw_tree(node, has_parameter, context);
-}
-
-static void
-check_raw(const Fragment &fragment, List *list)
-{
-	auto *node = reinterpret_cast<Node *>(list);
-	if (locks_rows(node, nullptr))
-		error::fragment_locks_rows(fragment.label);
-	if (has_parameter(node, nullptr))
-		error::fragment_has_parameter(fragment.label);
 }
 
 static Compiled
@@ -439,7 +319,6 @@ compile(const Fragment &fragment, Relation table, const char *search_path)
 	const int level = NewGUCNestLevel();
 	set_reading_settings(search_path);
 	List *list = parse(fragment);
-	check_raw(fragment, list);
 	ParseState *state = make_parse_state(fragment, table);
 	Compiled compiled{};
 	switch (fragment.kind) {

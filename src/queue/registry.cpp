@@ -6,34 +6,10 @@
 
 #include "../error.hpp"
 #include "owner.hpp"
+#include "registry_row.hpp"
 #include "search_path.hpp"
 
 namespace queue_ext::queue {
-
-// The registry's columns, in the order of registry.sql.
-enum Column : AttrNumber {
-	column_name = 1,
-	column_source,
-	column_managed,
-	column_claim_mode,
-	column_paused,
-	column_lease,
-	column_max_attempts,
-	column_backoff_base,
-	column_backoff_cap,
-	column_archived,
-	column_archive,
-	column_pending,
-	column_order_by,
-	column_on_claim,
-	column_on_complete,
-	column_on_release,
-	column_on_fail,
-	column_on_extend,
-	column_search_path,
-	column_created_at,
-	column_count = column_created_at,
-};
 
 static Oid known_registry_oid = InvalidOid;
 
@@ -163,53 +139,6 @@ find_only_name(Oid source)
 	return name;
 }
 
-// Reads one column after the other of a row.
-struct RowReader
-{
-	HeapTuple row;
-	TupleDesc descriptor;
-
-	Datum get(Column column, bool *is_null) const
-	{
-		return heap_getattr(row, column, descriptor, is_null);
-	}
-
-	const char *string(Column column) const
-	{
-		bool is_null;
-		const Datum value = get(column, &is_null);
-		return is_null ? nullptr : TextDatumGetCString(value);
-	}
-
-	Interval interval(Column column) const
-	{
-		bool is_null;
-		const Datum value = get(column, &is_null);
-		return is_null ? Interval{} : *DatumGetIntervalP(value);
-	}
-
-	int32 integer(Column column) const
-	{
-		bool is_null;
-		const Datum value = get(column, &is_null);
-		return is_null ? 0 : DatumGetInt32(value);
-	}
-
-	bool boolean(Column column) const
-	{
-		bool is_null;
-		const Datum value = get(column, &is_null);
-		return !is_null && DatumGetBool(value);
-	}
-
-	Oid oid(Column column) const
-	{
-		bool is_null;
-		const Datum value = get(column, &is_null);
-		return is_null ? InvalidOid : DatumGetObjectId(value);
-	}
-};
-
 ClaimMode
 claim_mode_of(const char *name)
 {
@@ -259,68 +188,6 @@ lock_registry()
 {
 	LockRelationOid(registry_oid(), ShareRowExclusiveLock);
 }
-
-// The values for a write, by column.
-struct RowWriter
-{
-	Oid types[column_count];
-	Datum values[column_count];
-	char nulls[column_count];
-
-	RowWriter()
-	{
-		for (int i = 0; i < column_count; i++)
-			types[i] = TEXTOID;
-		memset(values, 0, sizeof(values));
-		memset(nulls, 'n', sizeof(nulls));
-	}
-
-	void set(Column column, Oid type, Datum value)
-	{
-		types[column - 1] = type;
-		values[column - 1] = value;
-		nulls[column - 1] = ' ';
-	}
-
-	void set(Column column, const char *value)
-	{
-		if (value != nullptr)
-			set(column, TEXTOID, CStringGetTextDatum(value));
-	}
-
-	void set(Column column, const Interval *value)
-	{
-		if (value != nullptr)
-			set(column, INTERVALOID, IntervalPGetDatum(value));
-		else
-			types[column - 1] = INTERVALOID;
-	}
-
-	void set_options(const Options &options)
-	{
-		set(column_lease, options.lease);
-		set(column_backoff_base, options.backoff_base);
-		set(column_backoff_cap, options.backoff_cap);
-		types[column_max_attempts - 1] = INT4OID;
-		if (options.max_attempts != nullptr)
-			set(column_max_attempts, INT4OID, Int32GetDatum(*options.max_attempts));
-		types[column_paused - 1] = BOOLOID;
-		if (options.is_paused != nullptr)
-			set(column_paused, BOOLOID, BoolGetDatum(*options.is_paused));
-		types[column_archived - 1] = BOOLOID;
-		if (options.is_archived != nullptr)
-			set(column_archived, BOOLOID, BoolGetDatum(*options.is_archived));
-		types[column_archive - 1] = OIDOID;
-		if (options.archive != nullptr)
-			set(column_archive, OIDOID, ObjectIdGetDatum(*options.archive));
-	}
-
-	void set_key(const char *name, Oid source)
-	{
-		set(column_name, name);
-		set(column_source, OIDOID, ObjectIdGetDatum(source));
-	}
-};
 
 // Runs a write as the registry's owner, wherever the caller may not. "$n" in the
 // text is the n-th column's value.
