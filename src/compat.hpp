@@ -50,6 +50,17 @@ has_returning(const UpdateStmt *update)
 #endif
 }
 
+// 18 has generated columns that are not stored.
+inline bool
+has_generated(const TupleConstr *constraints)
+{
+#if PG_VERSION_NUM >= 180000
+	return constraints->has_generated_stored || constraints->has_generated_virtual;
+#else
+	return constraints->has_generated_stored;
+#endif
+}
+
 // 18 lets NOT NULL be not yet validated.
 inline bool
 is_not_null(TupleDesc descriptor, int index)

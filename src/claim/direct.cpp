@@ -44,7 +44,6 @@ struct Writer
 	TupleTableSlot *new_row;
 	TupleConversionMap *map; // to the result's shape; null where they are alike
 	TupleTableSlot *result;
-	TimestampTz leased_until; // of the rows of a managed queue
 };
 
 // The variables that the expressions may have, in the numbering of Parameter.
@@ -77,7 +76,6 @@ open_writer(Definition *definition, const Request &request, const Output &output
 	constexpr size_t slack = 128;
 	Writer writer{};
 	writer.program = program_of(definition);
-	writer.leased_until = definition->is_managed ? lease_end(definition, request) : PG_INT64_MAX;
 	writer.table = table_open(definition->source, NoLock);
 	CheckCmdReplicaIdentity(writer.table, CMD_UPDATE);
 	writer.estate = CreateExecutorState();
@@ -148,6 +146,9 @@ make_new_row(const Writer *writer)
 	ExecClearTuple(row);
 	memcpy(row->tts_values, writer->old_row->tts_values, sizeof(Datum) * width);
 	memcpy(row->tts_isnull, writer->old_row->tts_isnull, sizeof(bool) * width);
+	for (int i = 0; i < width; i++)
+		if (TupleDescAttr(RelationGetDescr(writer->table), i)->attisdropped)
+			row->tts_isnull[i] = true;
 	writer->context->ecxt_scantuple = writer->old_row;
 	for (int i = 0; i < writer->program->column_count; i++) {
 		const ColumnValue &column = writer->program->columns[i];
@@ -232,8 +233,8 @@ try_claim(Writer *writer, Definition *definition, ItemPointer place, const Outpu
 
 // Tries the candidates; returns how many were won.
 static int
-try_all(Writer *writer, Definition *definition, Ring *ring, ItemPointer places, int count,
-		const Output &output)
+try_all(Writer *writer, Definition *definition, Ring *ring, const Request &request,
+		ItemPointer places, int count, const Output &output)
 {
 	RingCounters counters{};
 	int won = 0;
@@ -243,7 +244,9 @@ try_all(Writer *writer, Definition *definition, Ring *ring, ItemPointer places, 
 		note_claim(ring, writer->program->key, places[i]);
 		won += try_claim(writer, definition, &places[i], output, &counters);
 	}
-	add(ring, writer->program->key, counters, writer->leased_until);
+	const TimestampTz leased_until =
+		won > 0 && definition->is_managed ? lease_end(definition, request) : PG_INT64_MAX;
+	add(ring, writer->program->key, counters, leased_until);
 	return won;
 }
 
@@ -267,7 +270,7 @@ drain(Writer *writer, Definition *definition, const Request &request, const Outp
 		if (taken.is_foreign)
 			return false;
 		if (taken.count > 0) {
-			const int won = try_all(writer, definition, ring, places, taken.count, output);
+			const int won = try_all(writer, definition, ring, request, places, taken.count, output);
 			*claimed += won;
 			if (won > 0)
 				futile = 0;
@@ -293,6 +296,8 @@ uint64
 claim_direct(Definition *definition, const Request &request, const Output &output)
 {
 	uint64 claimed = 0;
+	// What this command has written so far is to be seen, and may be written over.
+	CommandCounterIncrement();
 	Writer writer = open_writer(definition, request, output);
 	const bool is_settled = drain(&writer, definition, request, output, &claimed);
 	close_writer(&writer);

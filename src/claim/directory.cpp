@@ -24,7 +24,6 @@ struct Directory
 {
 	LWLock lock;
 	int tranche;
-	pg_atomic_uint64 clock;
 	Ring rings[place_count];
 };
 
@@ -37,7 +36,6 @@ initialize(void *memory)
 	memset(fresh, 0, sizeof(Directory));
 	fresh->tranche = compat::new_tranche("queue_ext");
 	LWLockInitialize(&fresh->lock, fresh->tranche);
-	pg_atomic_init_u64(&fresh->clock, 0);
 	for (Ring &ring : fresh->rings) {
 		SpinLockInit(&ring.mutex);
 		ConditionVariableInit(&ring.filled);
@@ -84,50 +82,68 @@ register_shared_memory()
 	shmem_request_hook = request_anchor;
 }
 
-// Null when the slack is used up; the server raises an error for that.
-static Anchor *
-find_anchor(bool *is_found)
+// Runs body, which asks the server for memory. False when there is none, which the
+// server would raise an error for; any other error goes on. An error forgets which
+// interrupts were held off; the caller still holds a lock.
+template <typename Body>
+static bool
+if_there_is_room(Body &&body)
 {
-	Anchor *anchor = nullptr;
 	MemoryContext context = CurrentMemoryContext;
+	const uint32 held_off = InterruptHoldoffCount;
+	volatile bool is_done = true;
 	PG_TRY();
 	{
-		anchor = static_cast<Anchor *>(ShmemInitStruct(segment_name, sizeof(Anchor), is_found));
+		body();
 	}
 	PG_CATCH();
 	{
+		InterruptHoldoffCount = held_off;
 		MemoryContextSwitchTo(context);
+		ErrorData *error = CopyErrorData();
 		FlushErrorState();
-		anchor = nullptr;
+		const int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+		if (category != ERRCODE_INSUFFICIENT_RESOURCES && category != ERRCODE_SYSTEM_ERROR)
+			ReThrowError(error);
+		FreeErrorData(error);
+		is_done = false;
 	}
 	PG_END_TRY();
-	return anchor;
+	return is_done;
+}
+
+// The segment that the anchor leads to, made if there is none; null without room.
+static void *
+find_segment(Anchor *anchor)
+{
+	const bool is_new = anchor->segment == DSM_HANDLE_INVALID;
+	dsm_segment *segment = is_new ? dsm_create(sizeof(Directory), DSM_CREATE_NULL_IF_MAXSEGMENTS)
+								  : dsm_attach(anchor->segment);
+	if (segment == nullptr)
+		return nullptr;
+	dsm_pin_mapping(segment);
+	void *memory = dsm_segment_address(segment);
+	if (is_new) {
+		dsm_pin_segment(segment);
+		initialize(memory);
+		anchor->segment = dsm_segment_handle(segment);
+	}
+	return memory;
 }
 
 static void *
 attach_shared()
 {
 	void *memory = nullptr;
-	bool is_found = false;
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	Anchor *anchor = find_anchor(&is_found);
-	if (anchor != nullptr && !is_found)
-		anchor->segment = DSM_HANDLE_INVALID;
-	if (anchor != nullptr) {
-		const bool is_new = anchor->segment == DSM_HANDLE_INVALID;
-		dsm_segment *segment = is_new
-								   ? dsm_create(sizeof(Directory), DSM_CREATE_NULL_IF_MAXSEGMENTS)
-								   : dsm_attach(anchor->segment);
-		if (segment != nullptr) {
-			dsm_pin_mapping(segment);
-			memory = dsm_segment_address(segment);
-			if (is_new) {
-				dsm_pin_segment(segment);
-				initialize(memory);
-				anchor->segment = dsm_segment_handle(segment);
-			}
-		}
-	}
+	(void) if_there_is_room([&] {
+		bool is_found;
+		auto *anchor =
+			static_cast<Anchor *>(ShmemInitStruct(segment_name, sizeof(Anchor), &is_found));
+		if (!is_found)
+			anchor->segment = DSM_HANDLE_INVALID;
+		memory = find_segment(anchor);
+	});
 	LWLockRelease(AddinShmemInitLock);
 	return memory;
 }
@@ -160,11 +176,8 @@ static Ring *
 find_in(Ring *set, const RingKey &key)
 {
 	for (int i = 0; i < set_size; i++)
-		if (set[i].key == key) {
-			// A lost update here costs nothing but a less exact choice of victim.
-			set[i].used_at = pg_atomic_add_fetch_u64(&directory->clock, 1);
+		if (set[i].key == key)
 			return &set[i];
-		}
 	return nullptr;
 }
 
@@ -193,7 +206,7 @@ get_ring(const RingKey &key)
 			if (set[i].used_at < ring->used_at)
 				ring = &set[i];
 		reset(ring, key);
-		ring->used_at = pg_atomic_add_fetch_u64(&directory->clock, 1);
+		ring->used_at = GetCurrentTimestamp();
 	}
 	LWLockRelease(&directory->lock);
 	return ring;

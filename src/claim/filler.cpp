@@ -95,11 +95,12 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 {
 	const Program *program = program_of(definition);
 	Arguments arguments = arguments_for(definition, request);
-	if (!order.is_sweep)
+	const bool is_behind = !order.is_sweep && program->order_count > 0;
+	if (is_behind)
 		arguments.set(Parameter::row, PointerGetDatum(order.cursor.bytes));
 	fill->began = GetCurrentTimestamp();
-	fill->count = static_cast<int>(
-		queue::run(statement_for(definition, program, !order.is_sweep), arguments));
+	fill->count =
+		static_cast<int>(queue::run(statement_for(definition, program, is_behind), arguments));
 	for (int i = 0; i < fill->count; i++) {
 		bool is_null;
 		const Datum place =
@@ -125,7 +126,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	}
 	PG_CATCH();
 	{
-		cancel_fill(ring, key);
+		cancel_fill(ring, key, order);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
@@ -138,7 +139,8 @@ take_order(Definition *definition, Ring *ring)
 {
 	const RingKey key = program_of(definition)->key;
 	const FillOrder order = begin_fill(ring, key, GetCurrentTimestamp(), 0);
-	if (order.is_mine || order.filler == 0 || BackendPidGetProc(order.filler) != nullptr)
+	const bool is_lost = order.filler == MyProcPid || BackendPidGetProc(order.filler) == nullptr;
+	if (order.is_mine || order.filler == 0 || !is_lost)
 		return order;
 	return begin_fill(ring, key, GetCurrentTimestamp(), order.filler);
 }
@@ -146,29 +148,25 @@ take_order(Definition *definition, Ring *ring)
 Filled
 fill_or_wait(Definition *definition, Ring *ring, const Request &request)
 {
+	auto *fill = static_cast<Fill *>(palloc0(sizeof(Fill)));
 	const FillOrder order = take_order(definition, ring);
 	if (!order.is_mine) {
 		if (order.filler == 0)
 			return Filled::foreign;
-		wait_for_fill(ring);
+		wait_for_fill(ring, program_of(definition)->key);
 		return Filled::some;
 	}
-	auto *fill = static_cast<Fill *>(palloc0(sizeof(Fill)));
 	carry_out(definition, ring, order, request, fill);
-	const bool is_empty = order.is_sweep && fill->count == 0;
-	pfree(fill);
-	return is_empty ? Filled::nothing : Filled::some;
+	return order.is_sweep && fill->count == 0 ? Filled::nothing : Filled::some;
 }
 
 void
 fill_ahead(Definition *definition, Ring *ring, const Request &request)
 {
-	const FillOrder order = take_order(definition, ring);
-	if (!order.is_mine)
-		return;
 	auto *fill = static_cast<Fill *>(palloc0(sizeof(Fill)));
-	carry_out(definition, ring, order, request, fill);
-	pfree(fill);
+	const FillOrder order = take_order(definition, ring);
+	if (order.is_mine)
+		carry_out(definition, ring, order, request, fill);
 }
 
 } // namespace queue_ext::claim

@@ -16,10 +16,19 @@ using queue::Definition;
 using queue::Fragment;
 using queue::FragmentKind;
 
+// Whether the function may change, or be forbidden to some: then it cannot be part
+// of what is prepared for everybody.
 static bool
-is_users_function(Oid function, void *)
+is_special_function(Oid function, void *)
 {
-	return function >= FirstNormalObjectId;
+	if (function >= FirstNormalObjectId)
+		return true;
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	if (!HeapTupleIsValid(tuple))
+		return true;
+	const bool is_open_to_all = heap_attisnull(tuple, Anum_pg_proc_proacl, nullptr);
+	ReleaseSysCache(tuple);
+	return !is_open_to_all;
 }
 
 // Whether the expression has what cannot be cached, or run without a statement.
@@ -30,7 +39,7 @@ is_involved(Node *node, void *context)
 		return false;
 	if (IsA(node, SubLink) || IsA(node, CoerceToDomain) || IsA(node, SetToDefault))
 		return true;
-	if (check_functions_in_node(node, is_users_function, nullptr))
+	if (check_functions_in_node(node, is_special_function, nullptr))
 		return true;
 	return compat::walk_tree(node, is_involved, context);
 }
@@ -52,7 +61,7 @@ is_plain(Relation table)
 		   table->rd_rel->relam == HEAP_TABLE_AM_OID && !table->rd_rel->relispartition &&
 		   !has_subclass(RelationGetRelid(table)) && !table->rd_rel->relrowsecurity &&
 		   table->rd_rules == nullptr && !has_update_triggers(table->trigdesc) &&
-		   (constraints == nullptr || !constraints->has_generated_stored);
+		   (constraints == nullptr || !compat::has_generated(constraints));
 }
 
 // An expression ready to be evaluated, in the current context; null if it is too
@@ -130,14 +139,19 @@ mix(uint64 stamp, const char *text)
 // Of all that a cursor's shape and a candidate's meaning depend on: the fragments,
 // the columns, and the file that places are in.
 static uint64
-stamp_of(const Definition *definition, Relation table)
+stamp_of(const Program *program, const Definition *definition, Relation table)
 {
 	const TupleDesc descriptor = RelationGetDescr(table);
 	uint64 stamp = mix(table->rd_rel->relfilenode, definition->compiled.pending);
 	if (definition->compiled.order_by != nullptr)
 		stamp = mix(stamp, definition->compiled.order_by);
-	for (int i = 0; i < descriptor->natts; i++)
-		stamp = stamp * 31 + TupleDescAttr(descriptor, i)->atttypid;
+	for (int i = 0; i < descriptor->natts; i++) {
+		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+		stamp = (stamp * 31 + attribute->atttypid) * 31 + attribute->attcollation;
+	}
+	stamp = stamp * 31 + static_cast<uint64>(program->direction);
+	for (int i = 0; i < program->order_count; i++)
+		stamp = stamp * 31 + program->order_columns[i];
 	return stamp;
 }
 
@@ -168,7 +182,7 @@ fill_in(Program *program, Definition *definition, Relation table)
 		program->priority = get_attnum(definition->source, "priority");
 		program->run_at = get_attnum(definition->source, "run_at");
 	}
-	program->key = {MyDatabaseId, definition->source, stamp_of(definition, table)};
+	program->key = {MyDatabaseId, definition->source, stamp_of(program, definition, table)};
 	return add_columns(program, claim.targets, RelationGetDescr(table)) &&
 		   add_checks(program, RelationGetDescr(table));
 }
@@ -195,7 +209,7 @@ ring_of(Definition *definition, bool make)
 	const Program *program = program_of(definition);
 	if (!program->is_direct)
 		return nullptr;
-	if (program->ring == nullptr)
+	if (program->ring == nullptr || !is_of(program->ring, program->key))
 		definition->program->ring = make ? get_ring(program->key) : find_ring(program->key);
 	return program->ring;
 }

@@ -51,11 +51,18 @@ reset(Ring *ring, const RingKey &key)
 	SpinLockRelease(&ring->mutex);
 }
 
+bool
+is_of(Ring *ring, const RingKey &key)
+{
+	return with_ring(ring, key, [] {});
+}
+
 Taken
 take(Ring *ring, const RingKey &key, TimestampTz now, int max_places, ItemPointer places)
 {
 	Taken taken{0, true, false};
 	taken.is_foreign = !with_ring(ring, key, [&] {
+		ring->used_at = now;
 		if (is_sweep_due(ring, now))
 			return;
 		taken.count = Min(max_places, static_cast<int>(ring->count));
@@ -72,11 +79,10 @@ void
 put_back(Ring *ring, const RingKey &key, const ItemPointerData *places, int count)
 {
 	with_ring(ring, key, [&] {
-		if (ring->count + count > ring_size) {
+		const int room = ring_size - static_cast<int>(ring->count);
+		if (count > room)
 			ring->sweep_due = 0;
-			return;
-		}
-		for (int i = count - 1; i >= 0; i--) {
+		for (int i = Min(count, room) - 1; i >= 0; i--) {
 			ring->first = (ring->first + ring_size - 1) % ring_size;
 			ring->places[ring->first] = places[i];
 			ring->count++;
@@ -95,7 +101,8 @@ ask_for_sweep_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz
 {
 	with_ring(ring, key, [&] {
 		const Cursor &cursor = ring->cursor;
-		if (cursor.size == 0 || priority < cursor.priority ||
+		// A fill that is under way has set out before this.
+		if (ring->filler != 0 || cursor.size == 0 || priority < cursor.priority ||
 			(priority == cursor.priority && run_at <= cursor.run_at))
 			ring->sweep_due = 0;
 	});
@@ -109,7 +116,10 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, int32 lost)
 		order.filler = ring->filler;
 		if (ring->filler != 0 && ring->filler != lost)
 			return;
+		if (ring->filler != 0) // whatever it was to read is to be read again
+			ring->sweep_due = 0;
 		ring->filler = MyProcPid;
+		order.number = ++ring->fill_number;
 		order.is_mine = true;
 		order.is_sweep = ring->is_at_end || is_sweep_due(ring, now) || ring->cursor.size == 0;
 		// What is asked for from here on has not been seen by this sweep.
@@ -126,6 +136,8 @@ void
 finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill)
 {
 	with_ring(ring, key, [&] {
+		if (ring->fill_number != order.number)
+			return;
 		// A sweep has seen what the ring holds, too, in its order.
 		if (order.is_sweep)
 			clear(ring);
@@ -133,6 +145,8 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 		for (int i = 0; i < count; i++)
 			ring->places[(ring->first + ring->count + i) % ring_size] = fill.places[i];
 		ring->count += count;
+		if (count < fill.count) // what does not fit is behind the cursor
+			ring->sweep_due = 0;
 		if (fill.count > 0)
 			ring->cursor = fill.cursor;
 		ring->is_at_end = fill.is_complete;
@@ -151,10 +165,10 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 }
 
 void
-cancel_fill(Ring *ring, const RingKey &key)
+cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 {
 	with_ring(ring, key, [&] {
-		if (ring->filler != MyProcPid)
+		if (ring->fill_number != order.number)
 			return;
 		ring->filler = 0;
 		ring->sweep_due = 0;
@@ -163,10 +177,14 @@ cancel_fill(Ring *ring, const RingKey &key)
 }
 
 void
-wait_for_fill(Ring *ring)
+wait_for_fill(Ring *ring, const RingKey &key)
 {
 	constexpr long patience_ms = 10;
-	ConditionVariableTimedSleep(&ring->filled, patience_ms, PG_WAIT_EXTENSION);
+	bool is_under_way = false;
+	ConditionVariablePrepareToSleep(&ring->filled);
+	with_ring(ring, key, [&] { is_under_way = ring->filler != 0; });
+	if (is_under_way)
+		ConditionVariableTimedSleep(&ring->filled, patience_ms, PG_WAIT_EXTENSION);
 	ConditionVariableCancelSleep();
 }
 

@@ -63,7 +63,7 @@ struct Ring
 {
 	slock_t mutex;
 	RingKey key;
-	uint64 used_at; // the directory's clock: the least recently used makes room
+	TimestampTz used_at; // the least recently used makes room
 
 	uint32 first;
 	uint32 count;
@@ -74,12 +74,16 @@ struct Ring
 	TimestampTz sweep_due; // when to read from the head again
 	TimestampTz lease_due; // when the first lease given since the last sweep runs out
 	int32 filler;          // the process that is reading, or 0
+	uint32 fill_number;    // of the read that is under way, or was last
 	ConditionVariable filled;
 	RingCounters counters;
 };
 
 // Makes the ring one of this key, empty.
 void reset(Ring *ring, const RingKey &key);
+
+// Whether the ring is of the key (still).
+bool is_of(Ring *ring, const RingKey &key);
 
 struct Taken
 {
@@ -105,6 +109,7 @@ struct FillOrder
 {
 	bool is_mine; // false: the filler is at it, or the ring is foreign
 	int32 filler;
+	uint32 number;
 	bool is_sweep; // from the head
 	Cursor cursor; // else behind this
 };
@@ -124,14 +129,14 @@ struct Fill
 	TimestampTz ended;
 };
 
-// Hands it in, and wakes those who wait.
+// Hands it in, and wakes those who wait. A fill that somebody has taken over is lost.
 void finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill);
 
 // Gives up filling.
-void cancel_fill(Ring *ring, const RingKey &key);
+void cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order);
 
 // Waits a moment for somebody else's fill. May be interrupted by an error.
-void wait_for_fill(Ring *ring);
+void wait_for_fill(Ring *ring, const RingKey &key);
 
 // Adds to the counters. leased_until: when a lease given now runs out; it has a row
 // come back behind the cursor.

@@ -6,79 +6,88 @@
 
 namespace queue_ext::claim {
 
-enum class NoteKind { claim, wake, wake_before };
+// As many candidates as are remembered for one ring and subtransaction.
+constexpr int most_places = 1024;
 
+// What one (sub)transaction has done with one ring.
 struct Note
 {
-	NoteKind kind;
+	Note *next;
 	Ring *ring;
 	RingKey key;
 	SubTransactionId made_in;
-	ItemPointerData place; // of a claim
-	int32 priority;        // of a wake_before
+
+	int place_count;
+	int place_capacity;
+	ItemPointerData *places; // taken
+	bool has_more_places;    // than are remembered
+
+	bool wakes;        // rows have become claimable somewhere
+	bool wakes_before; // or behind this place in the order
+	int32 priority;
 	TimestampTz run_at;
 };
 
-// Of the current transaction; in TopTransactionContext, so the last one's need not
-// be freed.
+// Of the current transaction, in TopTransactionContext.
 static Note *notes = nullptr;
-static int note_count = 0;
-static int note_capacity = 0;
-
-// A transaction that claims more has a sweep find what it gives back.
-constexpr int most_notes = 4096;
 
 static Note *
-add_note(NoteKind kind, Ring *ring, const RingKey &key)
+note_for(Ring *ring, const RingKey &key)
 {
-	if (note_count == note_capacity) {
-		constexpr int first_capacity = 8;
-		note_capacity = Max(first_capacity, note_capacity * 2);
-		const size_t size = sizeof(Note) * note_capacity;
-		notes =
-			static_cast<Note *>(notes == nullptr ? MemoryContextAlloc(TopTransactionContext, size)
-												 : repalloc(notes, size));
-	}
-	Note *note = &notes[note_count++];
-	*note = {};
-	note->kind = kind;
+	const SubTransactionId current = GetCurrentSubTransactionId();
+	for (Note *note = notes; note != nullptr; note = note->next)
+		if (note->ring == ring && note->key == key && note->made_in == current)
+			return note;
+	auto *note = static_cast<Note *>(MemoryContextAllocZero(TopTransactionContext, sizeof(Note)));
 	note->ring = ring;
 	note->key = key;
-	note->made_in = GetCurrentSubTransactionId();
+	note->made_in = current;
+	note->next = notes;
+	notes = note;
 	return note;
+}
+
+// Makes room for one more place.
+static void
+grow(Note *note)
+{
+	constexpr int first_capacity = 8;
+	const int capacity = Max(first_capacity, note->place_capacity * 2);
+	const size_t size = sizeof(ItemPointerData) * capacity;
+	note->places = static_cast<ItemPointerData *>(
+		note->places == nullptr ? MemoryContextAlloc(TopTransactionContext, size)
+								: repalloc(note->places, size));
+	note->place_capacity = capacity;
 }
 
 void
 note_claim(Ring *ring, const RingKey &key, const ItemPointerData &place)
 {
-	Note *note =
-		note_count < most_notes ? add_note(NoteKind::claim, ring, key) : &notes[note_count - 1];
-	note->place = place;
+	Note *note = note_for(ring, key);
+	if (note->place_count == most_places) {
+		note->has_more_places = true;
+		return;
+	}
+	if (note->place_count == note->place_capacity)
+		grow(note);
+	note->places[note->place_count++] = place;
 }
 
 void
 note_wake(Ring *ring, const RingKey &key)
 {
-	if (note_count < most_notes)
-		add_note(NoteKind::wake, ring, key);
-	else
-		notes[note_count - 1].kind = NoteKind::wake;
+	note_for(ring, key)->wakes = true;
 }
 
 void
 note_wake_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run_at)
 {
-	// Those of one transaction have mostly one place in the order.
-	for (int i = Max(0, note_count - 2); i < note_count; i++)
-		if (notes[i].kind == NoteKind::wake_before && notes[i].ring == ring &&
-			notes[i].made_in == GetCurrentSubTransactionId() && notes[i].priority <= priority &&
-			notes[i].run_at <= run_at)
-			return;
-	if (note_count >= most_notes) {
-		note_wake(ring, key);
+	Note *note = note_for(ring, key);
+	const bool is_first = !note->wakes_before || priority < note->priority ||
+						  (priority == note->priority && run_at < note->run_at);
+	note->wakes_before = true;
+	if (!is_first)
 		return;
-	}
-	Note *note = add_note(NoteKind::wake_before, ring, key);
 	note->priority = priority;
 	note->run_at = run_at;
 }
@@ -86,79 +95,61 @@ note_wake_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run
 bool
 has_wakes(const Ring *ring)
 {
-	for (int i = 0; i < note_count; i++)
-		if (notes[i].kind != NoteKind::claim && notes[i].ring == ring)
+	for (const Note *note = notes; note != nullptr; note = note->next)
+		if (note->ring == ring && (note->wakes || note->wakes_before))
 			return true;
 	return false;
 }
 
 static void
-after_commit(const Note &note)
+after_commit(const Note *note)
 {
-	if (note.kind == NoteKind::wake)
-		ask_for_sweep(note.ring, note.key);
-	else if (note.kind == NoteKind::wake_before)
-		ask_for_sweep_before(note.ring, note.key, note.priority, note.run_at);
+	if (note->wakes)
+		ask_for_sweep(note->ring, note->key);
+	else if (note->wakes_before)
+		ask_for_sweep_before(note->ring, note->key, note->priority, note->run_at);
 }
 
 static void
-after_abort(const Note &note)
+after_abort(const Note *note)
 {
-	if (note.kind != NoteKind::claim)
-		return;
-	put_back(note.ring, note.key, &note.place, 1);
-	if (note_count >= most_notes)
-		ask_for_sweep(note.ring, note.key);
-}
-
-static void
-forget()
-{
-	notes = nullptr;
-	note_count = 0;
-	note_capacity = 0;
+	put_back(note->ring, note->key, note->places, note->place_count);
+	if (note->has_more_places)
+		ask_for_sweep(note->ring, note->key);
 }
 
 static void
 on_transaction_end(XactEvent event, void *)
 {
-	switch (event) {
-		case XACT_EVENT_COMMIT:
-			for (int i = 0; i < note_count; i++)
-				after_commit(notes[i]);
-			forget();
-			break;
-		case XACT_EVENT_PREPARE:
-			// Nobody will tell how it ends; sweeps find out.
-			forget();
-			break;
-		case XACT_EVENT_ABORT:
-			for (int i = note_count - 1; i >= 0; i--)
-				after_abort(notes[i]);
-			forget();
-			break;
-		default:
-			break;
-	}
+	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
+		return;
+	// Nobody will tell how a prepared transaction ends; sweeps find out.
+	for (const Note *note = notes; note != nullptr; note = note->next)
+		if (event == XACT_EVENT_COMMIT)
+			after_commit(note);
+		else if (event == XACT_EVENT_ABORT)
+			after_abort(note);
+	notes = nullptr;
 }
 
 static void
 on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransactionId parent, void *)
 {
 	if (event == SUBXACT_EVENT_COMMIT_SUB)
-		for (int i = 0; i < note_count; i++)
-			if (notes[i].made_in == ended)
-				notes[i].made_in = parent;
+		for (Note *note = notes; note != nullptr; note = note->next)
+			if (note->made_in == ended)
+				note->made_in = parent;
 	if (event != SUBXACT_EVENT_ABORT_SUB)
 		return;
-	for (int i = note_count - 1; i >= 0; i--)
-		if (notes[i].made_in == ended)
-			after_abort(notes[i]);
-	int kept = 0;
-	for (int i = 0; i < note_count; i++)
-		if (notes[i].made_in != ended)
-			notes[kept++] = notes[i];
-	note_count = kept;
+	for (Note **link = &notes; *link != nullptr;) {
+		const Note *note = *link;
+		if (note->made_in != ended) {
+			link = &(*link)->next;
+			continue;
+		}
+		after_abort(note);
+		*link = note->next;
+	}
 }
 
 void

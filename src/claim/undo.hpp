@@ -2,7 +2,8 @@
 //
 // Invariant: candidates whose claim is rolled back, with the transaction or with a
 // subtransaction, go back into their ring; rows that a transaction makes claimable
-// are made known when it has committed, not before.
+// are made known when it has committed, not before. Where there are too many to
+// remember, a sweep is asked for instead.
 
 #pragma once
 
