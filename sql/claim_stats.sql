@@ -12,9 +12,9 @@ from queue_claim_stats where source = 'test_claim_stats.jobs'::regclass;
 select * from stats;
 select * from queue_pop('jobs');
 select * from stats;
--- What one transaction meets: a candidate that has gone, one that is no longer
--- pending, one that is. A look at the head, which the clock may bring, would take
--- the first two away; then once more.
+-- What one transaction meets: a candidate that has been deleted, one that has been
+-- changed, one that is as it was. A look at the head, which the clock may bring, would
+-- take the first two away; then once more.
 select count(*) from queue_send_many('jobs', array_fill('1'::jsonb, array[300]));
 create function meet(out got bigint, out claims bigint, out gone bigint, out not_pending bigint, out locked bigint, out fills bigint)
 language plpgsql as $$

@@ -65,7 +65,6 @@ select id from queue_pop('jobs', lease => '1 microsecond');
 select next();
 select queue_complete('jobs', 43, 2);
 select queue_send('jobs', '"later"', -1, clock_timestamp() + interval '20 ms') as sent;
-select next() <> '{44}' as early;
 select pg_sleep(0.3);
 select next();
 select queue_complete('jobs', 44, 1);
