@@ -57,6 +57,10 @@ prepare p2 as select id, attempt from queue_pop($1, $2, $3, $4);
 execute p2('jobs', 16, '1 minute', 'ada');
 prepare c1 as select * from queue_counts($1);
 execute c1('jobs');
+prepare c2 as select count(*) >= 0 as counted from queue_claim_counters();
+execute c2;
+prepare c3 as select queue_claim_stats_reset();
+execute c3;
 
 prepare e1 as select queue_extend($1, $2, $3);
 execute e1('jobs', 1, 1);

@@ -10,7 +10,7 @@ create function @extschema@.queue_claim_counters(
 	out candidates integer,
 	out fill_time double precision
 ) returns setof record
-language c volatile parallel restricted rows 10
+language c volatile parallel unsafe rows 10
 as 'MODULE_PATHNAME', 'queue_ext_queue_claim_counters';
 
 comment on function @extschema@.queue_claim_counters() is
@@ -26,7 +26,7 @@ comment on view @extschema@.queue_claim_stats is
 	'per ring of candidates: claims, empty pops, reads, and what became of candidates; fill_time in milliseconds';
 
 create function @extschema@.queue_claim_stats_reset() returns void
-language c volatile parallel restricted
+language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_claim_stats_reset';
 
 revoke all on function @extschema@.queue_claim_stats_reset() from public;

@@ -38,6 +38,10 @@ insert into wanted values
 		'retry_in interval DEFAULT NULL::interval)', 'boolean'),
 	('queue_extend_row(queue text, job anyelement, lease interval DEFAULT NULL::interval)', 'anyelement'),
 	('queue_is_held(source oid, identity text)', 'boolean'),
+	('queue_claim_counters(OUT source regclass, OUT claims bigint, OUT empty_pops bigint, OUT fills bigint, '
+		'OUT sweeps bigint, OUT locked bigint, OUT gone bigint, OUT not_pending bigint, '
+		'OUT candidates integer, OUT fill_time double precision)', 'SETOF record'),
+	('queue_claim_stats_reset()', 'void'),
 	('queue_drop(queue text, if_exists boolean DEFAULT false)', 'boolean'),
 	('queue_pause(queue text)', 'boolean'),
 	('queue_resume(queue text)', 'boolean'),
@@ -110,7 +114,8 @@ select results_eq(
 	'but queue_is_held, which claims use, is STRICT, and of the leader'
 );
 select is_empty(
-	$$select oid::regprocedure from member where not has_function_privilege('public', oid, 'execute')$$,
+	$$select oid::regprocedure from member where not has_function_privilege('public', oid, 'execute')
+	  and proname <> 'queue_claim_stats_reset'$$,
 	'anyone may call them: what they do is done as the caller'
 );
 select is_empty(

@@ -17,7 +17,7 @@ select plan(21);
 select bag_eq(
 	$$select relkind::text, relname::text from pg_class
 	  where oid in (select objid from member where classid = 'pg_class'::regclass)$$,
-	$$values ('r', 'queue_definition'), ('v', 'queues')$$,
+	$$values ('r', 'queue_definition'), ('v', 'queues'), ('v', 'queue_claim_stats')$$,
 	'the relations'
 );
 select bag_eq(
