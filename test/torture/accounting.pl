@@ -180,7 +180,7 @@ while (sql('select count(*) from q') > 0 || $next <= $jobs)
 	open my $log, '<', "$dir/bench.$round" or die $!;
 	my @said = grep { /pgbench: error|\b(?:ERROR|FATAL|PANIC):/ } <$log>;
 	# Sessions that were ended had a transaction whose outcome they did not hear.
-	my $ended = qr/administrator command|perhaps the backend died|server closed the connection/;
+	my $ended = qr/administrator command|perhaps the backend died|server closed the connection|SQL command send failed/;
 	$unknown += grep { /$ended/ } @said;
 	my @odd = grep { !/$ended|Run was aborted/ } @said;
 	is(join('', @odd), '', "no unexpected error in round $round");
