@@ -26,7 +26,7 @@ using queue::Parameter;
 bool
 can_claim_directly(Definition *definition)
 {
-	return program_of(definition)->is_direct && !has_wakes(ring_of(definition, true)) &&
+	return program_of(definition)->is_direct && !has_wakes(ring_of(definition)) &&
 		   pg_class_aclmask(definition->source, GetUserId(), ACL_SELECT | ACL_UPDATE,
 							ACLMASK_ALL) == (ACL_SELECT | ACL_UPDATE);
 }
@@ -234,14 +234,14 @@ try_claim(Writer *writer, Definition *definition, ItemPointer place, const Outpu
 // Tries the candidates; returns how many were won.
 static int
 try_all(Writer *writer, Definition *definition, Ring *ring, const Request &request,
-		ItemPointer places, int count, const Output &output)
+		ItemPointer places, const Taken &taken, const Output &output)
 {
 	RingCounters counters{};
 	int won = 0;
-	for (int i = 0; i < count; i++) {
+	// Noted first: should this call fail, the candidates go back.
+	note_claims(ring, writer->program->key, places, taken.count, taken.number);
+	for (int i = 0; i < taken.count; i++) {
 		CHECK_FOR_INTERRUPTS();
-		// Noted first: should this call fail, the candidate goes back.
-		note_claim(ring, writer->program->key, places[i]);
 		won += try_claim(writer, definition, &places[i], output, &counters);
 	}
 	const TimestampTz leased_until =
@@ -260,7 +260,7 @@ drain(Writer *writer, Definition *definition, const Request &request, const Outp
 	constexpr int run_length = 64;
 	constexpr int most_futile = 2;
 	ItemPointerData places[run_length];
-	Ring *ring = ring_of(definition, true);
+	Ring *ring = ring_of(definition);
 	const auto wanted = static_cast<uint64>(request.max_jobs);
 	int futile = 0;
 	while (*claimed < wanted) {
@@ -270,7 +270,7 @@ drain(Writer *writer, Definition *definition, const Request &request, const Outp
 		if (taken.is_foreign)
 			return false;
 		if (taken.count > 0) {
-			const int won = try_all(writer, definition, ring, request, places, taken.count, output);
+			const int won = try_all(writer, definition, ring, request, places, taken, output);
 			*claimed += won;
 			if (won > 0)
 				futile = 0;
@@ -313,7 +313,7 @@ claim_direct(Definition *definition, const Request &request, const Output &outpu
 	if (claimed == 0) {
 		RingCounters counters{};
 		counters.empty_pops = 1;
-		Ring *ring = ring_of(definition, true);
+		Ring *ring = ring_of(definition);
 		add(ring, program_of(definition)->key, counters, PG_INT64_MAX);
 	}
 	return claimed;
@@ -322,7 +322,7 @@ claim_direct(Definition *definition, const Request &request, const Output &outpu
 void
 wake_at_commit(Definition *definition)
 {
-	Ring *ring = ring_of(definition, false);
+	Ring *ring = ring_of(definition);
 	if (ring != nullptr)
 		note_wake(ring, program_of(definition)->key);
 }
@@ -330,9 +330,17 @@ wake_at_commit(Definition *definition)
 void
 wake_at_commit(Definition *definition, int32 priority, TimestampTz run_at)
 {
-	Ring *ring = ring_of(definition, false);
+	Ring *ring = ring_of(definition);
 	if (ring != nullptr)
 		note_wake_before(ring, program_of(definition)->key, priority, run_at);
+}
+
+void
+expect_at_commit(Definition *definition, TimestampTz due)
+{
+	Ring *ring = ring_of(definition);
+	if (ring != nullptr)
+		note_due(ring, program_of(definition)->key, due);
 }
 
 } // namespace queue_ext::claim

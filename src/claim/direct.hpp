@@ -21,4 +21,7 @@ void wake_at_commit(queue::Definition *definition);
 // The same, of a managed queue, in that place of the order.
 void wake_at_commit(queue::Definition *definition, int32 priority, TimestampTz run_at);
 
+// When this transaction commits, a row will be claimable from that time on.
+void expect_at_commit(queue::Definition *definition, TimestampTz due);
+
 } // namespace queue_ext::claim

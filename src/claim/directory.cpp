@@ -182,22 +182,14 @@ find_in(Ring *set, const RingKey &key)
 }
 
 Ring *
-find_ring(const RingKey &key)
+get_ring(const RingKey &key)
 {
 	Ring *set = set_of(key);
 	LWLockAcquire(&directory->lock, LW_SHARED);
 	Ring *ring = find_in(set, key);
 	LWLockRelease(&directory->lock);
-	return ring;
-}
-
-Ring *
-get_ring(const RingKey &key)
-{
-	Ring *ring = find_ring(key);
 	if (ring != nullptr)
 		return ring;
-	Ring *set = set_of(key);
 	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
 	ring = find_in(set, key);
 	if (ring == nullptr) {

@@ -17,11 +17,8 @@ namespace queue_ext::claim {
 // Registers what preloading allows to ask for. Called once, by _PG_init.
 void register_shared_memory();
 
-// The ring of the key; null when there is none. Takes an LWLock; does not raise but
-// for want of memory.
-Ring *find_ring(const RingKey &key);
-
-// The ring of the key, made or taken over if there is none.
+// The ring of the key, made or taken over if there is none. Takes an LWLock; does not
+// raise but for want of memory.
 Ring *get_ring(const RingKey &key);
 
 // The ring in that place, copied; false where there is none of this database.

@@ -204,13 +204,13 @@ program_of(Definition *definition)
 }
 
 Ring *
-ring_of(Definition *definition, bool make)
+ring_of(Definition *definition)
 {
 	const Program *program = program_of(definition);
 	if (!program->is_direct)
 		return nullptr;
 	if (program->ring == nullptr || !is_of(program->ring, program->key))
-		definition->program->ring = make ? get_ring(program->key) : find_ring(program->key);
+		definition->program->ring = get_ring(program->key);
 	return program->ring;
 }
 

@@ -46,7 +46,7 @@ struct Program
 // The definition's program, made when first asked for. The table must be locked.
 const Program *program_of(queue::Definition *definition);
 
-// The ring of the program. make: have one made if there is none; else null.
-Ring *ring_of(queue::Definition *definition, bool make);
+// The ring of the queue, made if there is none; null where claims are not direct.
+Ring *ring_of(queue::Definition *definition);
 
 } // namespace queue_ext::claim

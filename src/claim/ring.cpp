@@ -60,7 +60,7 @@ is_of(Ring *ring, const RingKey &key)
 Taken
 take(Ring *ring, const RingKey &key, TimestampTz now, int max_places, ItemPointer places)
 {
-	Taken taken{0, true, false};
+	Taken taken{0, 0, true, false};
 	taken.is_foreign = !with_ring(ring, key, [&] {
 		ring->used_at = now;
 		if (is_sweep_due(ring, now))
@@ -70,15 +70,21 @@ take(Ring *ring, const RingKey &key, TimestampTz now, int max_places, ItemPointe
 			places[i] = ring->places[(ring->first + i) % ring_size];
 		ring->first = (ring->first + taken.count) % ring_size;
 		ring->count -= taken.count;
+		if (taken.count > 0)
+			taken.number = ++ring->change_number;
 		taken.is_low = ring->count <= low_water && !ring->is_at_end && ring->filler == 0;
 	});
 	return taken;
 }
 
 void
-put_back(Ring *ring, const RingKey &key, const ItemPointerData *places, int count)
+put_back(Ring *ring, const RingKey &key, const ItemPointerData *places, int count, uint32 number)
 {
 	with_ring(ring, key, [&] {
+		if (count > 0 && ring->change_number != number) {
+			ring->sweep_due = 0;
+			return;
+		}
 		const int room = ring_size - static_cast<int>(ring->count);
 		if (count > room)
 			ring->sweep_due = 0;
@@ -87,6 +93,7 @@ put_back(Ring *ring, const RingKey &key, const ItemPointerData *places, int coun
 			ring->places[ring->first] = places[i];
 			ring->count++;
 		}
+		ring->change_number++;
 	});
 }
 
@@ -106,6 +113,12 @@ ask_for_sweep_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz
 			(priority == cursor.priority && run_at <= cursor.run_at))
 			ring->sweep_due = 0;
 	});
+}
+
+void
+expect(Ring *ring, const RingKey &key, TimestampTz due)
+{
+	with_ring(ring, key, [&] { ring->lease_due = Min(ring->lease_due, due); });
 }
 
 FillOrder
@@ -138,6 +151,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 	with_ring(ring, key, [&] {
 		if (ring->fill_number != order.number)
 			return;
+		ring->change_number++;
 		// A sweep has seen what the ring holds, too, in its order.
 		if (order.is_sweep)
 			clear(ring);

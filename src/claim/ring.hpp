@@ -75,6 +75,7 @@ struct Ring
 	TimestampTz lease_due; // when the first lease given since the last sweep runs out
 	int32 filler;          // the process that is reading, or 0
 	uint32 fill_number;    // of the read that is under way, or was last
+	uint32 change_number;  // of takings and fillings
 	ConditionVariable filled;
 	RingCounters counters;
 };
@@ -82,12 +83,16 @@ struct Ring
 // Makes the ring one of this key, empty.
 void reset(Ring *ring, const RingKey &key);
 
+// Says that a row will be claimable at that time, wherever it stands.
+void expect(Ring *ring, const RingKey &key, TimestampTz due);
+
 // Whether the ring is of the key (still).
 bool is_of(Ring *ring, const RingKey &key);
 
 struct Taken
 {
 	int count;
+	uint32 number;   // of this and all other changes of the ring
 	bool is_low;     // somebody should fill it
 	bool is_foreign; // the ring is of another queue now
 };
@@ -95,8 +100,11 @@ struct Taken
 // Takes up to max_places candidates, in order; none when a sweep is due.
 Taken take(Ring *ring, const RingKey &key, TimestampTz now, int max_places, ItemPointer places);
 
-// Puts candidates back to the front: a claim of theirs was rolled back.
-void put_back(Ring *ring, const RingKey &key, const ItemPointerData *places, int count);
+// Puts candidates back to the front: the claim for which they were taken was rolled
+// back. If the ring has changed since, which was its change of that number, they may
+// not be the first any more, and a sweep has to find their place.
+void put_back(Ring *ring, const RingKey &key, const ItemPointerData *places, int count,
+			  uint32 number);
 
 // Says that rows have become claimable behind the cursor.
 void ask_for_sweep(Ring *ring, const RingKey &key);

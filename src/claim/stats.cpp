@@ -48,6 +48,7 @@ queue_ext_queue_claim_counters(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_claim_stats_reset(PG_FUNCTION_ARGS)
 {
+	(void) fcinfo;
 	for (int place = 0; place < ring_count(); place++)
 		reset_counters(place);
 	PG_RETURN_VOID();

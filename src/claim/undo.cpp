@@ -20,12 +20,14 @@ struct Note
 	int place_count;
 	int place_capacity;
 	ItemPointerData *places; // taken
-	bool has_more_places;    // than are remembered
+	bool has_more_places;    // than can be put back as they were
+	uint32 number;           // of the last change of the ring by this transaction
 
 	bool wakes;        // rows have become claimable somewhere
 	bool wakes_before; // or behind this place in the order
 	int32 priority;
 	TimestampTz run_at;
+	TimestampTz due; // when a row becomes claimable
 };
 
 // Of the current transaction, in TopTransactionContext.
@@ -42,6 +44,7 @@ note_for(Ring *ring, const RingKey &key)
 	note->ring = ring;
 	note->key = key;
 	note->made_in = current;
+	note->due = PG_INT64_MAX;
 	note->next = notes;
 	notes = note;
 	return note;
@@ -61,16 +64,28 @@ grow(Note *note)
 }
 
 void
-note_claim(Ring *ring, const RingKey &key, const ItemPointerData &place)
+note_claims(Ring *ring, const RingKey &key, const ItemPointerData *places, int count, uint32 number)
 {
 	Note *note = note_for(ring, key);
-	if (note->place_count == most_places) {
+	if (note->place_count > 0 && number != note->number + 1) // others were in between
 		note->has_more_places = true;
-		return;
+	note->number = number;
+	for (int i = 0; i < count; i++) {
+		if (note->place_count == most_places) {
+			note->has_more_places = true;
+			return;
+		}
+		if (note->place_count == note->place_capacity)
+			grow(note);
+		note->places[note->place_count++] = places[i];
 	}
-	if (note->place_count == note->place_capacity)
-		grow(note);
-	note->places[note->place_count++] = place;
+}
+
+void
+note_due(Ring *ring, const RingKey &key, TimestampTz due)
+{
+	Note *note = note_for(ring, key);
+	note->due = Min(note->due, due);
 }
 
 void
@@ -96,7 +111,7 @@ bool
 has_wakes(const Ring *ring)
 {
 	for (const Note *note = notes; note != nullptr; note = note->next)
-		if (note->ring == ring && (note->wakes || note->wakes_before))
+		if (note->ring == ring && (note->wakes || note->wakes_before || note->due != PG_INT64_MAX))
 			return true;
 	return false;
 }
@@ -108,12 +123,14 @@ after_commit(const Note *note)
 		ask_for_sweep(note->ring, note->key);
 	else if (note->wakes_before)
 		ask_for_sweep_before(note->ring, note->key, note->priority, note->run_at);
+	if (note->due != PG_INT64_MAX)
+		expect(note->ring, note->key, note->due);
 }
 
 static void
 after_abort(const Note *note)
 {
-	put_back(note->ring, note->key, note->places, note->place_count);
+	put_back(note->ring, note->key, note->places, note->place_count, note->number);
 	if (note->has_more_places)
 		ask_for_sweep(note->ring, note->key);
 }

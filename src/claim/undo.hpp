@@ -3,7 +3,7 @@
 // Invariant: candidates whose claim is rolled back, with the transaction or with a
 // subtransaction, go back into their ring; rows that a transaction makes claimable
 // are made known when it has committed, not before. Where there are too many to
-// remember, a sweep is asked for instead.
+// remember, or others have taken some since, a sweep is asked for instead.
 
 #pragma once
 
@@ -13,14 +13,18 @@
 
 namespace queue_ext::claim {
 
-// This (sub)transaction has taken the candidate.
-void note_claim(Ring *ring, const RingKey &key, const ItemPointerData &place);
+// This (sub)transaction has taken the candidates, as the ring's change of that number.
+void note_claims(Ring *ring, const RingKey &key, const ItemPointerData *places, int count,
+				 uint32 number);
 
 // When this transaction has committed, a sweep is due.
 void note_wake(Ring *ring, const RingKey &key);
 
 // The same, if the row stands behind the cursor by then.
 void note_wake_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run_at);
+
+// When this transaction has committed, a row will be claimable at that time.
+void note_due(Ring *ring, const RingKey &key, TimestampTz due);
 
 // Whether this transaction has made a row of the ring's queue claimable, of which
 // nobody else may know yet.

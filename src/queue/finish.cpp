@@ -223,6 +223,16 @@ retry_time(const Definition *definition, const FinishOptions &options, int32 att
 									   pg_prng_double(&pg_global_prng_state));
 }
 
+TimestampTz
+earliest_retry(const Definition *definition, const FinishOptions &options)
+{
+	if (options.retry_in != nullptr)
+		return add(options.call_time, options.retry_in);
+	const int64 least =
+		Min(to_microseconds(definition->backoff_base), to_microseconds(definition->backoff_cap));
+	return options.call_time + least / 2; // what jitter leaves
+}
+
 Arguments
 common_arguments(const Definition *definition, const FinishOptions &options)
 {

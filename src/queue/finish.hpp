@@ -63,6 +63,9 @@ Arguments common_arguments(const Definition *definition, const FinishOptions &op
 // When a job that failed for the attempt-th time may run again.
 TimestampTz retry_time(const Definition *definition, const FinishOptions &options, int32 attempt);
 
+// The earliest that retry_time() can be.
+TimestampTz earliest_retry(const Definition *definition, const FinishOptions &options);
+
 // The statement that takes the rows of "t" for which the fence holds out of the
 // queue: into the archive, in that state, or away. tables: what the fence speaks of
 // besides t, or null.

@@ -33,10 +33,12 @@ enum class Attempt { required, optional };
 
 // Lets claims know of a job that is given back, when that has been committed.
 static void
-wake(Definition *definition, Action action)
+wake(Definition *definition, Action action, const FinishOptions &options)
 {
-	if (action == Action::release || action == Action::requeue || action == Action::fail)
+	if (action == Action::release || action == Action::requeue)
 		claim::wake_at_commit(definition);
+	else if (action == Action::fail)
+		claim::expect_at_commit(definition, earliest_retry(definition, options));
 }
 
 // Arguments 0 to 2 of every form for one job: queue, id, attempt.
@@ -53,7 +55,7 @@ one(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOptions
 	Definition *definition = open_managed_queue(name, RowExclusiveLock, row_hint);
 	const bool is_done = finish_one(definition, action, receipt, options);
 	if (is_done)
-		wake(definition, action);
+		wake(definition, action, options);
 	PG_RETURN_BOOL(is_done);
 }
 
@@ -115,7 +117,7 @@ many(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOption
 		finish_many(definition, action, receipts.elements, receipts.count, options);
 		put_first_columns(result);
 	});
-	wake(definition, action);
+	wake(definition, action, options);
 	return static_cast<Datum>(0);
 }
 

@@ -26,7 +26,10 @@ finish(FunctionCallInfo fcinfo, Action action, const FinishOptions &options, Dat
 	if (type != definition->row_type)
 		error::wrong_row_type(definition->name, definition->row_type, type);
 	const bool is_done = finish_row(definition, action, PG_GETARG_DATUM(1), options, extended);
-	if (is_done && (action == Action::release || action == Action::fail))
+	// What on_fail makes of a row of the user's own only the row knows.
+	if (is_done && action == Action::fail && definition->is_managed)
+		claim::expect_at_commit(definition, earliest_retry(definition, options));
+	else if (is_done && (action == Action::release || action == Action::fail))
 		claim::wake_at_commit(definition);
 	return is_done;
 }
