@@ -7,6 +7,12 @@
 
 #include "postgres.hpp"
 
+#if PG_VERSION_NUM >= 170000
+extern "C" {
+#include "storage/dsm_registry.h"
+}
+#endif
+
 namespace queue_ext::compat {
 
 // 16 replaced the per-catalog ownership checks by object_ownercheck().
