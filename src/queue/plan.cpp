@@ -236,7 +236,9 @@ limit_of(SPIPlanPtr plan)
 	ListCell *cell;
 	foreach (cell, statement->planTree->initPlan) {
 		const auto *subplan = lfirst_node(SubPlan, cell);
-		if (subplan->subLinkType == CTE_SUBLINK && strcmp(subplan->plan_name, "CTE candidate") == 0)
+		// It is called "CTE candidate", from 19 on just "candidate".
+		if (subplan->subLinkType == CTE_SUBLINK &&
+			strstr(subplan->plan_name, "candidate") != nullptr)
 			return static_cast<Plan *>(list_nth(statement->subplans, subplan->plan_id - 1));
 	}
 	elog(ERROR, "claim has no limit");
