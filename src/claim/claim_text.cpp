@@ -16,8 +16,7 @@ Arguments
 arguments_for(const Definition *definition, const Request &request)
 {
 	Arguments arguments(request.call_time);
-	const Interval *lease = request.lease != nullptr ? request.lease : &definition->lease;
-	arguments.set(Parameter::lease, IntervalPGetDatum(lease));
+	arguments.set(Parameter::lease, IntervalPGetDatum(queue::lease_of(definition, request.lease)));
 	if (request.worker != nullptr)
 		arguments.set(Parameter::worker, PointerGetDatum(request.worker));
 	return arguments;

@@ -63,7 +63,7 @@ make_parameters(const queue::Arguments &arguments)
 static TimestampTz
 lease_end(const Definition *definition, const Request &request)
 {
-	const Interval *lease = request.lease != nullptr ? request.lease : &definition->lease;
+	const Interval *lease = queue::lease_of(definition, request.lease);
 	return DatumGetTimestampTz(DirectFunctionCall2(
 		timestamptz_pl_interval, TimestampTzGetDatum(request.call_time), IntervalPGetDatum(lease)));
 }

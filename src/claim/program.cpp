@@ -64,6 +64,12 @@ is_plain(Relation table)
 		   (constraints == nullptr || !compat::has_generated(constraints));
 }
 
+static Expr *
+plan(Node *expression)
+{
+	return expression_planner(reinterpret_cast<Expr *>(copyObjectImpl(expression)));
+}
+
 // An expression ready to be evaluated, in the current context; null if it is too
 // involved.
 static ExprState *
@@ -71,8 +77,7 @@ prepare(Node *expression)
 {
 	if (is_involved(expression, nullptr))
 		return nullptr;
-	Expr *planned = expression_planner(reinterpret_cast<Expr *>(copyObjectImpl(expression)));
-	return ExecInitExpr(planned, nullptr);
+	return ExecInitExpr(plan(expression), nullptr);
 }
 
 static ExprState *
@@ -80,8 +85,7 @@ prepare_condition(Node *expression)
 {
 	if (is_involved(expression, nullptr))
 		return nullptr;
-	Expr *planned = expression_planner(reinterpret_cast<Expr *>(copyObjectImpl(expression)));
-	return ExecInitQual(make_ands_implicit(planned), nullptr);
+	return ExecInitQual(make_ands_implicit(plan(expression)), nullptr);
 }
 
 static bool

@@ -127,6 +127,13 @@ struct Definition
 
 static_assert(std::is_trivially_destructible_v<Definition>);
 
+// The lease that was asked for, or else the queue's.
+inline const Interval *
+lease_of(const Definition *definition, const Interval *asked)
+{
+	return asked != nullptr ? asked : &definition->lease;
+}
+
 // The definition's fragments, compiled when first asked for. Raises what compile()
 // raises. The queue's table must be locked.
 const CompiledFragments &compiled_of(Definition *definition);

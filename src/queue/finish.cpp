@@ -237,8 +237,7 @@ Arguments
 common_arguments(const Definition *definition, const FinishOptions &options)
 {
 	Arguments arguments(options.call_time);
-	const Interval *lease = options.lease != nullptr ? options.lease : &definition->lease;
-	arguments.set(Parameter::lease, IntervalPGetDatum(lease));
+	arguments.set(Parameter::lease, IntervalPGetDatum(lease_of(definition, options.lease)));
 	return arguments;
 }
 
