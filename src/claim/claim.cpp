@@ -33,7 +33,10 @@ claim(queue::Definition *definition, const Request &request, const Output &outpu
 {
 	if (claim_path != path_portable && can_claim_directly(definition))
 		return claim_direct(definition, request, output);
-	return claim_portable(definition, request, output);
+	const uint64 claimed = claim_portable(definition, request, output);
+	if (claimed > 0)
+		note_portable_claims(definition);
+	return claimed;
 }
 
 } // namespace queue_ext::claim

@@ -309,6 +309,7 @@ claim_direct(Definition *definition, const Request &request, const Output &outpu
 		Request rest = request;
 		rest.max_jobs -= static_cast<int>(claimed);
 		claimed += claim_portable(definition, rest, output);
+		note_portable_claims(definition);
 	}
 	if (claimed == 0) {
 		RingCounters counters{};
@@ -317,6 +318,14 @@ claim_direct(Definition *definition, const Request &request, const Output &outpu
 		add(ring, program_of(definition)->key, counters, PG_INT64_MAX);
 	}
 	return claimed;
+}
+
+void
+note_portable_claims(Definition *definition)
+{
+	Ring *ring = ring_of(definition);
+	if (ring != nullptr)
+		note_other_claims(ring, program_of(definition)->key);
 }
 
 void

@@ -15,6 +15,10 @@ bool can_claim_directly(queue::Definition *definition);
 // As claim_portable(). The queue's table must be locked and SPI open.
 uint64 claim_direct(queue::Definition *definition, const Request &request, const Output &output);
 
+// This transaction has claimed rows by the portable path: should it be rolled back,
+// the queue's ring has to find them again.
+void note_portable_claims(queue::Definition *definition);
+
 // When this transaction commits, a row will have become claimable.
 void wake_at_commit(queue::Definition *definition);
 

@@ -107,6 +107,12 @@ note_wake_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run
 	note->run_at = run_at;
 }
 
+void
+note_other_claims(Ring *ring, const RingKey &key)
+{
+	note_for(ring, key)->has_more_places = true;
+}
+
 bool
 has_wakes(const Ring *ring)
 {
@@ -131,7 +137,8 @@ static void
 after_abort(const Note *note)
 {
 	put_back(note->ring, note->key, note->places, note->place_count, note->number);
-	if (note->has_more_places)
+	// What was written stood locked meanwhile, and others may have passed it by.
+	if (note->has_more_places || note->wakes || note->due != PG_INT64_MAX)
 		ask_for_sweep(note->ring, note->key);
 }
 

@@ -17,6 +17,9 @@ namespace queue_ext::claim {
 void note_claims(Ring *ring, const RingKey &key, const ItemPointerData *places, int count,
 				 uint32 number);
 
+// This (sub)transaction has claimed rows that did not come from the ring.
+void note_other_claims(Ring *ring, const RingKey &key);
+
 // When this transaction has committed, a sweep is due.
 void note_wake(Ring *ring, const RingKey &key);
 
