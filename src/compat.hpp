@@ -207,6 +207,59 @@ update_tuple(Relation table, ItemPointer place, TupleTableSlot *slot, CommandId 
 #endif
 }
 
+// 19 replaced changingPart by options.
+inline TM_Result
+delete_tuple(Relation table, ItemPointer place, CommandId command, Snapshot snapshot, bool wait,
+			 TM_FailureData *failure)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_tuple_delete(table, place, command, 0, snapshot, InvalidSnapshot, wait, failure);
+#else
+	return table_tuple_delete(table, place, command, snapshot, InvalidSnapshot, wait, failure,
+							  false);
+#endif
+}
+
+// 18 counts index searches; 19 has flags.
+inline IndexScanDesc
+begin_index_scan(Relation table, Relation index, Snapshot snapshot, int key_count)
+{
+#if PG_VERSION_NUM >= 190000
+	return index_beginscan(table, index, snapshot, nullptr, key_count, 0, 0);
+#elif PG_VERSION_NUM >= 180000
+	return index_beginscan(table, index, snapshot, nullptr, key_count, 0);
+#else
+	return index_beginscan(table, index, snapshot, key_count, 0);
+#endif
+}
+
+// 19 may set bits of the visibility map on the way.
+inline void
+prune_page(Relation table, Buffer buffer)
+{
+#if PG_VERSION_NUM >= 190000
+	Buffer map = InvalidBuffer;
+	heap_page_prune_opt(table, buffer, &map, false);
+	if (BufferIsValid(map))
+		ReleaseBuffer(map);
+#else
+	heap_page_prune_opt(table, buffer);
+#endif
+}
+
+// Index entries for a new row. As below.
+inline void
+insert_new_index_tuples(ResultRelInfo *relation, TupleTableSlot *slot, EState *estate)
+{
+#if PG_VERSION_NUM >= 190000
+	ExecInsertIndexTuples(relation, estate, 0, slot, NIL, nullptr);
+#elif PG_VERSION_NUM >= 160000
+	ExecInsertIndexTuples(relation, slot, estate, false, false, nullptr, NIL, false);
+#else
+	ExecInsertIndexTuples(relation, slot, estate, false, false, nullptr, NIL);
+#endif
+}
+
 // New index entries for an updated row. 16 told it which kind of update it was; 19
 // made that flags and put the relation first.
 inline void

@@ -359,6 +359,22 @@ cannot_prepare()
 }
 
 void
+not_a_trigger_call(const char *function)
+{
+	ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+					errmsg("function \"%s\" was not called by trigger manager", function)));
+}
+
+void
+wake_trigger_misplaced()
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+			 errmsg("function \"%s\" must be fired AFTER INSERT, UPDATE or DELETE", "queue_wake"),
+			 errhint("Use queue_attach(..., wake => true), which makes the trigger.")));
+}
+
+void
 warn_no_index(const char *queue, const char *command)
 {
 	ereport(WARNING, (errmsg("no index serves the claims of queue \"%s\"", queue),

@@ -92,6 +92,11 @@ void check_not_negative(const char *what, const Interval *value);
 // 0A000: a transaction that finished jobs in session mode cannot be prepared.
 [[noreturn]] void cannot_prepare();
 
+// 39P01: a trigger function was called in another way.
+[[noreturn]] void not_a_trigger_call(const char *function);
+// 39P01: queue_wake is the function of a trigger for which it was not made.
+[[noreturn]] void wake_trigger_misplaced();
+
 // WARNING 01000: no index serves the claim; the hint is the command for one.
 void warn_no_index(const char *queue, const char *command);
 

@@ -17,7 +17,7 @@ static const config_enum_entry paths[] = {
 	{nullptr, 0, false},
 };
 
-static int claim_path = path_portable;
+static int claim_path = path_auto;
 
 void
 define_settings()
@@ -25,18 +25,20 @@ define_settings()
 	DefineCustomEnumVariable(
 		"queue_ext.claim_path", "Chooses how jobs are claimed.",
 		"Direct where the table allows it, which auto and direct choose, or by a statement.",
-		&claim_path, path_portable, paths, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+		&claim_path, path_auto, paths, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+}
+
+bool
+is_direct_allowed()
+{
+	return claim_path != path_portable;
 }
 
 uint64
 claim(queue::Definition *definition, const Request &request, const Output &output)
 {
-	if (claim_path != path_portable && can_claim_directly(definition))
-		return claim_direct(definition, request, output);
-	const uint64 claimed = claim_portable(definition, request, output);
-	if (claimed > 0)
-		note_portable_claims(definition);
-	return claimed;
+	return can_claim_directly(definition) ? claim_direct(definition, request, output)
+										  : claim_portable(definition, request, output);
 }
 
 } // namespace queue_ext::claim

@@ -37,6 +37,10 @@ uint64 claim(queue::Definition *definition, const Request &request, const Output
 // locks and writes the rows as UPDATE does, triggers and privileges included.
 uint64 claim_portable(queue::Definition *definition, const Request &request, const Output &output);
 
+// Whether queue_ext.claim_path lets jobs be claimed, and added and removed, without
+// statements.
+bool is_direct_allowed();
+
 // Defines the settings. Called once, by _PG_init.
 void define_settings();
 

@@ -2,292 +2,425 @@
 //
 // A candidate names a place in the table. The row version there is read with
 // SnapshotSelf: committed, or this transaction's own, and not yet replaced. If it is
-// pending by the compiled expression, the claim is written over it at once, without
-// a lock first and without waiting: heap_update() refuses a version that somebody
-// has changed or locked meanwhile, and that is the end of the candidate. So a stale
-// place can at worst name another pending row, which is then claimed as well as any.
+// pending by the compiled expression, it is claimed at once, without waiting:
+//
+//   update       The claim is written over it; heap_update() refuses a version that
+//                somebody has changed or locked meanwhile, and that is the end of the
+//                candidate.
+//   transaction  Its lock is taken, which is refused for the same reasons.
+//   session      The advisory lock of its key is taken first, and only then is the row
+//                read: whoever had the lock before may have finished the job, and has
+//                committed that before letting go (hold.hpp).
+//
+// So a stale place can at worst name another pending row, which is then claimed as
+// well as any.
 
 #include "../postgres.hpp"
 
 #include "direct.hpp"
 
-#include "../compat.hpp"
 #include "../error.hpp"
+#include "../queue/hold.hpp"
 #include "claim_text.hpp"
+#include "directory.hpp"
 #include "filler.hpp"
-#include "program.hpp"
 #include "undo.hpp"
+#include "writer.hpp"
 
 namespace queue_ext::claim {
 
+using queue::ClaimMode;
 using queue::Definition;
 using queue::Parameter;
+
+// What a claim does to a row, the executor would want these rights for.
+static AclMode
+rights_for(ClaimMode mode)
+{
+	return mode == ClaimMode::session ? ACL_SELECT : ACL_SELECT | ACL_UPDATE;
+}
 
 bool
 can_claim_directly(Definition *definition)
 {
-	return program_of(definition)->is_direct && !has_wakes(ring_of(definition)) &&
-		   pg_class_aclmask(definition->source, GetUserId(), ACL_SELECT | ACL_UPDATE,
-							ACLMASK_ALL) == (ACL_SELECT | ACL_UPDATE);
+	return is_direct_allowed() && program_of(definition)->is_direct &&
+		   !has_wakes(definition->source) &&
+		   has_rights(definition->source, rights_for(definition->claim_mode));
 }
 
-// What one call needs to write rows.
-struct Writer
+// One call.
+struct Claimer
 {
-	const Program *program;
-	Relation table;
-	EState *estate;
-	ExprContext *context;
-	ResultRelInfo *target;
-	bool has_indexes_open;
+	Definition *definition;
+	const Request *request;
+	const Output *output;
+	Writer writer;
 	TupleTableSlot *old_row;
-	TupleTableSlot *new_row;
 	TupleConversionMap *map; // to the result's shape; null where they are alike
 	TupleTableSlot *result;
+	TimestampTz call_time;
+	RingCounters counters;
 };
 
-// The variables that the expressions may have, in the numbering of Parameter.
-static ParamListInfo
-make_parameters(const queue::Arguments &arguments)
-{
-	ParamListInfo list = makeParamList(queue::parameter_count);
-	for (int i = 0; i < queue::parameter_count; i++) {
-		list->params[i].value = arguments.values[i];
-		list->params[i].isnull = arguments.nulls[i] != ' ';
-		list->params[i].pflags = PARAM_FLAG_CONST;
-		list->params[i].ptype = queue::parameter_type(static_cast<Parameter>(i));
-	}
-	return list;
-}
-
 static TimestampTz
-lease_end(const Definition *definition, const Request &request)
+lease_end(const Claimer *claimer)
 {
-	const Interval *lease = queue::lease_of(definition, request.lease);
-	return DatumGetTimestampTz(DirectFunctionCall2(
-		timestamptz_pl_interval, TimestampTzGetDatum(request.call_time), IntervalPGetDatum(lease)));
+	const Interval *lease = queue::lease_of(claimer->definition, claimer->request->lease);
+	return DatumGetTimestampTz(DirectFunctionCall2(timestamptz_pl_interval,
+												   TimestampTzGetDatum(claimer->call_time),
+												   IntervalPGetDatum(lease)));
 }
 
-static Writer
-open_writer(Definition *definition, const Request &request, const Output &output)
+static Claimer
+open_claimer(Definition *definition, const Request *request, const Output *output)
 {
-	// The server's part of this struct may be longer than the one we were built
-	// with.
-	constexpr size_t slack = 128;
-	Writer writer{};
-	writer.program = program_of(definition);
-	writer.table = table_open(definition->source, NoLock);
-	CheckCmdReplicaIdentity(writer.table, CMD_UPDATE);
-	writer.estate = CreateExecutorState();
-	writer.context = GetPerTupleExprContext(writer.estate);
-	writer.context->ecxt_param_list_info = make_parameters(arguments_for(definition, request));
-
-	RangeTblEntry *entry = makeNode(RangeTblEntry);
-	entry->rtekind = RTE_RELATION;
-	entry->relid = definition->source;
-	entry->relkind = writer.table->rd_rel->relkind;
-	entry->rellockmode = RowExclusiveLock;
-	compat::init_range_table(writer.estate, entry);
-	writer.target = static_cast<ResultRelInfo *>(palloc0(sizeof(ResultRelInfo) + slack));
-	NodeSetTag(writer.target, T_ResultRelInfo);
-	InitResultRelInfo(writer.target, writer.table, 1, nullptr, 0);
-
-	writer.old_row = table_slot_create(writer.table, nullptr);
-	writer.new_row = table_slot_create(writer.table, nullptr);
-	writer.map = convert_tuples_by_name(RelationGetDescr(writer.table), output.descriptor);
-	if (writer.map != nullptr)
-		writer.result = MakeSingleTupleTableSlot(output.descriptor, &TTSOpsVirtual);
-	return writer;
+	Claimer claimer{};
+	claimer.definition = definition;
+	claimer.request = request;
+	claimer.output = output;
+	claimer.call_time = request->call_time;
+	const bool writes = definition->claim_mode == ClaimMode::update;
+	claimer.writer = open_writer(program_of(definition), arguments_for(definition, *request),
+								 writes ? CMD_UPDATE : CMD_SELECT);
+	Relation table = claimer.writer.table;
+	claimer.old_row = table_slot_create(table, nullptr);
+	claimer.map = convert_tuples_by_name(RelationGetDescr(table), output->descriptor);
+	if (claimer.map != nullptr)
+		claimer.result = MakeSingleTupleTableSlot(output->descriptor, &TTSOpsVirtual);
+	return claimer;
 }
 
 static void
-close_writer(Writer *writer)
+close_claimer(Claimer *claimer)
 {
-	if (writer->has_indexes_open)
-		ExecCloseIndices(writer->target);
-	if (writer->result != nullptr)
-		ExecDropSingleTupleTableSlot(writer->result);
-	ExecDropSingleTupleTableSlot(writer->new_row);
-	ExecDropSingleTupleTableSlot(writer->old_row);
-	FreeExecutorState(writer->estate);
-	table_close(writer->table, NoLock);
+	if (claimer->result != nullptr)
+		ExecDropSingleTupleTableSlot(claimer->result);
+	ExecDropSingleTupleTableSlot(claimer->old_row);
+	close_writer(&claimer->writer);
 }
 
 static bool
-is_pending(const Writer *writer, TupleTableSlot *row)
+is_pending(const Claimer *claimer, TupleTableSlot *row)
 {
-	writer->context->ecxt_scantuple = row;
-	return ExecQual(writer->program->pending, writer->context);
+	claimer->writer.context->ecxt_scantuple = row;
+	return ExecQual(claimer->writer.program->pending, claimer->writer.context);
 }
 
-// Raises what the executor does where a constraint does not hold.
-static void
-check_constraints(const Writer *writer)
+// Whether the row read is pending. A job that was sent after this call had begun may be
+// due later than that, and is due now.
+static bool
+is_pending_by_now(Claimer *claimer, const Candidate &candidate)
 {
-	bool holds = true;
-	for (int i = 0; i < writer->program->column_count && holds; i++) {
-		const ColumnValue &column = writer->program->columns[i];
-		holds = !column.not_null || !writer->new_row->tts_isnull[column.number - 1];
-	}
-	writer->context->ecxt_scantuple = writer->new_row;
-	for (int i = 0; i < writer->program->check_count && holds; i++)
-		holds = ExecCheck(writer->program->checks[i], writer->context);
-	if (!holds)
-		ExecConstraints(writer->target, writer->new_row, writer->estate);
+	if (is_pending(claimer, claimer->old_row))
+		return true;
+	if (candidate.run_at <= claimer->call_time)
+		return false;
+	claimer->call_time = GetCurrentTimestamp();
+	ParamExternData *parameter = &claimer->writer.context->ecxt_param_list_info
+									  ->params[static_cast<int>(Parameter::call_time)];
+	parameter->value = TimestampTzGetDatum(claimer->call_time);
+	return is_pending(claimer, claimer->old_row);
 }
 
 // The row as on_claim makes it.
 static void
-make_new_row(const Writer *writer)
+make_new_row(const Claimer *claimer)
 {
-	TupleTableSlot *row = writer->new_row;
-	const int width = RelationGetDescr(writer->table)->natts;
-	slot_getallattrs(writer->old_row);
+	const Writer *writer = &claimer->writer;
+	const Program *program = writer->program;
+	TupleTableSlot *row = writer->row;
+	const TupleDesc descriptor = RelationGetDescr(writer->table);
+	slot_getallattrs(claimer->old_row);
 	ExecClearTuple(row);
-	memcpy(row->tts_values, writer->old_row->tts_values, sizeof(Datum) * width);
-	memcpy(row->tts_isnull, writer->old_row->tts_isnull, sizeof(bool) * width);
-	for (int i = 0; i < width; i++)
-		if (TupleDescAttr(RelationGetDescr(writer->table), i)->attisdropped)
+	memcpy(row->tts_values, claimer->old_row->tts_values, sizeof(Datum) * descriptor->natts);
+	memcpy(row->tts_isnull, claimer->old_row->tts_isnull, sizeof(bool) * descriptor->natts);
+	for (int i = 0; i < descriptor->natts; i++)
+		if (TupleDescAttr(descriptor, i)->attisdropped)
 			row->tts_isnull[i] = true;
-	writer->context->ecxt_scantuple = writer->old_row;
-	for (int i = 0; i < writer->program->column_count; i++) {
-		const ColumnValue &column = writer->program->columns[i];
+	writer->context->ecxt_scantuple = claimer->old_row;
+	for (int i = 0; i < program->column_count; i++) {
+		const ColumnValue &column = program->columns[i];
 		const int index = column.number - 1;
 		row->tts_values[index] =
 			ExecEvalExprSwitchContext(column.value, writer->context, &row->tts_isnull[index]);
 	}
 	ExecStoreVirtualTuple(row);
 	row->tts_tableOid = RelationGetRelid(writer->table);
-	check_constraints(writer);
+	check_constraints(writer, program->columns, program->column_count);
 }
 
-static TM_Result
-update(const Writer *writer, ItemPointer place, compat::UpdatedIndexes *updated)
+// Versions that claims and completions leave behind are removed when a page has no
+// room for one more, and not at each visit, as the executor does it.
+static void
+make_room(const Claimer *claimer, const Candidate *candidate)
 {
+	const auto *slot = reinterpret_cast<const BufferHeapTupleTableSlot *>(claimer->old_row);
+	// What the new version may need beyond the old one.
+	constexpr Size growth = 64;
+	// Read without a lock: it is a hint.
+	const Size room = PageGetHeapFreeSpace(BufferGetPage(slot->buffer));
+	if (room >= MAXALIGN(slot->base.tuple->t_len) + growth)
+		return;
+	// Pruning moves rows about.
+	ExecMaterializeSlot(claimer->old_row);
+	const Buffer buffer =
+		ReadBuffer(claimer->writer.table, ItemPointerGetBlockNumber(&candidate->place));
+	compat::prune_page(claimer->writer.table, buffer);
+	ReleaseBuffer(buffer);
+}
+
+// Takes the row's lock without waiting.
+static bool
+lock_row(const Claimer *claimer, ItemPointer place)
+{
+	TM_FailureData failure;
+	return table_tuple_lock(claimer->writer.table, place, SnapshotSelf, claimer->old_row,
+							GetCurrentCommandId(true), LockTupleNoKeyExclusive, LockWaitSkip, 0,
+							&failure) == TM_Ok;
+}
+
+static bool
+write(const Claimer *claimer, ItemPointer place, compat::UpdatedIndexes *updated)
+{
+	const Writer *writer = &claimer->writer;
 	TM_FailureData failure;
 	LockTupleMode mode;
 	const CommandId command = GetCurrentCommandId(true);
-	TM_Result result = compat::update_tuple(writer->table, place, writer->new_row, command, false,
+	TM_Result result = compat::update_tuple(writer->table, place, writer->row, command, false,
 											&failure, &mode, updated);
-	if (result != TM_BeingModified)
-		return result;
 	// A foreign key's check has locked the key, which is not in our way; but that
 	// is told only by trying.
-	result = table_tuple_lock(writer->table, place, SnapshotSelf, writer->old_row, command,
-							  LockTupleNoKeyExclusive, LockWaitSkip, 0, &failure);
-	if (result != TM_Ok)
-		return TM_WouldBlock;
-	return compat::update_tuple(writer->table, place, writer->new_row, command, true, &failure,
-								&mode, updated);
+	if (result == TM_BeingModified && lock_row(claimer, place))
+		result = compat::update_tuple(writer->table, place, writer->row, command, true, &failure,
+									  &mode, updated);
+	return result == TM_Ok;
 }
 
 static void
-insert_index_entries(Writer *writer, compat::UpdatedIndexes updated)
+put(const Claimer *claimer, TupleTableSlot *row)
 {
-	if (!compat::any_index(updated))
-		return;
-	if (!writer->has_indexes_open)
-		ExecOpenIndices(writer->target, false);
-	writer->has_indexes_open = true;
-	compat::insert_index_tuples(writer->target, writer->new_row, writer->estate, updated);
+	if (claimer->map != nullptr)
+		row = execute_attr_map_slot(claimer->map->attrMap, row, claimer->result);
+	tuplestore_puttupleslot(claimer->output->store, row);
 }
 
-static void
-put(const Writer *writer, const Output &output)
-{
-	TupleTableSlot *row = writer->new_row;
-	if (writer->map != nullptr)
-		row = execute_attr_map_slot(writer->map->attrMap, row, writer->result);
-	tuplestore_puttupleslot(output.store, row);
-}
-
-// Tries one candidate; true if it was won. Counts what came of it.
+// Reads the candidate's row. Counts why not.
 static bool
-try_claim(Writer *writer, Definition *definition, ItemPointer place, const Output &output,
-		  RingCounters *counters)
+read(Claimer *claimer, Candidate *candidate)
 {
-	ResetExprContext(writer->context);
-	if (!table_tuple_fetch_row_version(writer->table, place, SnapshotSelf, writer->old_row)) {
-		counters->gone++;
+	if (!table_tuple_fetch_row_version(claimer->writer.table, &candidate->place, SnapshotSelf,
+									   claimer->old_row)) {
+		claimer->counters.gone++;
 		return false;
 	}
-	if (!is_pending(writer, writer->old_row)) {
-		counters->not_pending++;
+	if (!is_pending_by_now(claimer, *candidate)) {
+		claimer->counters.not_pending++;
 		return false;
 	}
-	make_new_row(writer);
+	return true;
+}
+
+// Whether somebody is about to change the row read, as far as can be seen without
+// trying, which would take a transaction number.
+static bool
+is_being_changed(const Claimer *claimer)
+{
+	const auto *slot = reinterpret_cast<const BufferHeapTupleTableSlot *>(claimer->old_row);
+	const HeapTupleHeader header = slot->base.tuple->t_data;
+	const uint16 mask = header->t_infomask;
+	if ((mask & (HEAP_XMAX_INVALID | HEAP_XMAX_IS_MULTI)) != 0 ||
+		(mask & HEAP_LOCK_MASK) == HEAP_XMAX_KEYSHR_LOCK)
+		return false;
+	const TransactionId locker = HeapTupleHeaderGetRawXmax(header);
+	return !TransactionIdIsCurrentTransactionId(locker) && TransactionIdIsInProgress(locker);
+}
+
+static bool
+claim_by_update(Claimer *claimer, Candidate *candidate)
+{
+	if (!read(claimer, candidate))
+		return false;
+	if (is_being_changed(claimer)) {
+		claimer->counters.locked++;
+		return false;
+	}
+	make_room(claimer, candidate);
+	make_new_row(claimer);
 	compat::UpdatedIndexes updated;
-	const TM_Result result = update(writer, place, &updated);
-	if (result != TM_Ok) {
-		counters->locked++;
+	if (!write(claimer, &candidate->place, &updated)) {
+		claimer->counters.locked++;
 		return false;
 	}
-	insert_index_entries(writer, updated);
-	if (is_pending(writer, writer->new_row))
+	index_updated_row(&claimer->writer, updated);
+	const Definition *definition = claimer->definition;
+	if (is_pending(claimer, claimer->writer.row))
 		error::still_pending(definition->name, definition->fragments.pending,
 							 definition->fragments.on_claim);
-	put(writer, output);
-	counters->claims++;
+	put(claimer, claimer->writer.row);
 	return true;
+}
+
+// The identity of the row read, in the context of its evaluation.
+static const char *
+identity_of(const Claimer *claimer)
+{
+	claimer->writer.context->ecxt_scantuple = claimer->old_row;
+	bool is_null;
+	const Datum identity = ExecEvalExprSwitchContext(claimer->writer.program->identity,
+													 claimer->writer.context, &is_null);
+	MemoryContext old = MemoryContextSwitchTo(claimer->writer.context->ecxt_per_tuple_memory);
+	const char *result = is_null ? "" : TextDatumGetCString(identity);
+	MemoryContextSwitchTo(old);
+	return result;
+}
+
+static bool
+claim_by_row_lock(Claimer *claimer, Candidate *candidate)
+{
+	if (!read(claimer, candidate))
+		return false;
+	const char *identity = identity_of(claimer);
+	if (queue::is_known(claimer->definition->source, identity) ||
+		!lock_row(claimer, &candidate->place)) {
+		claimer->counters.locked++;
+		return false;
+	}
+	queue::hold_row(claimer->definition->source, identity);
+	put(claimer, claimer->old_row);
+	return true;
+}
+
+static bool
+claim_by_session_lock(Claimer *claimer, Candidate *candidate)
+{
+	if (!read(claimer, candidate))
+		return false;
+	const Oid table = claimer->definition->source;
+	const char *identity = identity_of(claimer);
+	if (queue::is_known(table, identity) || !queue::try_hold(claimer->definition, identity)) {
+		claimer->counters.locked++;
+		return false;
+	}
+	if (!read(claimer, candidate) || strcmp(identity_of(claimer), identity) != 0) {
+		queue::pass_by(table, identity);
+		return false;
+	}
+	put(claimer, claimer->old_row);
+	return true;
+}
+
+// Tries one candidate; true if it was won.
+static bool
+try_claim(Claimer *claimer, Candidate *candidate)
+{
+	switch (claimer->definition->claim_mode) {
+		case ClaimMode::update:
+			return claim_by_update(claimer, candidate);
+		case ClaimMode::transaction:
+			return claim_by_row_lock(claimer, candidate);
+		case ClaimMode::session:
+			return claim_by_session_lock(claimer, candidate);
+	}
+	pg_unreachable();
 }
 
 // Tries the candidates; returns how many were won.
 static int
-try_all(Writer *writer, Definition *definition, Ring *ring, const Request &request,
-		ItemPointer places, const Taken &taken, const Output &output)
+try_all(Claimer *claimer, Ring *ring, Candidate *candidates, const Taken &taken)
 {
-	RingCounters counters{};
+	const RingKey &key = claimer->writer.program->key;
 	int won = 0;
+	claimer->counters = {};
 	// Noted first: should this call fail, the candidates go back.
-	note_claims(ring, writer->program->key, places, taken.count, taken.number);
+	note_claims(ring, key, candidates, taken.count, taken.number);
 	for (int i = 0; i < taken.count; i++) {
 		CHECK_FOR_INTERRUPTS();
-		won += try_claim(writer, definition, &places[i], output, &counters);
+		ResetExprContext(claimer->writer.context);
+		won += try_claim(claimer, &candidates[i]);
 	}
-	const TimestampTz leased_until =
-		won > 0 && definition->is_managed ? lease_end(definition, request) : PG_INT64_MAX;
-	add(ring, writer->program->key, counters, leased_until);
+	claimer->counters.claims = won;
+	const bool is_leased = won > 0 && claimer->definition->is_managed;
+	add(ring, key, claimer->counters, is_leased ? lease_end(claimer) : PG_INT64_MAX);
 	return won;
 }
 
-// Claims from the ring until there are enough, or nothing is pending. False when the
+// How far this call has come since it swept: what it has read itself, to the end, and
+// found locked or not pending, all of it, leaves nothing to claim.
+struct Pass
+{
+	bool is_whole; // nobody else has filled the ring meanwhile
+	bool is_complete;
+	int read;
+	int passed;
+};
+
+static void
+follow(Pass *pass, const Filled &filled)
+{
+	if (!filled.is_mine || (!filled.is_sweep && !pass->is_whole)) {
+		pass->is_whole = false;
+		return;
+	}
+	if (filled.is_sweep)
+		*pass = {true, false, 0, 0};
+	pass->read += filled.added;
+	pass->is_complete = filled.is_complete;
+}
+
+static bool
+leaves_nothing(const Pass &pass)
+{
+	return pass.is_whole && pass.is_complete && pass.passed == pass.read;
+}
+
+// Claims from the ring until there are enough, or nothing is claimable. False when the
 // ring cannot tell: it was taken for another queue, or what two sweeps found could
 // not be had.
 static bool
-drain(Writer *writer, Definition *definition, const Request &request, const Output &output,
-	  uint64 *claimed)
+drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 {
 	constexpr int run_length = 64;
 	constexpr int most_futile = 2;
-	ItemPointerData places[run_length];
-	Ring *ring = ring_of(definition);
+	Candidate candidates[run_length];
+	Definition *definition = claimer->definition;
+	const Request &request = *claimer->request;
+	Wakes *wakes = get_wakes(definition->source);
 	const auto wanted = static_cast<uint64>(request.max_jobs);
+	Pass pass{};
 	int futile = 0;
 	while (*claimed < wanted) {
 		CHECK_FOR_INTERRUPTS();
 		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
-		const Taken taken = take(ring, writer->program->key, request.call_time, asked, places);
+		// In this order: what is no longer under way has been told.
+		const bool is_quiet = pg_atomic_read_u32(&wakes->under_way) == 0;
+		pg_read_barrier();
+		const Taken taken = take(ring, claimer->writer.program->key, claimer->call_time,
+								 pg_atomic_read_u32(&wakes->number), asked, candidates);
 		if (taken.is_foreign)
 			return false;
+		if (taken.is_idle && is_quiet)
+			return true;
 		if (taken.count > 0) {
-			const int won = try_all(writer, definition, ring, request, places, taken, output);
+			const int won = try_all(claimer, ring, candidates, taken);
 			*claimed += won;
+			pass.passed += taken.count - static_cast<int>(claimer->counters.gone);
 			if (won > 0)
 				futile = 0;
 			if (taken.is_low)
-				fill_ahead(definition, ring, request);
+				follow(&pass, fill_ahead(definition, ring, request));
 			continue;
 		}
-		if (futile++ == most_futile)
+		if (leaves_nothing(pass))
+			return true;
+		const Filled filled = fill_or_wait(definition, ring, request);
+		if (filled.is_foreign)
 			return false;
-		switch (fill_or_wait(definition, ring, request)) {
-			case Filled::nothing:
-				return true;
-			case Filled::foreign:
-				return false;
-			case Filled::some:
-				break;
-		}
+		follow(&pass, filled);
+		if (filled.is_mine && filled.is_sweep && filled.read == 0)
+			return true;
+		// Only what is read anew from the head may be the same again.
+		if ((!filled.is_mine || filled.is_sweep) && futile++ == most_futile)
+			return false;
 	}
 	return true;
 }
@@ -296,11 +429,14 @@ uint64
 claim_direct(Definition *definition, const Request &request, const Output &output)
 {
 	uint64 claimed = 0;
+	Ring *ring = ring_of(definition);
 	// What this command has written so far is to be seen, and may be written over.
 	CommandCounterIncrement();
-	Writer writer = open_writer(definition, request, output);
-	const bool is_settled = drain(&writer, definition, request, output, &claimed);
-	close_writer(&writer);
+	Claimer claimer = open_claimer(definition, &request, &output);
+	const bool is_settled = drain(&claimer, ring, &claimed);
+	close_claimer(&claimer);
+	if (definition->claim_mode == ClaimMode::session)
+		queue::forget_passed();
 	if (claimed > 0)
 		CommandCounterIncrement();
 	if (!is_settled) {
@@ -309,47 +445,13 @@ claim_direct(Definition *definition, const Request &request, const Output &outpu
 		Request rest = request;
 		rest.max_jobs -= static_cast<int>(claimed);
 		claimed += claim_portable(definition, rest, output);
-		note_portable_claims(definition);
 	}
 	if (claimed == 0) {
 		RingCounters counters{};
 		counters.empty_pops = 1;
-		Ring *ring = ring_of(definition);
 		add(ring, program_of(definition)->key, counters, PG_INT64_MAX);
 	}
 	return claimed;
-}
-
-void
-note_portable_claims(Definition *definition)
-{
-	Ring *ring = ring_of(definition);
-	if (ring != nullptr)
-		note_other_claims(ring, program_of(definition)->key);
-}
-
-void
-wake_at_commit(Definition *definition)
-{
-	Ring *ring = ring_of(definition);
-	if (ring != nullptr)
-		note_wake(ring, program_of(definition)->key);
-}
-
-void
-wake_at_commit(Definition *definition, int32 priority, TimestampTz run_at)
-{
-	Ring *ring = ring_of(definition);
-	if (ring != nullptr)
-		note_wake_before(ring, program_of(definition)->key, priority, run_at);
-}
-
-void
-expect_at_commit(Definition *definition, TimestampTz due)
-{
-	Ring *ring = ring_of(definition);
-	if (ring != nullptr)
-		note_due(ring, program_of(definition)->key, due);
 }
 
 } // namespace queue_ext::claim

@@ -1,7 +1,7 @@
 // directory.cpp - see directory.hpp.
 //
-// Locking: the directory's LWLock is held exclusively to find or give away a place;
-// a ring's spinlock is taken within it, never the other way round.
+// Locking: the directory's LWLock is held shared to find a ring, exclusively to give
+// its place away; a ring's spinlock is taken within it, never the other way round.
 
 #include "../postgres.hpp"
 
@@ -13,55 +13,85 @@ namespace queue_ext::claim {
 
 // Changes with the layout of anything below, so that a new library does not read
 // an old one's memory.
-constexpr const char *segment_name = "queue_ext/1";
+constexpr const char *segment_name = "queue_ext/2";
 
-// A key may be in any of the places of the set that its hash names.
-constexpr int set_count = 256;
-constexpr int set_size = 4;
-constexpr int place_count = set_count * set_size;
+// A ring may be in any of the places of the set that its key's hash names.
+constexpr int set_size = 8;
+constexpr int wakes_count = 1024;
+
+struct Set
+{
+	Ring rings[set_size];
+};
 
 struct Directory
 {
 	LWLock lock;
 	int tranche;
-	Ring rings[place_count];
+	Wakes wakes[wakes_count]; // by the table's hash
+	int set_count;
+	Set sets[FLEXIBLE_ARRAY_MEMBER];
 };
+
+static int max_rings = 1024;
 
 static Directory *directory = nullptr;
 
+static size_t
+size_for(int set_count)
+{
+	return offsetof(Directory, sets) + sizeof(Set) * set_count;
+}
+
 static void
-initialize(void *memory)
+initialize(void *memory, int set_count)
 {
 	auto *fresh = static_cast<Directory *>(memory);
-	memset(fresh, 0, sizeof(Directory));
+	memset(memory, 0, size_for(set_count));
 	fresh->tranche = compat::new_tranche("queue_ext");
+	fresh->set_count = set_count;
 	LWLockInitialize(&fresh->lock, fresh->tranche);
-	for (Ring &ring : fresh->rings) {
-		SpinLockInit(&ring.mutex);
-		ConditionVariableInit(&ring.filled);
+	for (Wakes &wakes : fresh->wakes) {
+		pg_atomic_init_u32(&wakes.number, 0);
+		pg_atomic_init_u32(&wakes.under_way, 0);
+		pg_atomic_init_u32(&wakes.ranked, 0);
 	}
+	for (int i = 0; i < set_count; i++)
+		for (Ring &ring : fresh->sets[i].rings) {
+			SpinLockInit(&ring.mutex);
+			ConditionVariableInit(&ring.filled);
+		}
 }
 
-#if QUEUE_EXT_HAS_NAMED_SEGMENTS
-
-void
-register_shared_memory()
-{}
-
-static void *
-attach_shared()
+static int
+wanted_sets()
 {
-	bool is_found;
-	return compat::named_segment(segment_name, sizeof(Directory), initialize, &is_found);
+	return (max_rings + set_size - 1) / set_size;
 }
 
-#else
-
-// What stands in the main segment.
+// What leads to the segment that the rings are in.
 struct Anchor
 {
 	dsm_handle segment; // DSM_HANDLE_INVALID: none yet
 };
+
+#if QUEUE_EXT_HAS_NAMED_SEGMENTS
+
+static void
+request_shared_memory()
+{}
+
+static Anchor *
+find_anchor()
+{
+	bool is_found;
+	return static_cast<Anchor *>(compat::named_segment(
+		segment_name, sizeof(Anchor),
+		[](void *memory) { static_cast<Anchor *>(memory)->segment = DSM_HANDLE_INVALID; },
+		&is_found));
+}
+
+#else
 
 static shmem_request_hook_type previous_hook = nullptr;
 
@@ -73,13 +103,37 @@ request_anchor()
 	RequestAddinShmemSpace(MAXALIGN(sizeof(Anchor)));
 }
 
-void
-register_shared_memory()
+static void
+request_shared_memory()
 {
 	if (!process_shared_preload_libraries_in_progress)
 		return;
 	previous_hook = shmem_request_hook;
 	shmem_request_hook = request_anchor;
+}
+
+// AddinShmemInitLock must be held.
+static Anchor *
+find_anchor()
+{
+	bool is_found;
+	auto *anchor = static_cast<Anchor *>(ShmemInitStruct(segment_name, sizeof(Anchor), &is_found));
+	if (!is_found)
+		anchor->segment = DSM_HANDLE_INVALID;
+	return anchor;
+}
+
+#endif
+
+void
+register_shared_memory()
+{
+	constexpr int most_rings = 65536;
+	DefineCustomIntVariable(
+		"queue_ext.max_rings", "Sets how many queues have candidates for claims at hand.",
+		"Takes effect when the rings are made: at their first use after the server has started.",
+		&max_rings, max_rings, set_size, most_rings, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+	request_shared_memory();
 }
 
 // Runs body, which asks the server for memory. False when there is none, which the
@@ -117,15 +171,16 @@ static void *
 find_segment(Anchor *anchor)
 {
 	const bool is_new = anchor->segment == DSM_HANDLE_INVALID;
-	dsm_segment *segment = is_new ? dsm_create(sizeof(Directory), DSM_CREATE_NULL_IF_MAXSEGMENTS)
-								  : dsm_attach(anchor->segment);
+	dsm_segment *segment = is_new
+							   ? dsm_create(size_for(wanted_sets()), DSM_CREATE_NULL_IF_MAXSEGMENTS)
+							   : dsm_attach(anchor->segment);
 	if (segment == nullptr)
 		return nullptr;
 	dsm_pin_mapping(segment);
 	void *memory = dsm_segment_address(segment);
 	if (is_new) {
 		dsm_pin_segment(segment);
-		initialize(memory);
+		initialize(memory, wanted_sets());
 		anchor->segment = dsm_segment_handle(segment);
 	}
 	return memory;
@@ -135,87 +190,134 @@ static void *
 attach_shared()
 {
 	void *memory = nullptr;
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	(void) if_there_is_room([&] {
-		bool is_found;
-		auto *anchor =
-			static_cast<Anchor *>(ShmemInitStruct(segment_name, sizeof(Anchor), &is_found));
-		if (!is_found)
-			anchor->segment = DSM_HANDLE_INVALID;
+#if QUEUE_EXT_HAS_NAMED_SEGMENTS
+		// It takes locks of its own to make one.
+		Anchor *anchor = find_anchor();
+		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+#else
+		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+		Anchor *anchor = find_anchor();
+#endif
 		memory = find_segment(anchor);
+		LWLockRelease(AddinShmemInitLock);
 	});
-	LWLockRelease(AddinShmemInitLock);
+	if (LWLockHeldByMe(AddinShmemInitLock))
+		LWLockRelease(AddinShmemInitLock);
 	return memory;
 }
 
-#endif
-
-static void
-attach()
+static Directory *
+attached()
 {
+	if (directory != nullptr)
+		return directory;
 	void *memory = attach_shared();
 	if (memory == nullptr) {
-		memory = MemoryContextAlloc(TopMemoryContext, sizeof(Directory));
-		initialize(memory);
+		memory = MemoryContextAllocHuge(TopMemoryContext, size_for(wanted_sets()));
+		initialize(memory, wanted_sets());
 	}
 	directory = static_cast<Directory *>(memory);
 	compat::register_tranche(directory->tranche, "queue_ext");
+	return directory;
 }
 
-static Ring *
+static uint32
+hash_of(Oid database, Oid table)
+{
+	return hash_combine(murmurhash32(database), murmurhash32(table));
+}
+
+static Set *
 set_of(const RingKey &key)
 {
-	if (directory == nullptr)
-		attach();
-	const uint64 hash = key.stamp ^ (static_cast<uint64>(key.table) << 16) ^ key.database;
-	return &directory->rings[(hash % set_count) * set_size];
+	Directory *all = attached();
+	const uint32 name =
+		DatumGetUInt32(hash_any(reinterpret_cast<const unsigned char *>(NameStr(key.queue)),
+								static_cast<int>(strlen(NameStr(key.queue)))));
+	const uint32 hash = hash_combine(hash_of(key.database, key.table), name);
+	return &all->sets[hash % all->set_count];
 }
 
-// The key's ring within its set, or null. The directory must be locked.
+// The queue's ring within its set, or null. The directory must be locked.
 static Ring *
-find_in(Ring *set, const RingKey &key)
+find_in(Set *set, const RingKey &key)
 {
-	for (int i = 0; i < set_size; i++)
-		if (set[i].key == key)
-			return &set[i];
+	for (Ring &ring : set->rings)
+		if (ring.key.is_of_queue(key))
+			return &ring;
 	return nullptr;
+}
+
+static Ring *
+least_recently_used(Set *set)
+{
+	Ring *oldest = &set->rings[0];
+	for (Ring &ring : set->rings)
+		if (ring.used_at < oldest->used_at)
+			oldest = &ring;
+	return oldest;
 }
 
 Ring *
 get_ring(const RingKey &key)
 {
-	Ring *set = set_of(key);
+	Set *set = set_of(key);
 	LWLockAcquire(&directory->lock, LW_SHARED);
 	Ring *ring = find_in(set, key);
+	const bool is_there = ring != nullptr && ring->key == key;
 	LWLockRelease(&directory->lock);
-	if (ring != nullptr)
+	if (is_there)
 		return ring;
 	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
 	ring = find_in(set, key);
-	if (ring == nullptr) {
-		ring = &set[0];
-		for (int i = 1; i < set_size; i++)
-			if (set[i].used_at < ring->used_at)
-				ring = &set[i];
+	if (ring == nullptr)
+		ring = least_recently_used(set);
+	if (!(ring->key == key)) {
 		reset(ring, key);
 		ring->used_at = GetCurrentTimestamp();
 	}
 	LWLockRelease(&directory->lock);
+	if (key.is_ranked) {
+		const auto place = (set - directory->sets) * set_size + (ring - set->rings);
+		pg_atomic_write_u32(&get_wakes(key.table)->ranked, static_cast<uint32>(place));
+	}
 	return ring;
+}
+
+Wakes *
+get_wakes(Oid table)
+{
+	return &attached()->wakes[hash_of(MyDatabaseId, table) % wakes_count];
 }
 
 int
 ring_count()
 {
-	return place_count;
+	return attached()->set_count * set_size;
+}
+
+static Ring *
+ring_at(int place)
+{
+	return &attached()->sets[place / set_size].rings[place % set_size];
+}
+
+Ring *
+find_ranked_ring(Oid table, RingKey *key)
+{
+	Ring *ring = ring_at(static_cast<int>(pg_atomic_read_u32(&get_wakes(table)->ranked)));
+	SpinLockAcquire(&ring->mutex);
+	*key = ring->key;
+	SpinLockRelease(&ring->mutex);
+	const bool is_right = key->is_ranked && key->table == table && key->database == MyDatabaseId;
+	return is_right ? ring : nullptr;
 }
 
 bool
 copy_ring(int place, Ring *copy)
 {
-	if (directory == nullptr)
-		attach();
-	Ring *ring = &directory->rings[place];
+	Ring *ring = ring_at(place);
 	SpinLockAcquire(&ring->mutex);
 	*copy = *ring;
 	SpinLockRelease(&ring->mutex);
@@ -225,9 +327,7 @@ copy_ring(int place, Ring *copy)
 void
 reset_counters(int place)
 {
-	if (directory == nullptr)
-		attach();
-	Ring *ring = &directory->rings[place];
+	Ring *ring = ring_at(place);
 	SpinLockAcquire(&ring->mutex);
 	if (ring->key.database == MyDatabaseId)
 		ring->counters = {};

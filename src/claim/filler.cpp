@@ -5,6 +5,7 @@
 #include "filler.hpp"
 
 #include "claim_text.hpp"
+#include "directory.hpp"
 
 namespace queue_ext::claim {
 
@@ -25,15 +26,19 @@ order_columns(const Program *program, Oid table, const char *row)
 	return text.data;
 }
 
-// The rows behind the cursor, which comes as a row of the table.
+// The rows behind the cursor: of a managed queue given by its columns, else as a row
+// of the table.
 static const char *
 behind_cursor(const Program *program, Oid table)
 {
 	const char *cursor = psprintf("(%s)", queue::placeholder(Parameter::row));
-	return psprintf(" and row(%s) operator(pg_catalog.%s) row(%s)",
-					order_columns(program, table, "t"),
-					program->direction == queue::Direction::ascending ? ">" : "<",
-					order_columns(program, table, cursor));
+	return psprintf(
+		" and row(%s) operator(pg_catalog.%s) row(%s)", order_columns(program, table, "t"),
+		program->direction == queue::Direction::ascending ? ">" : "<",
+		program->key.is_ranked
+			? psprintf("%s, %s, %s", queue::placeholder(Parameter::priority),
+					   queue::placeholder(Parameter::run_at), queue::placeholder(Parameter::id))
+			: order_columns(program, table, cursor));
 }
 
 static const char *
@@ -83,11 +88,81 @@ set_cursor(Cursor *cursor, const Program *program, Oid table, HeapTuple row)
 		cursor->size = static_cast<uint16>(tuple->t_len);
 		memcpy(cursor->bytes, tuple->t_data, tuple->t_len);
 	}
-	if (program->priority != InvalidAttrNumber)
-		cursor->priority = DatumGetInt16(values[program->priority - 1]);
-	if (program->run_at != InvalidAttrNumber)
-		cursor->run_at = DatumGetTimestampTz(values[program->run_at - 1]);
 	table_close(relation, NoLock);
+}
+
+// The candidate that a row of the last statement is: the order of a managed queue is
+// its rank.
+static Candidate
+candidate_of(const Program *program, HeapTuple row)
+{
+	Candidate candidate{};
+	bool is_null;
+	const auto value = [&](int column) {
+		return SPI_getbinval(row, SPI_tuptable->tupdesc, column, &is_null);
+	};
+	candidate.place = *reinterpret_cast<ItemPointer>(DatumGetPointer(value(1)));
+	if (!program->key.is_ranked)
+		return candidate;
+	candidate.priority = DatumGetInt16(value(2));
+	candidate.run_at = DatumGetTimestampTz(value(3));
+	candidate.id = DatumGetInt64(value(4));
+	return candidate;
+}
+
+static void
+set_cursor_argument(Arguments *arguments, const Program *program, const Cursor &cursor)
+{
+	if (!program->key.is_ranked) {
+		arguments->set(Parameter::row, PointerGetDatum(cursor.bytes));
+		return;
+	}
+	arguments->set(Parameter::priority, Int16GetDatum(static_cast<int16>(cursor.rank.priority)));
+	arguments->set(Parameter::run_at, TimestampTzGetDatum(cursor.rank.run_at));
+	arguments->set(Parameter::id, Int64GetDatum(cursor.rank.id));
+}
+
+// Whether there are prepared transactions, which commit without a word to us.
+static bool
+has_prepared_transactions()
+{
+	if (max_prepared_xacts == 0)
+		return false;
+	if (SPI_execute("select from pg_catalog.pg_prepared_xacts"
+					" where database operator(pg_catalog.=) pg_catalog.current_database() limit 1",
+					false, 1) != SPI_OK_SELECT)
+		return true;
+	const bool is_any = SPI_processed > 0;
+	SPI_freetuptable(SPI_tuptable);
+	return is_any;
+}
+
+// When the first row of the queue becomes claimable by itself.
+static TimestampTz
+next_due(Definition *definition, const Arguments &arguments)
+{
+	const Statement &statement = queue::prepared_of(definition, Prepared::next_due, [&] {
+		return psprintf("select min(greatest(t.run_at, t.leased_until)) from %s as t"
+						" where t.dead_at is null",
+						definition->source_name);
+	});
+	queue::run(statement, arguments);
+	bool is_null;
+	const Datum due = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+	SPI_freetuptable(SPI_tuptable);
+	return is_null ? PG_INT64_MAX : DatumGetTimestampTz(due);
+}
+
+// Until when a queue is idle of which a sweep has just found nothing: 0 where rows can
+// become claimable that nobody would tell of. What this transaction itself has changed
+// others may yet see again.
+static TimestampTz
+idle_until(Definition *definition, const Program *program, const Arguments &arguments)
+{
+	if (!program->has_wake_trigger || (!definition->is_managed && !program->is_timeless) ||
+		TransactionIdIsValid(GetTopTransactionIdIfAny()) || has_prepared_transactions())
+		return 0;
+	return definition->is_managed ? next_due(definition, arguments) : PG_INT64_MAX;
 }
 
 static void
@@ -97,32 +172,33 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 	Arguments arguments = arguments_for(definition, request);
 	const bool is_behind = !order.is_sweep && program->order_count > 0;
 	if (is_behind)
-		arguments.set(Parameter::row, PointerGetDatum(order.cursor.bytes));
+		set_cursor_argument(&arguments, program, order.cursor);
 	fill->began = GetCurrentTimestamp();
 	fill->count =
 		static_cast<int>(queue::run(statement_for(definition, program, is_behind), arguments));
-	for (int i = 0; i < fill->count; i++) {
-		bool is_null;
-		const Datum place =
-			SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null);
-		fill->places[i] = *reinterpret_cast<ItemPointer>(DatumGetPointer(place));
-	}
+	for (int i = 0; i < fill->count; i++)
+		fill->candidates[i] = candidate_of(program, SPI_tuptable->vals[i]);
 	fill->is_complete = fill->count < fill_size;
-	if (fill->count > 0)
+	if (fill->count > 0 && program->key.is_ranked) {
+		fill->cursor.size = sizeof(Rank);
+		fill->cursor.rank = fill->candidates[fill->count - 1].rank();
+	} else if (fill->count > 0)
 		set_cursor(&fill->cursor, program, definition->source, SPI_tuptable->vals[fill->count - 1]);
 	SPI_freetuptable(SPI_tuptable);
+	if (order.is_sweep && fill->count == 0)
+		fill->idle_until = idle_until(definition, program, arguments);
 	fill->ended = GetCurrentTimestamp();
 }
 
 // Carries out an order to fill; on ERROR somebody else may.
-static void
-carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Request &request,
-		  Fill *fill)
+static Filled
+carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Request &request)
 {
-	const RingKey key = program_of(definition)->key;
+	const RingKey &key = program_of(definition)->key;
+	auto *fill = static_cast<Fill *>(palloc0(sizeof(Fill)));
 	PG_TRY();
 	{
-		read(definition, order, request, fill);
+		queue::with_spi([&] { read(definition, order, request, fill); });
 	}
 	PG_CATCH();
 	{
@@ -130,43 +206,43 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
-	finish_fill(ring, key, order, *fill);
+	const int added = finish_fill(ring, key, order, *fill);
+	const Filled filled{true, false, order.is_sweep, fill->is_complete, fill->count, added};
+	pfree(fill);
+	return filled;
 }
 
 // The order to fill, also when the one who has it is no more.
 static FillOrder
 take_order(Definition *definition, Ring *ring)
 {
-	const RingKey key = program_of(definition)->key;
-	const FillOrder order = begin_fill(ring, key, GetCurrentTimestamp(), 0);
+	const RingKey &key = program_of(definition)->key;
+	const uint32 wake_number = pg_atomic_read_u32(&get_wakes(key.table)->number);
+	const FillOrder order = begin_fill(ring, key, GetCurrentTimestamp(), wake_number, 0);
 	const bool is_lost = order.filler == MyProcPid || BackendPidGetProc(order.filler) == nullptr;
 	if (order.is_mine || order.filler == 0 || !is_lost)
 		return order;
-	return begin_fill(ring, key, GetCurrentTimestamp(), order.filler);
+	return begin_fill(ring, key, GetCurrentTimestamp(), wake_number, order.filler);
+}
+
+Filled
+fill_ahead(Definition *definition, Ring *ring, const Request &request)
+{
+	const FillOrder order = take_order(definition, ring);
+	if (order.is_mine)
+		return carry_out(definition, ring, order, request);
+	Filled filled{};
+	filled.is_foreign = order.filler == 0;
+	return filled;
 }
 
 Filled
 fill_or_wait(Definition *definition, Ring *ring, const Request &request)
 {
-	auto *fill = static_cast<Fill *>(palloc0(sizeof(Fill)));
-	const FillOrder order = take_order(definition, ring);
-	if (!order.is_mine) {
-		if (order.filler == 0)
-			return Filled::foreign;
+	const Filled filled = fill_ahead(definition, ring, request);
+	if (!filled.is_mine && !filled.is_foreign)
 		wait_for_fill(ring, program_of(definition)->key);
-		return Filled::some;
-	}
-	carry_out(definition, ring, order, request, fill);
-	return order.is_sweep && fill->count == 0 ? Filled::nothing : Filled::some;
-}
-
-void
-fill_ahead(Definition *definition, Ring *ring, const Request &request)
-{
-	auto *fill = static_cast<Fill *>(palloc0(sizeof(Fill)));
-	const FillOrder order = take_order(definition, ring);
-	if (order.is_mine)
-		carry_out(definition, ring, order, request, fill);
+	return filled;
 }
 
 } // namespace queue_ext::claim

@@ -9,18 +9,22 @@
 
 namespace queue_ext::claim {
 
-enum class Filled {
-	some,    // there may be candidates in the ring now
-	nothing, // a sweep has found no pending row
-	foreign  // the ring is of another queue
+// What came of an attempt to fill a ring.
+struct Filled
+{
+	bool is_mine;     // false: somebody else was at it
+	bool is_foreign;  // the ring is of another queue
+	bool is_sweep;    // it was read from the head
+	bool is_complete; // to the end
+	int read;         // so many rows that looked pending
+	int added;        // by so many candidates the ring has grown
 };
 
-// Fills the ring, or waits a moment for whoever is at it. One ordered read through
-// SPI, which must be open, with the queue's own statement. Raises what the executor
-// raises.
+// Fills the ring, or waits a moment for whoever is at it. One ordered read with the
+// queue's own statement. Raises what the executor raises.
 Filled fill_or_wait(queue::Definition *definition, Ring *ring, const Request &request);
 
 // Fills the ring if nobody is at it.
-void fill_ahead(queue::Definition *definition, Ring *ring, const Request &request);
+Filled fill_ahead(queue::Definition *definition, Ring *ring, const Request &request);
 
 } // namespace queue_ext::claim

@@ -35,7 +35,7 @@ pop(FunctionCallInfo fcinfo, queue::Definition *definition, const Request &reque
 	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	if (!definition->is_paused) {
 		const Output output{result->setResult, result->setDesc};
-		queue::with_spi([&] { claim(definition, request, output); });
+		claim(definition, request, output);
 	}
 	return static_cast<Datum>(0);
 }

@@ -18,6 +18,7 @@
 #include "../error.hpp"
 #include "../queue/hold.hpp"
 #include "claim_text.hpp"
+#include "undo.hpp"
 
 namespace queue_ext::claim {
 
@@ -210,10 +211,9 @@ check_key(Definition *definition)
 								queue::type_without_text(identity));
 }
 
-uint64
-claim_portable(Definition *definition, const Request &request, const Output &output)
+static uint64
+claim_by_statement(Definition *definition, const Request &request, const Output &output)
 {
-	check_key(definition);
 	switch (definition->claim_mode) {
 		case ClaimMode::update:
 			return claim_by_update(definition, request, output);
@@ -223,6 +223,19 @@ claim_portable(Definition *definition, const Request &request, const Output &out
 			return claim_by_session(definition, request, output);
 	}
 	pg_unreachable();
+}
+
+uint64
+claim_portable(Definition *definition, const Request &request, const Output &output)
+{
+	uint64 claimed = 0;
+	queue::with_spi([&] {
+		check_key(definition);
+		claimed = claim_by_statement(definition, request, output);
+	});
+	if (claimed > 0)
+		note_writes(definition->source);
+	return claimed;
 }
 
 } // namespace queue_ext::claim

@@ -7,7 +7,9 @@
 #include "../compat.hpp"
 #include "../key/fnv.hpp"
 #include "../queue/owner.hpp"
+#include "../queue/search_path.hpp"
 #include "directory.hpp"
+#include "wake.hpp"
 
 namespace queue_ext::claim {
 
@@ -44,15 +46,68 @@ is_involved(Node *node, void *context)
 	return compat::walk_tree(node, is_involved, context);
 }
 
+// Whether the trigger does nothing where these columns (as pull_varattnos() counts them)
+// alone are written: it is a foreign key's, of other columns, or named for others.
 static bool
-has_update_triggers(const TriggerDesc *triggers)
+ignores_update(Relation table, const Trigger *trigger, const Bitmapset *written)
 {
-	return triggers != nullptr &&
-		   (triggers->trig_update_before_row || triggers->trig_update_after_row ||
-			triggers->trig_update_instead_row || triggers->trig_update_before_statement ||
-			triggers->trig_update_after_statement);
+	bool is_touched = false;
+	switch (RI_FKey_trigger_type(trigger->tgfoid)) {
+		case RI_TRIGGER_PK:
+			return !bms_overlap(written, RelationGetIndexAttrBitmap(table, INDEX_ATTR_BITMAP_KEY));
+		case RI_TRIGGER_FK: {
+			ListCell *cell;
+			foreach (cell, RelationGetFKeyList(table)) {
+				const auto *key = static_cast<ForeignKeyCacheInfo *>(lfirst(cell));
+				for (int i = 0; i < key->nkeys; i++)
+					is_touched |=
+						bms_is_member(key->conkey[i] - FirstLowInvalidHeapAttributeNumber, written);
+			}
+			return !is_touched;
+		}
+		default:
+			for (int i = 0; i < trigger->tgnattr; i++)
+				is_touched |=
+					bms_is_member(trigger->tgattr[i] - FirstLowInvalidHeapAttributeNumber, written);
+			return trigger->tgnattr > 0 && !is_touched;
+	}
 }
 
+// Whether a trigger, other than our own, may fire for the event (TRIGGER_TYPE_...);
+// for an update, of these columns.
+static bool
+has_trigger(Relation table, int16 event, const Bitmapset *written)
+{
+	const TriggerDesc *triggers = table->trigdesc;
+	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
+		const Trigger *trigger = &triggers->triggers[i];
+		if ((trigger->tgtype & event) == 0 || trigger->tgenabled == TRIGGER_DISABLED ||
+			is_wake_function(trigger->tgfoid))
+			continue;
+		if (event != TRIGGER_TYPE_UPDATE || !ignores_update(table, trigger, written))
+			return true;
+	}
+	return false;
+}
+
+// Whether every INSERT and UPDATE of the table is made known to claims.
+static bool
+has_wake_trigger(Relation table)
+{
+	constexpr int16 events = TRIGGER_TYPE_INSERT | TRIGGER_TYPE_UPDATE;
+	const TriggerDesc *triggers = table->trigdesc;
+	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
+		const Trigger *trigger = &triggers->triggers[i];
+		if (is_wake_function(trigger->tgfoid) && (trigger->tgtype & events) == events &&
+			trigger->tgnattr == 0 && trigger->tgqual == nullptr &&
+			(trigger->tgenabled == TRIGGER_FIRES_ON_ORIGIN ||
+			 trigger->tgenabled == TRIGGER_FIRES_ALWAYS))
+			return true;
+	}
+	return false;
+}
+
+// A table whose rows can be read and written one by one.
 static bool
 is_plain(Relation table)
 {
@@ -60,7 +115,7 @@ is_plain(Relation table)
 	return table->rd_rel->relkind == RELKIND_RELATION &&
 		   table->rd_rel->relam == HEAP_TABLE_AM_OID && !table->rd_rel->relispartition &&
 		   !has_subclass(RelationGetRelid(table)) && !table->rd_rel->relrowsecurity &&
-		   table->rd_rules == nullptr && !has_update_triggers(table->trigdesc) &&
+		   table->rd_rules == nullptr &&
 		   (constraints == nullptr || !compat::has_generated(constraints));
 }
 
@@ -147,6 +202,7 @@ stamp_of(const Program *program, const Definition *definition, Relation table)
 {
 	const TupleDesc descriptor = RelationGetDescr(table);
 	uint64 stamp = mix(table->rd_rel->relfilenode, definition->compiled.pending);
+	stamp = stamp * 31 + static_cast<uint64>(definition->claim_mode);
 	if (definition->compiled.order_by != nullptr)
 		stamp = mix(stamp, definition->compiled.order_by);
 	for (int i = 0; i < descriptor->natts; i++) {
@@ -159,10 +215,141 @@ stamp_of(const Program *program, const Definition *definition, Relation table)
 	return stamp;
 }
 
+static Bitmapset *
+columns_of(const List *targets)
+{
+	Bitmapset *columns = nullptr;
+	ListCell *cell;
+	foreach (cell, targets)
+		columns = bms_add_member(columns, lfirst_node(TargetEntry, cell)->resno -
+											  FirstLowInvalidHeapAttributeNumber);
+	return columns;
+}
+
+static bool
+is_variable(Node *node, void *context)
+{
+	if (node == nullptr)
+		return false;
+	return IsA(node, Param) || IsA(node, SQLValueFunction) ||
+		   compat::walk_tree(node, is_variable, context);
+}
+
+// Whether the expression's value depends on nothing but the row.
+static bool
+is_timeless(Node *expression)
+{
+	return !is_variable(expression, nullptr) && !contain_mutable_functions(expression);
+}
+
+// The expression behind identity_text(), by way of a condition, which is what can be
+// compiled.
+static ExprState *
+prepare_identity(const Definition *definition, Relation table)
+{
+	const char *row = quote_identifier(RelationGetRelationName(table));
+	const Fragment fragment{
+		psprintf("(%s) is not null", queue::identity_text(definition->identity, row)),
+		FragmentKind::condition, "identity", definition->name, false};
+	const Compiled compiled = queue::compile(fragment, table, queue::bare_search_path);
+	if (compiled.expression == nullptr || !IsA(compiled.expression, NullTest))
+		return nullptr;
+	return prepare(reinterpret_cast<Node *>(castNode(NullTest, compiled.expression)->arg));
+}
+
+// What a job that is added has in the columns that its sender does not give.
+static bool
+add_defaults(Program *program, Relation table)
+{
+	const TupleDesc descriptor = RelationGetDescr(table);
+	program->defaults =
+		static_cast<ColumnValue *>(palloc0(sizeof(ColumnValue) * descriptor->natts));
+	for (int i = 0; i < descriptor->natts; i++) {
+		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+		const AttrNumber number = attribute->attnum;
+		if (attribute->attisdropped || number == program->payload || number == program->priority ||
+			number == program->run_at || number == program->max_attempts)
+			continue;
+		Node *expression = build_column_default(table, number);
+		ExprState *value = expression == nullptr ? nullptr : prepare(expression);
+		if (expression != nullptr && value == nullptr)
+			return false;
+		if (value == nullptr && !attribute->attnotnull)
+			continue;
+		if (value == nullptr)
+			return false; // an INSERT says what is wrong
+		program->defaults[program->default_count++] = {number, value, attribute->attnotnull};
+	}
+	return true;
+}
+
+// Whether the table's primary key is the id.
+static bool
+is_keyed_by(Relation table, AttrNumber id)
+{
+	const Oid key = RelationGetPrimaryKeyIndex(table);
+	if (!OidIsValid(key))
+		return false;
+	Relation index = index_open(key, AccessShareLock);
+	const bool is_it = index->rd_rel->relam == BTREE_AM_OID && index->rd_index->indnkeyatts == 1 &&
+					   index->rd_index->indkey.values[0] == id && index->rd_index->indisvalid;
+	index_close(index, AccessShareLock);
+	return is_it;
+}
+
+static AttrNumber
+find_column(Relation table, const char *name, Oid type)
+{
+	const AttrNumber number = get_attnum(RelationGetRelid(table), name);
+	return number != InvalidAttrNumber && get_atttype(RelationGetRelid(table), number) == type
+			   ? number
+			   : InvalidAttrNumber;
+}
+
+// The columns that every managed queue has. False if the user has changed them.
+static bool
+find_columns(Program *program, Relation table)
+{
+	program->id = find_column(table, "id", INT8OID);
+	program->attempt = find_column(table, "attempt", INT4OID);
+	program->leased_until = find_column(table, "leased_until", TIMESTAMPTZOID);
+	program->priority = find_column(table, "priority", INT2OID);
+	program->run_at = find_column(table, "run_at", TIMESTAMPTZOID);
+	program->max_attempts = find_column(table, "max_attempts", INT4OID);
+	program->payload = find_column(table, "payload", JSONBOID);
+	const AttrNumber found[] = {program->id,       program->attempt, program->leased_until,
+								program->priority, program->run_at,  program->max_attempts,
+								program->payload};
+	for (const AttrNumber number : found)
+		if (number == InvalidAttrNumber)
+			return false;
+	return true;
+}
+
+static void
+fill_in_managed(Program *program, const Definition *definition, Relation table)
+{
+	program->can_insert =
+		!has_trigger(table, TRIGGER_TYPE_INSERT, nullptr) && add_defaults(program, table);
+	program->can_remove = !definition->is_archived &&
+						  !has_trigger(table, TRIGGER_TYPE_DELETE, nullptr) &&
+						  is_keyed_by(table, program->id);
+}
+
+static void
+fill_in_key(Program *program, const Definition *definition, Relation table)
+{
+	program->key.database = MyDatabaseId;
+	program->key.table = definition->source;
+	program->key.stamp = stamp_of(program, definition, table);
+	program->key.is_ranked = definition->is_managed;
+	namestrcpy(&program->key.queue, definition->name);
+}
+
 static bool
 fill_in(Program *program, Definition *definition, Relation table)
 {
-	if (definition->claim_mode != queue::ClaimMode::update || !is_plain(table))
+	if (!is_plain(table) || (definition->is_managed && !find_columns(program, table)))
 		return false;
 	const auto compile = [&](const char *text, FragmentKind kind, const char *label) {
 		const Fragment fragment{text, kind, label, definition->name, definition->is_managed};
@@ -178,17 +365,26 @@ fill_in(Program *program, Definition *definition, Relation table)
 		claim = compile(from.on_claim, FragmentKind::assignments, "on_claim");
 		order = compile(from.order_by, FragmentKind::order, "order_by");
 	});
+	const bool writes = definition->claim_mode == queue::ClaimMode::update;
+	if (writes && has_trigger(table, TRIGGER_TYPE_UPDATE, columns_of(claim.targets)))
+		return false;
 	program->pending = prepare_condition(pending.expression);
+	program->is_timeless = is_timeless(pending.expression);
 	if (program->pending == nullptr)
 		return false;
 	add_order(program, order);
-	if (definition->is_managed) {
-		program->priority = get_attnum(definition->source, "priority");
-		program->run_at = get_attnum(definition->source, "run_at");
+	fill_in_key(program, definition, table);
+	program->has_wake_trigger = has_wake_trigger(table);
+	if (!writes) {
+		program->identity = prepare_identity(definition, table);
+		return program->identity != nullptr;
 	}
-	program->key = {MyDatabaseId, definition->source, stamp_of(program, definition, table)};
-	return add_columns(program, claim.targets, RelationGetDescr(table)) &&
-		   add_checks(program, RelationGetDescr(table));
+	if (!add_columns(program, claim.targets, RelationGetDescr(table)) ||
+		!add_checks(program, RelationGetDescr(table)))
+		return false;
+	if (definition->is_managed)
+		fill_in_managed(program, definition, table);
+	return true;
 }
 
 const Program *

@@ -1,10 +1,11 @@
 // program.hpp - a queue's claim, ready to be run without a statement.
 //
 // Invariant: a program is made only where a claim is nothing but reading a row,
-// evaluating expressions and writing it: an ordinary table without children, rules
-// or triggers on UPDATE, claim mode update, expressions of PostgreSQL's own
-// functions alone (which do not change under a cached expression). It lives and
-// dies with its definition.
+// evaluating expressions and writing it or locking it: an ordinary table without
+// children or rules, on which no trigger fires for what a claim writes, expressions of
+// PostgreSQL's own functions alone (which do not change under a cached expression).
+// The same holds for what adds a job to a managed queue and what removes it. A
+// program lives and dies with its definition.
 
 #pragma once
 
@@ -25,19 +26,32 @@ struct ColumnValue
 
 struct Program
 {
-	bool is_direct; // false: the portable path has to do it
+	bool is_direct;  // claims; false: the portable path has to do it
+	bool can_insert; // jobs of a managed queue
+	bool can_remove;
+	bool has_wake_trigger; // on the table (wake.hpp)
 
 	ExprState *pending;
-	int column_count;
+	ExprState *identity; // as text, in the modes that lock
+	int column_count;    // what a claim writes
 	ColumnValue *columns;
 	int check_count;
 	ExprState **checks;
+	int default_count; // what a new job's other columns have
+	ColumnValue *defaults;
+	bool is_timeless; // pending depends on nothing but the row
 
 	queue::Direction direction;
 	int order_count;
 	AttrNumber *order_columns;
-	AttrNumber priority; // of a managed queue
+	// Of a managed queue.
+	AttrNumber id;
+	AttrNumber attempt;
+	AttrNumber leased_until;
+	AttrNumber priority;
 	AttrNumber run_at;
+	AttrNumber max_attempts;
+	AttrNumber payload;
 
 	RingKey key;
 	Ring *ring; // where it was last seen; null until asked for

@@ -6,9 +6,13 @@
 
 namespace queue_ext::claim {
 
-// Between sweeps lies at least this, and so many times what the last one took.
+// Between sweeps lies at least this, and so many times what the last one cost.
 constexpr int64 least_sweep_interval_us = 100 * 1000;
 constexpr int64 sweep_interval_factor = 20;
+// But no longer than this.
+constexpr int64 most_sweep_interval_us = 60 * USECS_PER_SEC;
+// What it costs to try a candidate in vain.
+constexpr int64 pass_cost_us = 3;
 
 // Runs body with the spinlock held if the ring is of the key. False if it is not.
 template <typename Body>
@@ -23,6 +27,12 @@ with_ring(Ring *ring, const RingKey &key, Body &&body)
 	return is_ours;
 }
 
+static Candidate *
+at(Ring *ring, uint32 index)
+{
+	return &ring->candidates[(ring->first + index) % ring_size];
+}
+
 static void
 clear(Ring *ring)
 {
@@ -30,10 +40,39 @@ clear(Ring *ring)
 	ring->count = 0;
 }
 
-static bool
-is_sweep_due(const Ring *ring, TimestampTz now)
+static void
+request_sweep(Ring *ring)
 {
-	return now >= ring->sweep_due || now >= ring->lease_due;
+	ring->sweep_due = 0;
+	ring->idle_until = 0;
+}
+
+static bool
+is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_number)
+{
+	return now >= ring->sweep_due || now >= ring->row_due || wake_number != ring->wake_number;
+}
+
+// Whether the ring, ranked, is to hold what is claimable at that place.
+static bool
+covers(const Ring *ring, const Rank &rank)
+{
+	return ring->is_at_end || (ring->cursor.size > 0 && !(ring->cursor.rank < rank));
+}
+
+static void
+move_cursor(Ring *ring, const Rank &rank)
+{
+	ring->cursor.size = sizeof(Rank);
+	ring->cursor.rank = rank;
+}
+
+// Moves the cursor on to that place, if it is not there yet.
+static void
+reach(Ring *ring, const Rank &rank)
+{
+	if (ring->cursor.size == 0 || ring->cursor.rank < rank)
+		move_cursor(ring, rank);
 }
 
 void
@@ -45,7 +84,10 @@ reset(Ring *ring, const RingKey &key)
 	ring->cursor.size = 0;
 	ring->is_at_end = false;
 	ring->sweep_due = 0;
-	ring->lease_due = PG_INT64_MAX;
+	ring->swept_at = 0;
+	ring->sweep_cost_us = 0;
+	ring->row_due = PG_INT64_MAX;
+	ring->idle_until = 0;
 	ring->filler = 0;
 	ring->counters = {};
 	SpinLockRelease(&ring->mutex);
@@ -57,17 +99,32 @@ is_of(Ring *ring, const RingKey &key)
 	return with_ring(ring, key, [] {});
 }
 
-Taken
-take(Ring *ring, const RingKey &key, TimestampTz now, int max_places, ItemPointer places)
+// How many of the first so many candidates may be taken. While a ring is being filled
+// it may hold what was offered behind the cursor, and not yet what comes before that.
+static int
+takeable(Ring *ring, int count)
 {
-	Taken taken{0, 0, true, false};
+	count = Min(count, static_cast<int>(ring->count));
+	if (!ring->key.is_ranked)
+		return count;
+	while (count > 0 && !covers(ring, at(ring, count - 1)->rank()))
+		count--;
+	return count;
+}
+
+Taken
+take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int max_count,
+	 Candidate *candidates)
+{
+	Taken taken{0, 0, true, false, false};
 	taken.is_foreign = !with_ring(ring, key, [&] {
 		ring->used_at = now;
-		if (is_sweep_due(ring, now))
+		if (is_sweep_due(ring, now, wake_number))
 			return;
-		taken.count = Min(max_places, static_cast<int>(ring->count));
+		taken.is_idle = now < ring->idle_until;
+		taken.count = takeable(ring, max_count);
 		for (int i = 0; i < taken.count; i++)
-			places[i] = ring->places[(ring->first + i) % ring_size];
+			candidates[i] = *at(ring, i);
 		ring->first = (ring->first + taken.count) % ring_size;
 		ring->count -= taken.count;
 		if (taken.count > 0)
@@ -77,22 +134,127 @@ take(Ring *ring, const RingKey &key, TimestampTz now, int max_places, ItemPointe
 	return taken;
 }
 
+// The index of the first candidate that does not come before the rank.
+static uint32
+find_place(Ring *ring, const Rank &rank)
+{
+	uint32 low = 0;
+	uint32 high = ring->count;
+	while (low < high) {
+		const uint32 middle = (low + high) / 2;
+		if (at(ring, middle)->rank() < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+// Makes a gap at the index, moving the shorter side.
+static void
+open_gap(Ring *ring, uint32 index)
+{
+	if (index < ring->count / 2) {
+		ring->first = (ring->first + ring_size - 1) % ring_size;
+		for (uint32 i = 0; i < index; i++)
+			*at(ring, i) = *at(ring, i + 1);
+	} else
+		for (uint32 i = ring->count; i > index; i--)
+			*at(ring, i) = *at(ring, i - 1);
+	ring->count++;
+}
+
+// Lets the last candidate go, to be read again.
+static void
+drop_last(Ring *ring)
+{
+	ring->count--;
+	const Rank last = at(ring, ring->count - 1)->rank();
+	if (covers(ring, last))
+		move_cursor(ring, last);
+	ring->is_at_end = false;
+	// A fill that is under way reads from where the cursor was.
+	if (ring->filler != 0)
+		request_sweep(ring);
+}
+
+// Puts the candidate where it belongs.
+static void
+insert(Ring *ring, const Candidate &candidate)
+{
+	const Rank rank = candidate.rank();
+	const bool is_covered = covers(ring, rank);
+	// A fill that is under way may not have seen it.
+	if (!is_covered && ring->filler == 0)
+		return;
+	const uint32 index = find_place(ring, rank);
+	if (index < ring->count && at(ring, index)->rank() == rank) {
+		at(ring, index)->place = candidate.place;
+		return;
+	}
+	if (ring->count == ring_size) {
+		drop_last(ring);
+		if (index > ring->count) // it would have been the last itself
+			return;
+	}
+	open_gap(ring, index);
+	*at(ring, index) = candidate;
+	if (ring->is_at_end)
+		reach(ring, rank);
+}
+
 void
-put_back(Ring *ring, const RingKey &key, const ItemPointerData *places, int count, uint32 number)
+offer(Ring *ring, const RingKey &key, const Candidate *candidates, int count)
 {
 	with_ring(ring, key, [&] {
-		if (count > 0 && ring->change_number != number) {
-			ring->sweep_due = 0;
-			return;
-		}
-		const int room = ring_size - static_cast<int>(ring->count);
-		if (count > room)
-			ring->sweep_due = 0;
-		for (int i = Min(count, room) - 1; i >= 0; i--) {
-			ring->first = (ring->first + ring_size - 1) % ring_size;
-			ring->places[ring->first] = places[i];
-			ring->count++;
-		}
+		ring->idle_until = 0;
+		for (int i = 0; i < count; i++)
+			insert(ring, candidates[i]);
+	});
+}
+
+void
+offer_from(Ring *ring, const RingKey &key, const Rank &first)
+{
+	with_ring(ring, key, [&] {
+		ring->idle_until = 0;
+		const bool is_behind = ring->cursor.size > 0 && ring->cursor.rank < first;
+		if (!is_behind || ring->filler != 0)
+			request_sweep(ring);
+		else
+			ring->is_at_end = false;
+	});
+}
+
+// Puts candidates before all others; those for which there is no room are found by a
+// sweep.
+static void
+put_in_front(Ring *ring, const Candidate *candidates, int count)
+{
+	const int room = ring_size - static_cast<int>(ring->count);
+	if (count > room)
+		request_sweep(ring);
+	for (int i = Min(count, room) - 1; i >= 0; i--) {
+		ring->first = (ring->first + ring_size - 1) % ring_size;
+		*at(ring, 0) = candidates[i];
+		ring->count++;
+	}
+}
+
+void
+put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count, uint32 number)
+{
+	if (count == 0)
+		return;
+	with_ring(ring, key, [&] {
+		ring->idle_until = 0;
+		if (key.is_ranked)
+			for (int i = 0; i < count; i++)
+				insert(ring, candidates[i]);
+		else if (ring->change_number == number)
+			put_in_front(ring, candidates, count);
+		else
+			request_sweep(ring);
 		ring->change_number++;
 	});
 }
@@ -100,29 +262,17 @@ put_back(Ring *ring, const RingKey &key, const ItemPointerData *places, int coun
 void
 ask_for_sweep(Ring *ring, const RingKey &key)
 {
-	with_ring(ring, key, [&] { ring->sweep_due = 0; });
-}
-
-void
-ask_for_sweep_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run_at)
-{
-	with_ring(ring, key, [&] {
-		const Cursor &cursor = ring->cursor;
-		// A fill that is under way has set out before this.
-		if (ring->filler != 0 || cursor.size == 0 || priority < cursor.priority ||
-			(priority == cursor.priority && run_at <= cursor.run_at))
-			ring->sweep_due = 0;
-	});
+	with_ring(ring, key, [&] { request_sweep(ring); });
 }
 
 void
 expect(Ring *ring, const RingKey &key, TimestampTz due)
 {
-	with_ring(ring, key, [&] { ring->lease_due = Min(ring->lease_due, due); });
+	with_ring(ring, key, [&] { ring->row_due = Min(ring->row_due, due); });
 }
 
 FillOrder
-begin_fill(Ring *ring, const RingKey &key, TimestampTz now, int32 lost)
+begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int32 lost)
 {
 	FillOrder order{};
 	with_ring(ring, key, [&] {
@@ -130,52 +280,115 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, int32 lost)
 		if (ring->filler != 0 && ring->filler != lost)
 			return;
 		if (ring->filler != 0) // whatever it was to read is to be read again
-			ring->sweep_due = 0;
+			request_sweep(ring);
 		ring->filler = MyProcPid;
 		order.number = ++ring->fill_number;
 		order.is_mine = true;
-		order.is_sweep = ring->is_at_end || is_sweep_due(ring, now) || ring->cursor.size == 0;
+		order.is_sweep =
+			ring->is_at_end || is_sweep_due(ring, now, wake_number) || ring->cursor.size == 0;
 		// What is asked for from here on has not been seen by this sweep.
 		if (order.is_sweep) {
 			ring->sweep_due = PG_INT64_MAX;
-			ring->lease_due = PG_INT64_MAX;
+			ring->row_due = PG_INT64_MAX;
+			ring->idle_until = 0;
+			ring->wake_number = wake_number;
 		}
 		order.cursor = ring->cursor;
 	});
 	return order;
 }
 
-void
+// Merges what was read with what the ring holds, both in order.
+static void
+merge(Ring *ring, const Fill &fill)
+{
+	Candidate merged[ring_size + fill_size];
+	uint32 old_index = 0;
+	int new_index = 0;
+	int count = 0;
+	while (old_index < ring->count || new_index < fill.count) {
+		const bool has_old = old_index < ring->count;
+		const bool has_new = new_index < fill.count;
+		const Rank old_rank = has_old ? at(ring, old_index)->rank() : Rank{};
+		const Rank new_rank = has_new ? fill.candidates[new_index].rank() : Rank{};
+		const bool is_same = has_old && has_new && old_rank == new_rank;
+		const bool takes_new = has_new && (!has_old || !(old_rank < new_rank));
+		merged[count++] = takes_new ? fill.candidates[new_index] : *at(ring, old_index);
+		new_index += takes_new;
+		old_index += !takes_new || is_same;
+	}
+	clear(ring);
+	for (int i = 0; i < count; i++) {
+		// What was offered behind the cursor is read when that comes there.
+		if (!covers(ring, merged[i].rank()))
+			break;
+		if (ring->count == ring_size) {
+			ring->is_at_end = false;
+			move_cursor(ring, merged[i - 1].rank());
+			break;
+		}
+		ring->candidates[ring->count++] = merged[i];
+	}
+	if (ring->is_at_end && ring->count > 0)
+		reach(ring, at(ring, ring->count - 1)->rank());
+}
+
+static void
+append(Ring *ring, const FillOrder &order, const Fill &fill)
+{
+	// A sweep has seen what the ring holds, too, in its order.
+	if (order.is_sweep)
+		clear(ring);
+	const int count = Min(fill.count, ring_size - static_cast<int>(ring->count));
+	for (int i = 0; i < count; i++)
+		*at(ring, ring->count + i) = fill.candidates[i];
+	ring->count += count;
+	if (count < fill.count) // what does not fit is behind the cursor
+		request_sweep(ring);
+}
+
+// When the next sweep is due, by what this one has cost.
+static TimestampTz
+next_sweep(const Ring *ring)
+{
+	const int64 interval = sweep_interval_factor * ring->sweep_cost_us;
+	return ring->swept_at + Min(Max(interval, least_sweep_interval_us), most_sweep_interval_us);
+}
+
+int
 finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill)
 {
+	int added = 0;
 	with_ring(ring, key, [&] {
 		if (ring->fill_number != order.number)
 			return;
+		const int count_before = order.is_sweep ? 0 : static_cast<int>(ring->count);
 		ring->change_number++;
-		// A sweep has seen what the ring holds, too, in its order.
-		if (order.is_sweep)
-			clear(ring);
-		const int count = Min(fill.count, ring_size - static_cast<int>(ring->count));
-		for (int i = 0; i < count; i++)
-			ring->places[(ring->first + ring->count + i) % ring_size] = fill.places[i];
-		ring->count += count;
-		if (count < fill.count) // what does not fit is behind the cursor
-			ring->sweep_due = 0;
+		ring->filler = 0;
+		ring->is_at_end = fill.is_complete;
 		if (fill.count > 0)
 			ring->cursor = fill.cursor;
-		ring->is_at_end = fill.is_complete;
-		ring->filler = 0;
+		if (key.is_ranked)
+			merge(ring, fill);
+		else
+			append(ring, order, fill);
+		added = static_cast<int>(ring->count) - count_before;
 		ring->counters.fill_time_us += fill.ended - fill.began;
 		if (!order.is_sweep) {
 			ring->counters.fills++;
 			return;
 		}
 		ring->counters.sweeps++;
-		if (ring->sweep_due != 0)
-			ring->sweep_due = fill.ended + Max(least_sweep_interval_us,
-											   sweep_interval_factor * (fill.ended - fill.began));
+		ring->swept_at = fill.ended;
+		ring->sweep_cost_us = fill.ended - fill.began;
+		if (ring->sweep_due == 0) // asked for meanwhile
+			return;
+		ring->sweep_due = next_sweep(ring);
+		if (ring->count == 0)
+			ring->idle_until = Min(fill.idle_until, ring->sweep_due);
 	});
 	ConditionVariableBroadcast(&ring->filled);
+	return added;
 }
 
 void
@@ -185,7 +398,7 @@ cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 		if (ring->fill_number != order.number)
 			return;
 		ring->filler = 0;
-		ring->sweep_due = 0;
+		request_sweep(ring);
 	});
 	ConditionVariableBroadcast(&ring->filled);
 }
@@ -203,16 +416,22 @@ wait_for_fill(Ring *ring, const RingKey &key)
 }
 
 void
-add(Ring *ring, const RingKey &key, const RingCounters &more, TimestampTz leased_until)
+add(Ring *ring, const RingKey &key, const RingCounters &more, TimestampTz due)
 {
 	with_ring(ring, key, [&] {
-		if (more.claims > 0)
-			ring->lease_due = Min(ring->lease_due, leased_until);
+		ring->row_due = Min(ring->row_due, due);
 		ring->counters.claims += more.claims;
 		ring->counters.empty_pops += more.empty_pops;
 		ring->counters.locked += more.locked;
 		ring->counters.gone += more.gone;
 		ring->counters.not_pending += more.not_pending;
+		const int64 passed = more.locked + more.gone + more.not_pending;
+		if (passed == 0)
+			return;
+		// A dear sweep is worth waiting longer for the next.
+		ring->sweep_cost_us += passed * pass_cost_us;
+		if (ring->sweep_due != 0 && ring->sweep_due != PG_INT64_MAX)
+			ring->sweep_due = Max(ring->sweep_due, next_sweep(ring));
 	});
 }
 

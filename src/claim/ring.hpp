@@ -5,9 +5,16 @@
 // candidate was read. A ring may be emptied, lost or given to another queue at any
 // moment; whoever finds that the key is not its own asks for a ring anew.
 //
+// A ring of a managed queue is ranked: its candidates know their place in the order
+// and stand in it, each once, so that a row that becomes claimable can be put where
+// it belongs. What such a ring holds is all that was claimable up to the cursor when
+// it was read, and what has been offered since. In any other ring candidates stand as
+// they were read, and a row that comes back is found by a sweep.
+//
 // Locking: every field is read and written under the ring's spinlock, which is held
-// for a few instructions and never while anything can raise. Functions that take a
-// key do nothing and say so when the ring is not (or no longer) of that key.
+// for a few instructions, or for one pass over the candidates, and never while
+// anything can raise. Functions that take a key do nothing and say so when the ring
+// is not (or no longer) of that key.
 
 #pragma once
 
@@ -15,28 +22,69 @@
 
 namespace queue_ext::claim {
 
-// What a ring is for. The stamp changes with the queue's definition, so that nobody
-// reads a cursor of another shape.
+// What a ring is for. The stamp changes with the queue's definition and with the
+// table's file, so that nobody reads a cursor, or a place, of another shape.
 struct RingKey
 {
 	Oid database;
 	Oid table;
 	uint64 stamp;
+	NameData queue; // in the table's schema
+	bool is_ranked;
 
+	bool is_of_queue(const RingKey &other) const
+	{
+		return database == other.database && table == other.table &&
+			   strcmp(NameStr(queue), NameStr(other.queue)) == 0;
+	}
 	bool operator==(const RingKey &other) const
 	{
-		return database == other.database && table == other.table && stamp == other.stamp;
+		return stamp == other.stamp && is_of_queue(other);
 	}
 };
 
-// Where in the queue's order the last candidate stood: its order columns, flat.
+// The place of a managed queue's job in its order.
+struct Rank
+{
+	int32 priority;
+	TimestampTz run_at;
+	int64 id;
+
+	bool operator<(const Rank &other) const
+	{
+		if (priority != other.priority)
+			return priority < other.priority;
+		if (run_at != other.run_at)
+			return run_at < other.run_at;
+		return id < other.id;
+	}
+	bool operator==(const Rank &other) const
+	{
+		return priority == other.priority && run_at == other.run_at && id == other.id;
+	}
+};
+
+// Where a row stands in the table; of a managed queue also its rank.
+struct Candidate
+{
+	ItemPointerData place;
+	int16 priority;
+	TimestampTz run_at;
+	int64 id;
+
+	Rank rank() const
+	{
+		return {priority, run_at, id};
+	}
+};
+
+// Where in the queue's order the last candidate stood: its rank, or its order
+// columns, flat.
 constexpr int max_cursor_size = 256;
 struct Cursor
 {
 	uint16 size; // 0: there is none
-	// Of a managed queue: what a sender can compare with.
-	int32 priority;
-	TimestampTz run_at;
+	Rank rank;
 	alignas(MAXIMUM_ALIGNOF) char bytes[max_cursor_size];
 };
 
@@ -67,24 +115,25 @@ struct Ring
 
 	uint32 first;
 	uint32 count;
-	ItemPointerData places[ring_size];
+	Candidate candidates[ring_size];
 
 	Cursor cursor;
-	bool is_at_end;        // the last read came to the queue's end
-	TimestampTz sweep_due; // when to read from the head again
-	TimestampTz lease_due; // when the first lease given since the last sweep runs out
-	int32 filler;          // the process that is reading, or 0
-	uint32 fill_number;    // of the read that is under way, or was last
-	uint32 change_number;  // of takings and fillings
+	bool is_at_end;         // what is not in the ring is not claimable
+	TimestampTz sweep_due;  // when to read from the head again
+	uint32 wake_number;     // of the table, as far as sweeps have gone (directory.hpp)
+	TimestampTz swept_at;   // when that was done last
+	int64 sweep_cost_us;    // what that took, and what had to be passed by since
+	TimestampTz row_due;    // when a row will become claimable, wherever it stands
+	TimestampTz idle_until; // until then nothing is claimable, if nobody says otherwise
+	int32 filler;           // the process that is reading, or 0
+	uint32 fill_number;     // of the read that is under way, or was last
+	uint32 change_number;   // of takings and fillings
 	ConditionVariable filled;
 	RingCounters counters;
 };
 
 // Makes the ring one of this key, empty.
 void reset(Ring *ring, const RingKey &key);
-
-// Says that a row will be claimable at that time, wherever it stands.
-void expect(Ring *ring, const RingKey &key, TimestampTz due);
 
 // Whether the ring is of the key (still).
 bool is_of(Ring *ring, const RingKey &key);
@@ -95,22 +144,33 @@ struct Taken
 	uint32 number;   // of this and all other changes of the ring
 	bool is_low;     // somebody should fill it
 	bool is_foreign; // the ring is of another queue now
+	bool is_idle;    // nothing is claimable
 };
 
-// Takes up to max_places candidates, in order; none when a sweep is due.
-Taken take(Ring *ring, const RingKey &key, TimestampTz now, int max_places, ItemPointer places);
+// Takes up to max_count candidates, in order; none when a sweep is due. wake_number:
+// the table's, now.
+Taken take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int max_count,
+		   Candidate *candidates);
 
-// Puts candidates back to the front: the claim for which they were taken was rolled
-// back. If the ring has changed since, which was its change of that number, they may
-// not be the first any more, and a sweep has to find their place.
-void put_back(Ring *ring, const RingKey &key, const ItemPointerData *places, int count,
+// Puts candidates back to where they were: the claim for which they were taken was
+// rolled back. If the ring is not ranked and has changed since, which was its change
+// of that number, they may not be the first any more, and a sweep has to find their
+// place.
+void put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 			  uint32 number);
 
-// Says that rows have become claimable behind the cursor.
-void ask_for_sweep(Ring *ring, const RingKey &key);
+// Says of rows of a ranked ring that they have become claimable, or will be at their
+// run_at. What the ring has no use for it does not keep.
+void offer(Ring *ring, const RingKey &key, const Candidate *candidates, int count);
 
-// The same for a row of a managed queue, if it does stand behind the cursor.
-void ask_for_sweep_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run_at);
+// Says so of more rows, of which this is the first.
+void offer_from(Ring *ring, const RingKey &key, const Rank &first);
+
+// Says that a row will be claimable at that time, wherever it stands.
+void expect(Ring *ring, const RingKey &key, TimestampTz due);
+
+// Says that rows have become claimable, wherever they stand.
+void ask_for_sweep(Ring *ring, const RingKey &key);
 
 // What to read for a fill.
 struct FillOrder
@@ -124,21 +184,24 @@ struct FillOrder
 
 // Takes on the filling of the ring, until finish_fill() or cancel_fill(). lost: a
 // filler that is known to have gone, or 0.
-FillOrder begin_fill(Ring *ring, const RingKey &key, TimestampTz now, int32 lost);
+FillOrder begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number,
+					 int32 lost);
 
 // What a fill has read.
 struct Fill
 {
-	ItemPointerData places[fill_size];
+	Candidate candidates[fill_size];
 	int count;
 	bool is_complete; // there was no more
 	Cursor cursor;    // of the last
 	TimestampTz began;
 	TimestampTz ended;
+	TimestampTz idle_until; // of a sweep that read nothing: 0 if that is not known
 };
 
 // Hands it in, and wakes those who wait. A fill that somebody has taken over is lost.
-void finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill);
+// Returns by how many candidates the ring has grown; a sweep begins with an empty one.
+int finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill);
 
 // Gives up filling.
 void cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order);
@@ -146,8 +209,7 @@ void cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order);
 // Waits a moment for somebody else's fill. May be interrupted by an error.
 void wait_for_fill(Ring *ring, const RingKey &key);
 
-// Adds to the counters. leased_until: when a lease given now runs out; it has a row
-// come back behind the cursor.
-void add(Ring *ring, const RingKey &key, const RingCounters &more, TimestampTz leased_until);
+// Adds to the counters. due: when a row that was claimed becomes claimable again.
+void add(Ring *ring, const RingKey &key, const RingCounters &more, TimestampTz due);
 
 } // namespace queue_ext::claim

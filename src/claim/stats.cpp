@@ -14,7 +14,10 @@ put_ring(const ReturnSetInfo *result, const Ring &ring)
 {
 	constexpr double us_per_ms = 1000.0;
 	const RingCounters &counters = ring.counters;
+	const char *schema = get_namespace_name(get_rel_namespace(ring.key.table));
+	const char *queue = quote_qualified_identifier(schema, NameStr(ring.key.queue));
 	Datum values[] = {
+		CStringGetTextDatum(queue),
 		ObjectIdGetDatum(ring.key.table),
 		Int64GetDatum(counters.claims),
 		Int64GetDatum(counters.empty_pops),

@@ -1,4 +1,5 @@
 create function @extschema@.queue_claim_counters(
+	out queue text,
 	out source regclass,
 	out claims bigint,
 	out empty_pops bigint,

@@ -4,155 +4,267 @@
 
 #include "undo.hpp"
 
+#include "directory.hpp"
+
 namespace queue_ext::claim {
 
-// As many candidates as are remembered for one ring and subtransaction.
-constexpr int most_places = 1024;
+// As many candidates as are remembered for one ring, or table, and subtransaction.
+constexpr int most_candidates = 1024;
 
-// What one (sub)transaction has done with one ring.
+struct Candidates
+{
+	int count;
+	int capacity;
+	Candidate *elements;
+};
+
+// What one (sub)transaction has done with one ring, or with one table.
 struct Note
 {
 	Note *next;
-	Ring *ring;
+	Ring *ring; // null: with the table
 	RingKey key;
+	Wakes *shared; // of the table
 	SubTransactionId made_in;
 
-	int place_count;
-	int place_capacity;
-	ItemPointerData *places; // taken
-	bool has_more_places;    // than can be put back as they were
-	uint32 number;           // of the last change of the ring by this transaction
+	Candidates taken;
+	bool has_more_taken; // than can be put back as they were
+	uint32 number;       // of the last change of the ring by this transaction
 
+	Candidates offered;
+	bool has_more_offered;
+	Rank more_offered; // the first of those
 	bool wakes;        // rows have become claimable somewhere
-	bool wakes_before; // or behind this place in the order
-	int32 priority;
-	TimestampTz run_at;
-	TimestampTz due; // when a row becomes claimable
+	TimestampTz due;   // when a row becomes claimable
+	bool is_under_way; // and that has been announced
+	bool has_writes;   // which may have hidden rows from others
 };
 
 // Of the current transaction, in TopTransactionContext.
 static Note *notes = nullptr;
 
+// The note for which is_it() holds of those that this subtransaction has made; null if
+// there is none.
+template <typename IsIt>
 static Note *
-note_for(Ring *ring, const RingKey &key)
+find_note(IsIt &&is_it)
 {
 	const SubTransactionId current = GetCurrentSubTransactionId();
 	for (Note *note = notes; note != nullptr; note = note->next)
-		if (note->ring == ring && note->key == key && note->made_in == current)
+		if (note->made_in == current && is_it(note))
 			return note;
+	return nullptr;
+}
+
+static Note *
+add_note(Ring *ring, const RingKey &key)
+{
 	auto *note = static_cast<Note *>(MemoryContextAllocZero(TopTransactionContext, sizeof(Note)));
 	note->ring = ring;
 	note->key = key;
-	note->made_in = current;
+	note->made_in = GetCurrentSubTransactionId();
 	note->due = PG_INT64_MAX;
+	note->shared = get_wakes(key.table);
 	note->next = notes;
 	notes = note;
 	return note;
 }
 
-// Makes room for one more place.
-static void
-grow(Note *note)
+static Note *
+note_of_ring(Ring *ring, const RingKey &key)
 {
-	constexpr int first_capacity = 8;
-	const int capacity = Max(first_capacity, note->place_capacity * 2);
-	const size_t size = sizeof(ItemPointerData) * capacity;
-	note->places = static_cast<ItemPointerData *>(
-		note->places == nullptr ? MemoryContextAlloc(TopTransactionContext, size)
-								: repalloc(note->places, size));
-	note->place_capacity = capacity;
+	Note *note =
+		find_note([&](const Note *other) { return other->ring == ring && other->key == key; });
+	return note != nullptr ? note : add_note(ring, key);
 }
 
-void
-note_claims(Ring *ring, const RingKey &key, const ItemPointerData *places, int count, uint32 number)
+static Note *
+note_of_table(Oid table)
 {
-	Note *note = note_for(ring, key);
-	if (note->place_count > 0 && number != note->number + 1) // others were in between
-		note->has_more_places = true;
-	note->number = number;
-	for (int i = 0; i < count; i++) {
-		if (note->place_count == most_places) {
-			note->has_more_places = true;
-			return;
-		}
-		if (note->place_count == note->place_capacity)
-			grow(note);
-		note->places[note->place_count++] = places[i];
+	Note *note = find_note(
+		[&](const Note *other) { return other->ring == nullptr && other->key.table == table; });
+	if (note != nullptr)
+		return note;
+	RingKey key{};
+	key.table = table;
+	return add_note(nullptr, key);
+}
+
+// False when there are too many.
+static bool
+push(Candidates *candidates, const Candidate &candidate)
+{
+	constexpr int first_capacity = 4;
+	if (candidates->count == most_candidates)
+		return false;
+	if (candidates->count == candidates->capacity) {
+		const int capacity = Max(first_capacity, candidates->capacity * 2);
+		const size_t size = sizeof(Candidate) * capacity;
+		candidates->elements = static_cast<Candidate *>(
+			candidates->elements == nullptr ? MemoryContextAlloc(TopTransactionContext, size)
+											: repalloc(candidates->elements, size));
+		candidates->capacity = capacity;
 	}
+	candidates->elements[candidates->count++] = candidate;
+	return true;
 }
 
 void
-note_due(Ring *ring, const RingKey &key, TimestampTz due)
+note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int count, uint32 number)
 {
-	Note *note = note_for(ring, key);
+	Note *note = note_of_ring(ring, key);
+	if (note->taken.count > 0 && number != note->number + 1) // others were in between
+		note->has_more_taken |= !key.is_ranked;
+	note->number = number;
+	for (int i = 0; i < count; i++)
+		if (!push(&note->taken, candidates[i]))
+			note->has_more_taken = true;
+}
+
+void
+note_writes(Oid table)
+{
+	note_of_table(table)->has_writes = true;
+}
+
+void
+note_wake(Oid table)
+{
+	note_of_table(table)->wakes = true;
+}
+
+void
+note_offer(Oid table, const Candidate &candidate)
+{
+	Note *note = note_of_table(table);
+	if (push(&note->offered, candidate))
+		return;
+	const Rank rank = candidate.rank();
+	if (!note->has_more_offered || rank < note->more_offered)
+		note->more_offered = rank;
+	note->has_more_offered = true;
+}
+
+void
+note_due(Oid table, TimestampTz due)
+{
+	Note *note = note_of_table(table);
 	note->due = Min(note->due, due);
 }
 
-void
-note_wake(Ring *ring, const RingKey &key)
+static bool
+has_wake(const Note *note)
 {
-	note_for(ring, key)->wakes = true;
-}
-
-void
-note_wake_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run_at)
-{
-	Note *note = note_for(ring, key);
-	const bool is_first = !note->wakes_before || priority < note->priority ||
-						  (priority == note->priority && run_at < note->run_at);
-	note->wakes_before = true;
-	if (!is_first)
-		return;
-	note->priority = priority;
-	note->run_at = run_at;
-}
-
-void
-note_other_claims(Ring *ring, const RingKey &key)
-{
-	note_for(ring, key)->has_more_places = true;
+	return note->wakes || note->offered.count > 0 || note->due != PG_INT64_MAX;
 }
 
 bool
-has_wakes(const Ring *ring)
+has_wakes(Oid table)
 {
 	for (const Note *note = notes; note != nullptr; note = note->next)
-		if (note->ring == ring && (note->wakes || note->wakes_before || note->due != PG_INT64_MAX))
+		if (note->key.table == table && has_wake(note))
 			return true;
 	return false;
 }
 
 static void
+announce(Note *note)
+{
+	if (!has_wake(note))
+		return;
+	pg_atomic_fetch_add_u32(&note->shared->under_way, 1);
+	note->is_under_way = true;
+}
+
+static void
+wake_table(const Note *note)
+{
+	pg_atomic_fetch_add_u32(&note->shared->number, 1);
+}
+
+// Makes known what the transaction has made claimable.
+static void
+wake(const Note *note)
+{
+	RingKey key;
+	Ring *ring = find_ranked_ring(note->key.table, &key);
+	if (note->wakes || ring == nullptr)
+		wake_table(note);
+	if (ring == nullptr)
+		return;
+	// What is claimable later only has no place in the ring.
+	const TimestampTz now = GetCurrentTimestamp();
+	TimestampTz due = note->due;
+	int count = 0;
+	for (int i = 0; i < note->offered.count; i++) {
+		const Candidate &candidate = note->offered.elements[i];
+		if (candidate.run_at > now)
+			due = Min(due, candidate.run_at);
+		else
+			note->offered.elements[count++] = candidate;
+	}
+	if (count > 0)
+		offer(ring, key, note->offered.elements, count);
+	if (note->has_more_offered)
+		offer_from(ring, key, note->more_offered);
+	if (due != PG_INT64_MAX)
+		expect(ring, key, due);
+}
+
+static void
 after_commit(const Note *note)
 {
-	if (note->wakes)
-		ask_for_sweep(note->ring, note->key);
-	else if (note->wakes_before)
-		ask_for_sweep_before(note->ring, note->key, note->priority, note->run_at);
-	if (note->due != PG_INT64_MAX)
-		expect(note->ring, note->key, note->due);
+	if (has_wake(note))
+		wake(note);
 }
 
 static void
 after_abort(const Note *note)
 {
-	put_back(note->ring, note->key, note->places, note->place_count, note->number);
 	// What was written stood locked meanwhile, and others may have passed it by.
-	if (note->has_more_places || note->wakes || note->due != PG_INT64_MAX)
+	if (note->ring == nullptr) {
+		if (note->has_writes || note->wakes)
+			wake_table(note);
+		return;
+	}
+	put_back(note->ring, note->key, note->taken.elements, note->taken.count, note->number);
+	if (note->has_more_taken)
 		ask_for_sweep(note->ring, note->key);
+}
+
+static void
+withdraw(const Note *note)
+{
+	if (note->is_under_way)
+		pg_atomic_fetch_sub_u32(&note->shared->under_way, 1);
 }
 
 static void
 on_transaction_end(XactEvent event, void *)
 {
-	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
-		return;
-	// Nobody will tell how a prepared transaction ends; sweeps find out.
+	switch (event) {
+		case XACT_EVENT_PRE_COMMIT:
+			for (Note *note = notes; note != nullptr; note = note->next)
+				announce(note);
+			return;
+		case XACT_EVENT_COMMIT:
+			for (const Note *note = notes; note != nullptr; note = note->next)
+				after_commit(note);
+			break;
+		case XACT_EVENT_ABORT:
+			for (const Note *note = notes; note != nullptr; note = note->next)
+				after_abort(note);
+			break;
+		case XACT_EVENT_PREPARE:
+			// Nobody will tell how it ends; sweeps find out.
+			for (const Note *note = notes; note != nullptr; note = note->next)
+				wake_table(note);
+			break;
+		default:
+			return;
+	}
 	for (const Note *note = notes; note != nullptr; note = note->next)
-		if (event == XACT_EVENT_COMMIT)
-			after_commit(note);
-		else if (event == XACT_EVENT_ABORT)
-			after_abort(note);
+		withdraw(note);
 	notes = nullptr;
 }
 

@@ -2,8 +2,10 @@
 //
 // Invariant: candidates whose claim is rolled back, with the transaction or with a
 // subtransaction, go back into their ring; rows that a transaction makes claimable
-// are made known when it has committed, not before. Where there are too many to
-// remember, or others have taken some since, a sweep is asked for instead.
+// are made known when it has committed, not before. From before they can be seen
+// until they are made known, their table's wakes say that they are under way. Where
+// there are too many to remember, or others have taken some since, a sweep is asked
+// for instead.
 
 #pragma once
 
@@ -14,24 +16,26 @@
 namespace queue_ext::claim {
 
 // This (sub)transaction has taken the candidates, as the ring's change of that number.
-void note_claims(Ring *ring, const RingKey &key, const ItemPointerData *places, int count,
+void note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 				 uint32 number);
 
-// This (sub)transaction has claimed rows that did not come from the ring.
-void note_other_claims(Ring *ring, const RingKey &key);
+// This (sub)transaction has written rows that may be claimable again if it is rolled
+// back, and did not come from a ring.
+void note_writes(Oid table);
 
-// When this transaction has committed, a sweep is due.
-void note_wake(Ring *ring, const RingKey &key);
+// When this transaction has committed, rows of the table may be claimable.
+void note_wake(Oid table);
 
-// The same, if the row stands behind the cursor by then.
-void note_wake_before(Ring *ring, const RingKey &key, int32 priority, TimestampTz run_at);
+// The same, of this row of a managed queue, from its run_at on.
+void note_offer(Oid table, const Candidate &candidate);
 
-// When this transaction has committed, a row will be claimable at that time.
-void note_due(Ring *ring, const RingKey &key, TimestampTz due);
+// When this transaction has committed, a row of a managed queue will be claimable at
+// that time.
+void note_due(Oid table, TimestampTz due);
 
-// Whether this transaction has made a row of the ring's queue claimable, of which
-// nobody else may know yet.
-bool has_wakes(const Ring *ring);
+// Whether this transaction has made a row of the table claimable, of which nobody else
+// may know yet.
+bool has_wakes(Oid table);
 
 // Registers the callbacks. Called once, by _PG_init.
 void register_undo();

@@ -5,6 +5,7 @@
 #include "../postgres.hpp"
 
 #include "../claim/claim_text.hpp"
+#include "../claim/wake.hpp"
 #include "../compat.hpp"
 #include "../error.hpp"
 #include "argument.hpp"
@@ -155,7 +156,7 @@ warn_unless_served(Definition *definition, const NewQueue &queue, Relation table
 }
 
 static void
-attach(const char *written, NewQueue queue, const Interval *lease)
+attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 {
 	lock_registry();
 	Relation table = try_relation_open(queue.source, AccessShareLock);
@@ -178,6 +179,8 @@ attach(const char *written, NewQueue queue, const Interval *lease)
 	options.backoff_base = &second;
 	options.backoff_cap = &hour;
 	insert_definition(queue, options);
+	if (wakes)
+		claim::create_wake_trigger(queue.source, false);
 
 	const char *qualified = quote_qualified_identifier(name.schema, name.name);
 	Definition *definition = open_queue(cstring_to_text(qualified), AccessShareLock);
@@ -209,7 +212,8 @@ queue_ext_queue_attach(PG_FUNCTION_ARGS)
 	queue.claim_mode = text_to_cstring(required_text(fcinfo, 8, "claim_mode"));
 	queue.fragments.on_extend = optional_string(fcinfo, 9);
 	queue.search_path = current_search_path();
-	attach(written, queue, required_positive(fcinfo, 10, "lease"));
+	check_not_null(fcinfo, 11, "wake");
+	attach(written, queue, required_positive(fcinfo, 10, "lease"), PG_GETARG_BOOL(11));
 	PG_RETURN_VOID();
 }
 
@@ -226,7 +230,11 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 	if (definition == nullptr)
 		PG_RETURN_BOOL(false);
 	check_owner(definition->source);
-	delete_definition(definition->name, definition->source);
+	const Oid source = definition->source;
+	delete_definition(definition->name, source);
+	CommandCounterIncrement();
+	if (!has_queue(source))
+		claim::drop_wake_trigger(source);
 	PG_RETURN_BOOL(true);
 }
 

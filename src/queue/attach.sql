@@ -9,13 +9,14 @@ create function @extschema@.queue_attach(
 	on_fail text default null,
 	claim_mode text default 'update',
 	on_extend text default null,
-	lease interval default '30 seconds'
+	lease interval default '30 seconds',
+	wake boolean default false
 ) returns void
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_attach';
 
 comment on function @extschema@.queue_attach(
-	text, regclass, text, text, text, text, text, text, text, text, interval
+	text, regclass, text, text, text, text, text, text, text, text, interval, boolean
 ) is 'makes a queue of a table that is there, by describing its pending rows';
 
 create function @extschema@.queue_detach(queue text, if_exists boolean default false) returns boolean

@@ -7,6 +7,7 @@
 
 #include "../postgres.hpp"
 
+#include "../claim/wake.hpp"
 #include "../error.hpp"
 #include "argument.hpp"
 #include "cache.hpp"
@@ -23,16 +24,6 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_alter);
 QUEUE_EXT_FUNCTION(queue_ext_queue_drop);
 QUEUE_EXT_FUNCTION(queue_ext_queue_pause);
 QUEUE_EXT_FUNCTION(queue_ext_queue_resume);
-
-static void
-run_command(const char *text)
-{
-	with_spi([&] {
-		const int result = SPI_execute(text, false, 0);
-		if (result < 0)
-			elog(ERROR, "could not run command: %s", SPI_result_code_string(result));
-	});
-}
 
 // The schema a new queue goes to: the name's own, or where CREATE TABLE would put
 // an unqualified table.
@@ -79,6 +70,7 @@ create(const text *name_text, const Options &options, bool archived)
 		stored.archive = &archive;
 	insert_definition({name.name, source, true, "update", managed_fragments, bare_search_path},
 					  stored);
+	claim::create_wake_trigger(source, true);
 	return source;
 }
 

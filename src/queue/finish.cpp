@@ -233,6 +233,12 @@ earliest_retry(const Definition *definition, const FinishOptions &options)
 	return options.call_time + least / 2; // what jitter leaves
 }
 
+TimestampTz
+lease_end(const Definition *definition, const FinishOptions &options)
+{
+	return add(options.call_time, lease_of(definition, options.lease));
+}
+
 Arguments
 common_arguments(const Definition *definition, const FinishOptions &options)
 {
@@ -268,6 +274,12 @@ by_id(const void *left, const void *right)
 	const int64 left_id = static_cast<const Receipt *>(left)->id;
 	const int64 right_id = static_cast<const Receipt *>(right)->id;
 	return left_id < right_id ? -1 : left_id > right_id;
+}
+
+void
+sort_receipts(Receipt *receipts, int count)
+{
+	qsort(receipts, count, sizeof(Receipt), by_id);
 }
 
 // Builds an array with the element that value_of(receipt, &is_null) gives for each
@@ -307,7 +319,7 @@ void
 finish_many(Definition *definition, Action action, Receipt *receipts, int count,
 			const FinishOptions &options)
 {
-	qsort(receipts, count, sizeof(Receipt), by_id);
+	sort_receipts(receipts, count);
 	Arguments arguments = common_arguments(definition, options);
 	arguments.set(Parameter::ids, array_of(receipts, count, INT8OID, [](const Receipt &r, bool *) {
 					  return Int64GetDatum(r.id);

@@ -49,6 +49,9 @@ options_now()
 bool finish_one(Definition *definition, Action action, const Receipt &receipt,
 				const FinishOptions &options);
 
+// Puts receipts into the order of their ids, in which rows are locked.
+void sort_receipts(Receipt *receipts, int count);
+
 // Does it to many jobs, in the order of their ids, so that two such calls cannot
 // deadlock. SPI must be open; SPI_tuptable then has the ids of the jobs whose
 // receipts were good. Sorts the receipts.
@@ -65,6 +68,9 @@ TimestampTz retry_time(const Definition *definition, const FinishOptions &option
 
 // The earliest that retry_time() can be.
 TimestampTz earliest_retry(const Definition *definition, const FinishOptions &options);
+
+// When a lease given now ends.
+TimestampTz lease_end(const Definition *definition, const FinishOptions &options);
 
 // The statement that takes the rows of "t" for which the fence holds out of the
 // queue: into the archive, in that state, or away. tables: what the fence speaks of

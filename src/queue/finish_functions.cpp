@@ -3,7 +3,8 @@
 
 #include "../postgres.hpp"
 
-#include "../claim/direct.hpp"
+#include "../claim/remove.hpp"
+#include "../claim/wake.hpp"
 #include "../error.hpp"
 #include "argument.hpp"
 #include "cache.hpp"
@@ -31,14 +32,22 @@ static constexpr const char *row_hint =
 // Whether a receipt may leave the attempt open.
 enum class Attempt { required, optional };
 
-// Lets claims know of a job that is given back, when that has been committed.
+// Lets claims know of jobs that are given back, when that has been committed.
 static void
 wake(Definition *definition, Action action, const FinishOptions &options)
 {
 	if (action == Action::release || action == Action::requeue)
-		claim::wake_at_commit(definition);
+		claim::note_given_back(definition, 0);
 	else if (action == Action::fail)
-		claim::expect_at_commit(definition, earliest_retry(definition, options));
+		claim::note_given_back(definition, earliest_retry(definition, options));
+	else if (action == Action::extend)
+		claim::note_given_back(definition, lease_end(definition, options));
+}
+
+static bool
+removes_directly(Definition *definition, Action action)
+{
+	return action == Action::complete && claim::can_remove_directly(definition);
 }
 
 // Arguments 0 to 2 of every form for one job: queue, id, attempt.
@@ -53,7 +62,9 @@ one(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOptions
 	receipt.has_attempt = !PG_ARGISNULL(2);
 	receipt.attempt = receipt.has_attempt ? PG_GETARG_INT32(2) : 0;
 	Definition *definition = open_managed_queue(name, RowExclusiveLock, row_hint);
-	const bool is_done = finish_one(definition, action, receipt, options);
+	const bool is_done = removes_directly(definition, action)
+							 ? claim::remove_directly(definition, &receipt, 1, &receipt.id) > 0
+							 : finish_one(definition, action, receipt, options);
 	if (is_done)
 		wake(definition, action, options);
 	PG_RETURN_BOOL(is_done);
@@ -113,6 +124,13 @@ many(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOption
 			error::length_mismatch("ids", receipts.count, "errors", errors);
 	}
 	Definition *definition = open_managed_queue(name, RowExclusiveLock, row_hint);
+	if (removes_directly(definition, action)) {
+		auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * (receipts.count + 1)));
+		sort_receipts(receipts.elements, receipts.count);
+		put_ids(result, ids,
+				claim::remove_directly(definition, receipts.elements, receipts.count, ids));
+		return static_cast<Datum>(0);
+	}
 	with_spi([&] {
 		finish_many(definition, action, receipts.elements, receipts.count, options);
 		put_first_columns(result);

@@ -2,7 +2,7 @@
 
 #include "../postgres.hpp"
 
-#include "../claim/direct.hpp"
+#include "../claim/wake.hpp"
 #include "../error.hpp"
 #include "argument.hpp"
 #include "cache.hpp"
@@ -27,10 +27,13 @@ finish(FunctionCallInfo fcinfo, Action action, const FinishOptions &options, Dat
 		error::wrong_row_type(definition->name, definition->row_type, type);
 	const bool is_done = finish_row(definition, action, PG_GETARG_DATUM(1), options, extended);
 	// What on_fail makes of a row of the user's own only the row knows.
-	if (is_done && action == Action::fail && definition->is_managed)
-		claim::expect_at_commit(definition, earliest_retry(definition, options));
-	else if (is_done && (action == Action::release || action == Action::fail))
-		claim::wake_at_commit(definition);
+	const bool is_timed = definition->is_managed;
+	if (is_done && (action == Action::release || (action == Action::fail && !is_timed)))
+		claim::note_given_back(definition, 0);
+	else if (is_done && action == Action::fail)
+		claim::note_given_back(definition, earliest_retry(definition, options));
+	else if (is_done && action == Action::extend && is_timed)
+		claim::note_given_back(definition, lease_end(definition, options));
 	return is_done;
 }
 

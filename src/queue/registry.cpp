@@ -139,6 +139,17 @@ find_only_name(Oid source)
 	return name;
 }
 
+bool
+has_queue(Oid source)
+{
+	bool is_found = false;
+	each_row(nullptr, [&](HeapTuple row, TupleDesc descriptor) {
+		is_found = source_of(row, descriptor) == source;
+		return !is_found;
+	});
+	return is_found;
+}
+
 ClaimMode
 claim_mode_of(const char *name)
 {

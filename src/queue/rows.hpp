@@ -26,4 +26,15 @@ put_first_columns(ReturnSetInfo *result)
 	}
 }
 
+// Adds ids.
+inline void
+put_ids(ReturnSetInfo *result, const int64 *ids, int count)
+{
+	for (int i = 0; i < count; i++) {
+		Datum value = Int64GetDatum(ids[i]);
+		bool is_null = false;
+		tuplestore_putvalues(result->setResult, result->setDesc, &value, &is_null);
+	}
+}
+
 } // namespace queue_ext::queue

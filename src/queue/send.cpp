@@ -2,7 +2,8 @@
 
 #include "../postgres.hpp"
 
-#include "../claim/direct.hpp"
+#include "../claim/insert.hpp"
+#include "../claim/wake.hpp"
 #include "../error.hpp"
 #include "argument.hpp"
 #include "cache.hpp"
@@ -53,13 +54,71 @@ read_options(FunctionCallInfo fcinfo, const Definition *definition)
 	return arguments;
 }
 
-// Lets claims know of the new jobs when they have been committed.
-static void
-wake(FunctionCallInfo fcinfo, Definition *definition)
+// A value for the result, where nothing has swallowed the row.
+struct Sent
 {
-	const TimestampTz run_at =
-		PG_ARGISNULL(3) ? GetCurrentTransactionStartTimestamp() : PG_GETARG_TIMESTAMPTZ(3);
-	claim::wake_at_commit(definition, PG_GETARG_INT32(2), run_at);
+	int64 id;
+	bool is_there;
+};
+
+static claim::NewJobs
+new_jobs(const Arguments &arguments, const Datum *payloads, int count)
+{
+	const auto value = [&](Parameter parameter) {
+		return arguments.values[static_cast<int>(parameter)];
+	};
+	const bool is_now = arguments.nulls[static_cast<int>(Parameter::run_at)] != ' ';
+	return {DatumGetInt16(value(Parameter::priority)),
+			is_now ? GetCurrentTransactionStartTimestamp()
+				   : DatumGetTimestampTz(value(Parameter::run_at)),
+			DatumGetInt32(value(Parameter::max_attempts)), payloads, count};
+}
+
+static Sent
+send_by_statement(Definition *definition, const Arguments &arguments)
+{
+	Sent sent{};
+	with_spi([&] {
+		if (run(statement_for(definition, false), arguments) == 0)
+			return;
+		bool is_null;
+		sent.id =
+			DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
+		sent.is_there = true;
+	});
+	claim::note_given_back(definition, 0);
+	return sent;
+}
+
+static Sent
+send(Definition *definition, const Arguments &arguments)
+{
+	if (!claim::can_insert_directly(definition))
+		return send_by_statement(definition, arguments);
+	Sent sent{0, true};
+	const Datum payload = arguments.values[static_cast<int>(Parameter::payload)];
+	claim::insert_directly(definition, new_jobs(arguments, &payload, 1), &sent.id);
+	return sent;
+}
+
+static void
+send_many(Definition *definition, const Arguments &arguments, ArrayType *payloads,
+		  ReturnSetInfo *result)
+{
+	if (!claim::can_insert_directly(definition)) {
+		with_spi([&] {
+			run(statement_for(definition, true), arguments);
+			put_first_columns(result);
+		});
+		claim::note_given_back(definition, 0);
+		return;
+	}
+	Datum *values;
+	int count;
+	deconstruct_array(payloads, JSONBOID, -1, false, TYPALIGN_INT, &values, nullptr, &count);
+	auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * (count + 1)));
+	claim::insert_directly(definition, new_jobs(arguments, values, count), ids);
+	put_ids(result, ids, count);
 }
 
 Datum
@@ -71,18 +130,10 @@ queue_ext_queue_send(PG_FUNCTION_ARGS)
 	Definition *definition = open_managed_queue(name, RowExclusiveLock, "Insert into its table.");
 	Arguments arguments = read_options(fcinfo, definition);
 	arguments.set(Parameter::payload, PG_GETARG_DATUM(1));
-
-	int64 id = 0;
-	bool is_null = true; // stays so when a trigger has swallowed the row
-	with_spi([&] {
-		if (run(statement_for(definition, false), arguments) > 0)
-			id = DatumGetInt64(
-				SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
-	});
-	if (is_null)
+	const Sent sent = send(definition, arguments);
+	if (!sent.is_there) // a trigger has swallowed the row
 		PG_RETURN_NULL();
-	wake(fcinfo, definition);
-	PG_RETURN_INT64(id);
+	PG_RETURN_INT64(sent.id);
 }
 
 Datum
@@ -97,12 +148,7 @@ queue_ext_queue_send_many(PG_FUNCTION_ARGS)
 	Definition *definition = open_managed_queue(name, RowExclusiveLock, "Insert into its table.");
 	Arguments arguments = read_options(fcinfo, definition);
 	arguments.set(Parameter::payloads, PointerGetDatum(payloads));
-
-	with_spi([&] {
-		run(statement_for(definition, true), arguments);
-		put_first_columns(result);
-	});
-	wake(fcinfo, definition);
+	send_many(definition, arguments, payloads, result);
 	return static_cast<Datum>(0);
 }
 

@@ -102,6 +102,16 @@ free_discarded()
 	discarded = NIL;
 }
 
+void
+run_command(const char *text)
+{
+	with_spi([&] {
+		const int result = SPI_execute(text, false, 0);
+		if (result < 0)
+			elog(ERROR, "could not run command: %s", SPI_result_code_string(result));
+	});
+}
+
 static uint64
 run_once(const Statement &statement, const Arguments &arguments)
 {

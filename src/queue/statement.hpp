@@ -88,6 +88,10 @@ with_spi(Body &&body)
 	SPI_finish();
 }
 
+// Runs a command as the caller: DDL, planned by nobody. Opens SPI itself. Raises what
+// the command raises.
+void run_command(const char *text);
+
 // Prepares the statement for the life of the backend; row_type is the type of
 // Parameter::row. Raises what the parser raises. Wants SPI open.
 void prepare(Statement *statement, const char *text, Oid row_type, Access access);

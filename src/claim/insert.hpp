@@ -1,0 +1,30 @@
+// insert.hpp - adding jobs to a managed queue without a statement.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../queue/definition.hpp"
+
+namespace queue_ext::claim {
+
+// What the jobs have in common.
+struct NewJobs
+{
+	int16 priority;
+	TimestampTz run_at;
+	int32 max_attempts;
+	const Datum *payloads; // jsonb
+	int count;
+};
+
+// Whether the caller's jobs can be added so: the table is as queue_create made it, more
+// or less, and the caller may write all of its columns.
+bool can_insert_directly(queue::Definition *definition);
+
+// Adds the jobs, puts their ids into ids, and has them offered to the queue's ring when
+// the transaction commits. The table must be locked (RowExclusiveLock). Raises what an
+// INSERT raises.
+void insert_directly(queue::Definition *definition, const NewJobs &jobs, int64 *ids);
+
+} // namespace queue_ext::claim

@@ -1,0 +1,141 @@
+// wake.cpp - see wake.hpp.
+
+#include "../postgres.hpp"
+
+#include "wake.hpp"
+
+#include "../error.hpp"
+#include "../queue/name.hpp"
+#include "../queue/registry.hpp"
+#include "../queue/statement.hpp"
+#include "program.hpp"
+#include "undo.hpp"
+
+namespace queue_ext::claim {
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_wake);
+
+bool
+is_wake_function(Oid function)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	const bool is_c = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple))->prolang == ClanguageId;
+	ReleaseSysCache(tuple);
+	if (!is_c)
+		return false;
+	FmgrInfo info;
+	fmgr_info(function, &info);
+	return info.fn_addr == queue_ext_queue_wake;
+}
+
+// The value of the row's column, if there is one of that name and type, and it is not
+// null.
+static bool
+get_value(HeapTuple row, TupleDesc descriptor, const char *name, Oid type, Datum *value)
+{
+	const int number = SPI_fnumber(descriptor, name);
+	if (number <= 0 || SPI_gettypeid(descriptor, number) != type)
+		return false;
+	bool is_null;
+	*value = heap_getattr(row, number, descriptor, &is_null);
+	return !is_null;
+}
+
+// Notes a row of a managed queue. False if it is none.
+static bool
+note_row(Oid table, HeapTuple row, TupleDesc descriptor)
+{
+	Datum id;
+	Datum priority;
+	Datum run_at;
+	if (!get_value(row, descriptor, "id", INT8OID, &id) ||
+		!get_value(row, descriptor, "priority", INT2OID, &priority) ||
+		!get_value(row, descriptor, "run_at", TIMESTAMPTZOID, &run_at))
+		return false;
+	Datum dead_at;
+	if (get_value(row, descriptor, "dead_at", TIMESTAMPTZOID, &dead_at))
+		return true;
+	Datum leased_until;
+	if (get_value(row, descriptor, "leased_until", TIMESTAMPTZOID, &leased_until)) {
+		note_due(table, Max(DatumGetTimestampTz(leased_until), DatumGetTimestampTz(run_at)));
+		return true;
+	}
+	note_offer(table, {row->t_self, DatumGetInt16(priority), DatumGetTimestampTz(run_at),
+					   DatumGetInt64(id)});
+	return true;
+}
+
+static bool
+has_trigger(Oid table)
+{
+	Relation relation = table_open(table, AccessShareLock);
+	bool is_there = false;
+	for (int i = 0; relation->trigdesc != nullptr && i < relation->trigdesc->numtriggers; i++)
+		is_there |= strcmp(relation->trigdesc->triggers[i].tgname, wake_trigger_name) == 0;
+	table_close(relation, AccessShareLock);
+	return is_there;
+}
+
+void
+create_wake_trigger(Oid table, bool for_each_row)
+{
+	if (has_trigger(table))
+		return;
+	const char *schema = get_namespace_name(get_rel_namespace(queue::registry_oid()));
+	queue::run_command(psprintf("create trigger %s after insert or update on %s for each %s"
+								" execute function %s.queue_wake()",
+								wake_trigger_name, queue::qualified_name(table),
+								for_each_row ? "row" : "statement", quote_identifier(schema)));
+	// So that the extension can be dropped, and the trigger goes with it.
+	const ObjectAddress trigger{TriggerRelationId, get_trigger_oid(table, wake_trigger_name, false),
+								0};
+	const ObjectAddress extension{ExtensionRelationId, get_extension_oid("queue_ext", false), 0};
+	recordDependencyOn(&trigger, &extension, DEPENDENCY_AUTO_EXTENSION);
+	CommandCounterIncrement();
+}
+
+void
+drop_wake_trigger(Oid table)
+{
+	if (has_trigger(table))
+		queue::run_command(
+			psprintf("drop trigger %s on %s", wake_trigger_name, queue::qualified_name(table)));
+}
+
+void
+note_given_back(queue::Definition *definition, TimestampTz due)
+{
+	if (definition->is_managed && program_of(definition)->has_wake_trigger)
+		return;
+	note_writes(definition->source);
+	if (due == 0)
+		note_wake(definition->source);
+	else
+		note_due(definition->source, due);
+}
+
+Datum
+queue_ext_queue_wake(PG_FUNCTION_ARGS)
+{
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		error::not_a_trigger_call("queue_wake");
+	auto *data = reinterpret_cast<TriggerData *>(fcinfo->context);
+	const TriggerEvent event = data->tg_event;
+	if (!TRIGGER_FIRED_AFTER(event) || TRIGGER_FIRED_BY_TRUNCATE(event))
+		error::wake_trigger_misplaced();
+	const Oid table = RelationGetRelid(data->tg_relation);
+	if (!TRIGGER_FIRED_BY_INSERT(event))
+		note_writes(table);
+	if (TRIGGER_FIRED_FOR_STATEMENT(event) || TRIGGER_FIRED_BY_DELETE(event)) {
+		note_wake(table);
+		PG_RETURN_POINTER(nullptr);
+	}
+	HeapTuple row = TRIGGER_FIRED_BY_UPDATE(event) ? data->tg_newtuple : data->tg_trigtuple;
+	if (!note_row(table, row, RelationGetDescr(data->tg_relation)))
+		note_wake(table);
+	PG_RETURN_POINTER(nullptr);
+}
+
+} // namespace queue_ext::claim

@@ -1,0 +1,47 @@
+// writer.hpp - what one call needs to write rows of a queue's table without a
+// statement.
+//
+// Invariant: what a writer writes is what the executor would: the columns' constraints
+// hold and every index has its entry. The program (program.hpp) has seen to it that
+// there is nothing else to do.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../compat.hpp"
+#include "../queue/statement.hpp"
+#include "program.hpp"
+
+namespace queue_ext::claim {
+
+struct Writer
+{
+	const Program *program;
+	Relation table;
+	EState *estate;
+	ExprContext *context; // with the variables of expressions
+	ResultRelInfo *target;
+	bool has_indexes_open;
+	TupleTableSlot *row; // the one to be written
+};
+
+// Whether the caller has these rights on the table. (Rights on columns alone are left to
+// the statement of the portable path.)
+bool has_rights(Oid table, AclMode rights);
+
+// The table must be locked. Raises what the executor does where updates need a replica
+// identity and there is none; command: what will be done.
+Writer open_writer(const Program *program, const queue::Arguments &arguments, CmdType command);
+
+void close_writer(Writer *writer);
+
+// Raises what the executor does where a constraint does not hold for the row, of which
+// these columns are new.
+void check_constraints(const Writer *writer, const ColumnValue *columns, int count);
+
+// Enters the row, which has been written, into the indexes.
+void index_new_row(Writer *writer, TupleTableSlot *row);
+void index_updated_row(Writer *writer, compat::UpdatedIndexes updated);
+
+} // namespace queue_ext::claim
