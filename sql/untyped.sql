@@ -20,7 +20,7 @@ select p.proname as function,
        count(resolve(p.proname, p.proargtypes, n)) as resolved
 from pg_proc p
 join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
-join pg_extension e on e.oid = d.refobjid and e.extname = 'queue_ext'
+join pg_extension e on e.oid = d.refobjid and e.extname = 'queue_ext' and p.prorettype <> 'trigger'::regtype
 cross join generate_series((p.pronargs - p.pronargdefaults)::integer, p.pronargs) as n
 group by p.proname
 order by p.proname;
@@ -118,9 +118,9 @@ prepare q10 as select queue_drop($1, $2);
 execute q10('jobs', true);
 
 insert into tasks values (1), (2), (3), (4), (5);
-prepare t1 as select queue_attach($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
+prepare t1 as select queue_attach($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
 execute t1('tasks', 'tasks', 'state = ''new''', 'id', 'state = ''taken''', 'state = ''done''', 'state = ''new''',
-	'state = ''failed'', note = error', 'update', 'note = lease::text', '1 minute');
+	'state = ''failed'', note = error', 'update', 'note = lease::text', '1 minute', true);
 prepare t2 as select * from queue_pop_rows($1::tasks);
 execute t2(null);
 prepare t3 as select * from queue_pop_rows($1::tasks, $2, $3, $4, $5);

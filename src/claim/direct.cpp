@@ -332,7 +332,8 @@ try_all(Claimer *claimer, Ring *ring, Candidate *candidates, const Taken &taken)
 	int won = 0;
 	claimer->counters = {};
 	// Noted first: should this call fail, the candidates go back.
-	note_claims(ring, key, candidates, taken.count, taken.number);
+	note_claims(ring, key, candidates, taken.count, taken.number,
+				claimer->definition->claim_mode == ClaimMode::transaction);
 	for (int i = 0; i < taken.count; i++) {
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(claimer->writer.context);

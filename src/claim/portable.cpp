@@ -235,6 +235,9 @@ claim_portable(Definition *definition, const Request &request, const Output &out
 	});
 	if (claimed > 0)
 		note_writes(definition->source);
+	// Where the claim is a row's lock, the end of the transaction gives it back.
+	if (claimed > 0 && definition->claim_mode == ClaimMode::transaction)
+		note_wake(definition->source);
 	return claimed;
 }
 

@@ -27,6 +27,7 @@ struct Note
 	Wakes *shared; // of the table
 	SubTransactionId made_in;
 
+	bool is_until_end; // its claims last no longer than the transaction
 	Candidates taken;
 	bool has_more_taken; // than can be put back as they were
 	uint32 number;       // of the last change of the ring by this transaction
@@ -110,9 +111,11 @@ push(Candidates *candidates, const Candidate &candidate)
 }
 
 void
-note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int count, uint32 number)
+note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int count, uint32 number,
+			bool is_until_end)
 {
 	Note *note = note_of_ring(ring, key);
+	note->is_until_end = is_until_end;
 	if (note->taken.count > 0 && number != note->number + 1) // others were in between
 		note->has_more_taken |= !key.is_ranked;
 	note->number = number;
@@ -212,13 +215,6 @@ wake(const Note *note)
 }
 
 static void
-after_commit(const Note *note)
-{
-	if (has_wake(note))
-		wake(note);
-}
-
-static void
 after_abort(const Note *note)
 {
 	// What was written stood locked meanwhile, and others may have passed it by.
@@ -230,6 +226,16 @@ after_abort(const Note *note)
 	put_back(note->ring, note->key, note->taken.elements, note->taken.count, note->number);
 	if (note->has_more_taken)
 		ask_for_sweep(note->ring, note->key);
+}
+
+static void
+after_commit(const Note *note)
+{
+	if (has_wake(note))
+		wake(note);
+	// Where a claim was a row's lock it is over; jobs that were finished are gone.
+	if (note->is_until_end)
+		after_abort(note);
 }
 
 static void

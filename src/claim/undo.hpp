@@ -16,8 +16,9 @@
 namespace queue_ext::claim {
 
 // This (sub)transaction has taken the candidates, as the ring's change of that number.
+// is_until_end: the claims last no longer than the transaction, however it ends.
 void note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
-				 uint32 number);
+				 uint32 number, bool is_until_end);
 
 // This (sub)transaction has written rows that may be claimable again if it is rolled
 // back, and did not come from a ring.

@@ -27,7 +27,9 @@ insert into wanted values
 	('queue_attach(queue text, source regclass, pending text, order_by text DEFAULT NULL::text, '
 		'on_claim text DEFAULT NULL::text, on_complete text DEFAULT NULL::text, on_release text DEFAULT NULL::text, '
 		'on_fail text DEFAULT NULL::text, claim_mode text DEFAULT ''update''::text, '
-		'on_extend text DEFAULT NULL::text, lease interval DEFAULT ''00:00:30''::interval)', 'void'),
+		'on_extend text DEFAULT NULL::text, lease interval DEFAULT ''00:00:30''::interval, '
+		'wake boolean DEFAULT false)', 'void'),
+	('queue_wake()', 'trigger'),
 	('queue_detach(queue text, if_exists boolean DEFAULT false)', 'boolean'),
 	('queue_pop_rows(source anyelement, queue text DEFAULT NULL::text, max_jobs integer DEFAULT 1, '
 		'lease interval DEFAULT NULL::interval, worker text DEFAULT NULL::text)', 'SETOF anyelement'),
