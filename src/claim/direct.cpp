@@ -340,8 +340,9 @@ try_all(Claimer *claimer, Ring *ring, Candidate *candidates, const Taken &taken)
 		won += try_claim(claimer, &candidates[i]);
 	}
 	claimer->counters.claims = won;
-	const bool is_leased = won > 0 && claimer->definition->is_managed;
-	add(ring, key, claimer->counters, is_leased ? lease_end(claimer) : PG_INT64_MAX);
+	add(ring, key, claimer->counters);
+	if (won > 0 && claimer->definition->is_managed)
+		note_lease(ring, key, lease_end(claimer));
 	return won;
 }
 
@@ -450,7 +451,7 @@ claim_direct(Definition *definition, const Request &request, const Output &outpu
 	if (claimed == 0) {
 		RingCounters counters{};
 		counters.empty_pops = 1;
-		add(ring, program_of(definition)->key, counters, PG_INT64_MAX);
+		add(ring, program_of(definition)->key, counters);
 	}
 	return claimed;
 }

@@ -214,21 +214,21 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 
 // The order to fill, also when the one who has it is no more.
 static FillOrder
-take_order(Definition *definition, Ring *ring)
+take_order(Definition *definition, Ring *ring, TimestampTz now)
 {
 	const RingKey &key = program_of(definition)->key;
 	const uint32 wake_number = pg_atomic_read_u32(&get_wakes(key.table)->number);
-	const FillOrder order = begin_fill(ring, key, GetCurrentTimestamp(), wake_number, 0);
+	const FillOrder order = begin_fill(ring, key, now, wake_number, 0);
 	const bool is_lost = order.filler == MyProcPid || BackendPidGetProc(order.filler) == nullptr;
 	if (order.is_mine || order.filler == 0 || !is_lost)
 		return order;
-	return begin_fill(ring, key, GetCurrentTimestamp(), wake_number, order.filler);
+	return begin_fill(ring, key, now, wake_number, order.filler);
 }
 
 Filled
 fill_ahead(Definition *definition, Ring *ring, const Request &request)
 {
-	const FillOrder order = take_order(definition, ring);
+	const FillOrder order = take_order(definition, ring, request.call_time);
 	if (order.is_mine)
 		return carry_out(definition, ring, order, request);
 	Filled filled{};

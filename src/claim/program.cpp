@@ -251,9 +251,8 @@ prepare_identity(const Definition *definition, Relation table)
 	if (!identity.has_key() || OidIsValid(queue::type_without_text(identity)))
 		return nullptr; // a statement says what is wrong, if anything
 	const char *row = quote_identifier(RelationGetRelationName(table));
-	const Fragment fragment{
-		psprintf("(%s) is not null", queue::identity_text(identity, row)),
-		FragmentKind::condition, "identity", definition->name, false};
+	const Fragment fragment{psprintf("(%s) is not null", queue::identity_text(identity, row)),
+							FragmentKind::condition, "identity", definition->name, false};
 	const Compiled compiled = queue::compile(fragment, table, queue::bare_search_path);
 	if (compiled.expression == nullptr || !IsA(compiled.expression, NullTest))
 		return nullptr;

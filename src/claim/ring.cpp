@@ -289,7 +289,8 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, 
 		// What is asked for from here on has not been seen by this sweep.
 		if (order.is_sweep) {
 			ring->sweep_due = PG_INT64_MAX;
-			ring->row_due = PG_INT64_MAX;
+			if (now >= ring->row_due)
+				ring->row_due = PG_INT64_MAX;
 			ring->idle_until = 0;
 			ring->wake_number = wake_number;
 		}
@@ -416,10 +417,9 @@ wait_for_fill(Ring *ring, const RingKey &key)
 }
 
 void
-add(Ring *ring, const RingKey &key, const RingCounters &more, TimestampTz due)
+add(Ring *ring, const RingKey &key, const RingCounters &more)
 {
 	with_ring(ring, key, [&] {
-		ring->row_due = Min(ring->row_due, due);
 		ring->counters.claims += more.claims;
 		ring->counters.empty_pops += more.empty_pops;
 		ring->counters.locked += more.locked;

@@ -182,8 +182,8 @@ struct FillOrder
 	Cursor cursor; // else behind this
 };
 
-// Takes on the filling of the ring, until finish_fill() or cancel_fill(). lost: a
-// filler that is known to have gone, or 0.
+// Takes on the filling of the ring, until finish_fill() or cancel_fill(). now: the moment
+// by which rows will be judged pending. lost: a filler that is known to have gone, or 0.
 FillOrder begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number,
 					 int32 lost);
 
@@ -209,7 +209,7 @@ void cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order);
 // Waits a moment for somebody else's fill. May be interrupted by an error.
 void wait_for_fill(Ring *ring, const RingKey &key);
 
-// Adds to the counters. due: when a row that was claimed becomes claimable again.
-void add(Ring *ring, const RingKey &key, const RingCounters &more, TimestampTz due);
+// Adds to the counters.
+void add(Ring *ring, const RingKey &key, const RingCounters &more);
 
 } // namespace queue_ext::claim

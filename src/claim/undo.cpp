@@ -125,6 +125,13 @@ note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int cou
 }
 
 void
+note_lease(Ring *ring, const RingKey &key, TimestampTz end)
+{
+	Note *note = note_of_ring(ring, key);
+	note->due = Min(note->due, end);
+}
+
+void
 note_writes(Oid table)
 {
 	note_of_table(table)->has_writes = true;
@@ -158,7 +165,8 @@ note_due(Oid table, TimestampTz due)
 static bool
 has_wake(const Note *note)
 {
-	return note->wakes || note->offered.count > 0 || note->due != PG_INT64_MAX;
+	return note->ring == nullptr &&
+		   (note->wakes || note->offered.count > 0 || note->due != PG_INT64_MAX);
 }
 
 bool
@@ -233,6 +241,8 @@ after_commit(const Note *note)
 {
 	if (has_wake(note))
 		wake(note);
+	if (note->ring != nullptr && note->due != PG_INT64_MAX)
+		expect(note->ring, note->key, note->due);
 	// Where a claim was a row's lock it is over; jobs that were finished are gone.
 	if (note->is_until_end)
 		after_abort(note);

@@ -20,6 +20,10 @@ namespace queue_ext::claim {
 void note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 				 uint32 number, bool is_until_end);
 
+// When this transaction has committed, what it has claimed becomes claimable again at
+// that time.
+void note_lease(Ring *ring, const RingKey &key, TimestampTz end);
+
 // This (sub)transaction has written rows that may be claimable again if it is rolled
 // back, and did not come from a ring.
 void note_writes(Oid table);
