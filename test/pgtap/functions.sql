@@ -40,7 +40,7 @@ insert into wanted values
 		'retry_in interval DEFAULT NULL::interval)', 'boolean'),
 	('queue_extend_row(queue text, job anyelement, lease interval DEFAULT NULL::interval)', 'anyelement'),
 	('queue_is_held(source oid, identity text)', 'boolean'),
-	('queue_claim_counters(OUT source regclass, OUT claims bigint, OUT empty_pops bigint, OUT fills bigint, '
+	('queue_claim_counters(OUT queue text, OUT source regclass, OUT claims bigint, OUT empty_pops bigint, OUT fills bigint, '
 		'OUT sweeps bigint, OUT locked bigint, OUT gone bigint, OUT not_pending bigint, '
 		'OUT candidates integer, OUT fill_time double precision)', 'SETOF record'),
 	('queue_claim_stats_reset()', 'void'),
