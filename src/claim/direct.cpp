@@ -375,6 +375,17 @@ leaves_nothing(const Pass &pass)
 	return pass.is_whole && pass.is_complete && pass.passed == pass.read;
 }
 
+// Whether nothing is claimable for sure.
+static bool
+is_idle(Ring *ring, const RingKey &key, Wakes *wakes, TimestampTz call_time)
+{
+	// In this order: what is no longer under way has been told.
+	const bool is_quiet = pg_atomic_read_u32(&wakes->under_way) == 0;
+	pg_read_barrier();
+	const uint32 wake_number = pg_atomic_read_u32(&wakes->number);
+	return is_quiet && take(ring, key, call_time, wake_number, 0, nullptr).is_idle;
+}
+
 // Claims from the ring until there are enough, or nothing is claimable. False when the
 // ring cannot tell: it was taken for another queue, or what two sweeps found could
 // not be had.
@@ -393,15 +404,10 @@ drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 	while (*claimed < wanted) {
 		CHECK_FOR_INTERRUPTS();
 		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
-		// In this order: what is no longer under way has been told.
-		const bool is_quiet = pg_atomic_read_u32(&wakes->under_way) == 0;
-		pg_read_barrier();
 		const Taken taken = take(ring, claimer->writer.program->key, claimer->call_time,
 								 pg_atomic_read_u32(&wakes->number), asked, candidates);
 		if (taken.is_foreign)
 			return false;
-		if (taken.is_idle && is_quiet)
-			return true;
 		if (taken.count > 0) {
 			const int won = try_all(claimer, ring, candidates, taken);
 			*claimed += won;
@@ -427,11 +433,11 @@ drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 	return true;
 }
 
-uint64
-claim_direct(Definition *definition, const Request &request, const Output &output)
+// Claims by way of the ring; what that cannot settle, by a statement.
+static uint64
+claim_from(Ring *ring, Definition *definition, const Request &request, const Output &output)
 {
 	uint64 claimed = 0;
-	Ring *ring = ring_of(definition);
 	// What this command has written so far is to be seen, and may be written over.
 	CommandCounterIncrement();
 	Claimer claimer = open_claimer(definition, &request, &output);
@@ -441,17 +447,27 @@ claim_direct(Definition *definition, const Request &request, const Output &outpu
 		queue::forget_passed();
 	if (claimed > 0)
 		CommandCounterIncrement();
-	if (!is_settled) {
-		// The ring may have been given away: next time, ask for it anew.
-		definition->program->ring = nullptr;
-		Request rest = request;
-		rest.max_jobs -= static_cast<int>(claimed);
-		claimed += claim_portable(definition, rest, output);
-	}
+	if (is_settled)
+		return claimed;
+	// The ring may have been given away: next time, ask for it anew.
+	definition->program->ring = nullptr;
+	Request rest = request;
+	rest.max_jobs -= static_cast<int>(claimed);
+	return claimed + claim_portable(definition, rest, output);
+}
+
+uint64
+claim_direct(Definition *definition, const Request &request, const Output &output)
+{
+	Ring *ring = ring_of(definition);
+	const RingKey &key = program_of(definition)->key;
+	uint64 claimed = 0;
+	if (!is_idle(ring, key, get_wakes(definition->source), request.call_time))
+		claimed = claim_from(ring, definition, request, output);
 	if (claimed == 0) {
 		RingCounters counters{};
 		counters.empty_pops = 1;
-		add(ring, program_of(definition)->key, counters);
+		add(ring, key, counters);
 	}
 	return claimed;
 }

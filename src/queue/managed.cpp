@@ -57,7 +57,7 @@ const char *const create_table_text =
 	" leased_by pg_catalog.text,"
 	" last_error pg_catalog.text,"
 	" payload pg_catalog.jsonb not null"
-	") with (fillfactor = 70,"
+	") with (fillfactor = 45,"
 	" autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,"
 	" autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.1,"
 	" autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off,"
