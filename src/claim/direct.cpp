@@ -52,35 +52,33 @@ can_claim_directly(Definition *definition)
 struct Claimer
 {
 	Definition *definition;
-	const Request *request;
+	Request request; // its call_time moves on with each sweep
 	const Output *output;
 	Writer writer;
 	TupleTableSlot *old_row;
 	TupleConversionMap *map; // to the result's shape; null where they are alike
 	TupleTableSlot *result;
-	TimestampTz call_time;
 	RingCounters counters;
 };
 
 static TimestampTz
 lease_end(const Claimer *claimer)
 {
-	const Interval *lease = queue::lease_of(claimer->definition, claimer->request->lease);
+	const Interval *lease = queue::lease_of(claimer->definition, claimer->request.lease);
 	return DatumGetTimestampTz(DirectFunctionCall2(timestamptz_pl_interval,
-												   TimestampTzGetDatum(claimer->call_time),
+												   TimestampTzGetDatum(claimer->request.call_time),
 												   IntervalPGetDatum(lease)));
 }
 
 static Claimer
-open_claimer(Definition *definition, const Request *request, const Output *output)
+open_claimer(Definition *definition, const Request &request, const Output *output)
 {
 	Claimer claimer{};
 	claimer.definition = definition;
 	claimer.request = request;
 	claimer.output = output;
-	claimer.call_time = request->call_time;
 	const bool writes = definition->claim_mode == ClaimMode::update;
-	claimer.writer = open_writer(program_of(definition), arguments_for(definition, *request),
+	claimer.writer = open_writer(program_of(definition), arguments_for(definition, request),
 								 writes ? CMD_UPDATE : CMD_SELECT);
 	Relation table = claimer.writer.table;
 	claimer.old_row = table_slot_create(table, nullptr);
@@ -106,6 +104,16 @@ is_pending(const Claimer *claimer, TupleTableSlot *row)
 	return ExecQual(claimer->writer.program->pending, claimer->writer.context);
 }
 
+// From here on it is now.
+static void
+move_clock(Claimer *claimer)
+{
+	claimer->request.call_time = GetCurrentTimestamp();
+	ParamExternData *parameter = &claimer->writer.context->ecxt_param_list_info
+									  ->params[static_cast<int>(Parameter::call_time)];
+	parameter->value = TimestampTzGetDatum(claimer->request.call_time);
+}
+
 // Whether the row read is pending. A job that was sent after this call had begun may be
 // due later than that, and is due now.
 static bool
@@ -113,12 +121,9 @@ is_pending_by_now(Claimer *claimer, const Candidate &candidate)
 {
 	if (is_pending(claimer, claimer->old_row))
 		return true;
-	if (candidate.run_at <= claimer->call_time)
+	if (candidate.run_at <= claimer->request.call_time)
 		return false;
-	claimer->call_time = GetCurrentTimestamp();
-	ParamExternData *parameter = &claimer->writer.context->ecxt_param_list_info
-									  ->params[static_cast<int>(Parameter::call_time)];
-	parameter->value = TimestampTzGetDatum(claimer->call_time);
+	move_clock(claimer);
 	return is_pending(claimer, claimer->old_row);
 }
 
@@ -341,6 +346,7 @@ try_all(Claimer *claimer, Ring *ring, Candidate *candidates, const Taken &taken)
 	}
 	claimer->counters.claims = won;
 	add(ring, key, claimer->counters);
+	note_tried(ring, key);
 	if (won > 0 && claimer->definition->is_managed)
 		note_lease(ring, key, lease_end(claimer));
 	return won;
@@ -386,49 +392,56 @@ is_idle(Ring *ring, const RingKey &key, Wakes *wakes, TimestampTz call_time)
 	return is_quiet && take(ring, key, call_time, wake_number, 0, nullptr).is_idle;
 }
 
+// Whether there is nothing more for this call. One that has some jobs already need not
+// be sure.
+static bool
+is_done(const Claimer *claimer, Ring *ring, const Pass &pass, uint32 sweep_number, uint64 claimed)
+{
+	return (claimed > 0 && leaves_nothing(pass)) ||
+		   is_exhausted(ring, claimer->writer.program->key, sweep_number);
+}
+
 // Claims from the ring until there are enough, or nothing is claimable. False when the
-// ring cannot tell: it was taken for another queue, or what two sweeps found could
-// not be had.
+// ring cannot tell: it was taken for another queue, or others were always faster.
 static bool
 drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 {
 	constexpr int run_length = 64;
-	constexpr int most_futile = 2;
+	constexpr int most_futile = 100;
 	Candidate candidates[run_length];
 	Definition *definition = claimer->definition;
-	const Request &request = *claimer->request;
+	const Request &request = claimer->request;
+	const RingKey &key = claimer->writer.program->key;
 	Wakes *wakes = get_wakes(definition->source);
 	const auto wanted = static_cast<uint64>(request.max_jobs);
+	const uint32 sweep_number = last_sweep(ring, key);
 	Pass pass{};
 	int futile = 0;
 	while (*claimed < wanted) {
 		CHECK_FOR_INTERRUPTS();
 		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
-		const Taken taken = take(ring, claimer->writer.program->key, claimer->call_time,
-								 pg_atomic_read_u32(&wakes->number), asked, candidates);
+		const Taken taken = take(ring, key, request.call_time, pg_atomic_read_u32(&wakes->number),
+								 asked, candidates);
 		if (taken.is_foreign)
 			return false;
 		if (taken.count > 0) {
-			const int won = try_all(claimer, ring, candidates, taken);
-			*claimed += won;
+			*claimed += try_all(claimer, ring, candidates, taken);
 			pass.passed += taken.count - static_cast<int>(claimer->counters.gone);
-			if (won > 0)
-				futile = 0;
 			if (taken.is_low)
 				follow(&pass, fill_ahead(definition, ring, request));
 			continue;
 		}
-		if (leaves_nothing(pass))
+		if (is_done(claimer, ring, pass, sweep_number, *claimed))
 			return true;
+		if (futile++ == most_futile)
+			return *claimed > 0;
+		move_clock(claimer);
 		const Filled filled = fill_or_wait(definition, ring, request);
 		if (filled.is_foreign)
 			return false;
 		follow(&pass, filled);
 		if (filled.is_mine && filled.is_sweep && filled.read == 0)
 			return true;
-		// Only what is read anew from the head may be the same again.
-		if ((!filled.is_mine || filled.is_sweep) && futile++ == most_futile)
-			return false;
 	}
 	return true;
 }
@@ -440,7 +453,7 @@ claim_from(Ring *ring, Definition *definition, const Request &request, const Out
 	uint64 claimed = 0;
 	// What this command has written so far is to be seen, and may be written over.
 	CommandCounterIncrement();
-	Claimer claimer = open_claimer(definition, &request, &output);
+	Claimer claimer = open_claimer(definition, request, &output);
 	const bool is_settled = drain(&claimer, ring, &claimed);
 	close_claimer(&claimer);
 	if (definition->claim_mode == ClaimMode::session)

@@ -225,13 +225,43 @@ claim_by_statement(Definition *definition, const Request &request, const Output 
 	pg_unreachable();
 }
 
+static bool
+is_any_pending(Definition *definition, const Request &request)
+{
+	const Statement &statement = queue::prepared_of(definition, Prepared::any_pending, [&] {
+		const bool is_lock = definition->claim_mode != ClaimMode::update;
+		return read_text(definition, "1", is_lock ? unknown_condition(definition) : "", 1);
+	});
+	const bool is_any = queue::run(statement, arguments_for(definition, request)) > 0;
+	SPI_freetuptable(SPI_tuptable);
+	return is_any;
+}
+
+// All that a statement's snapshot shows may be taken by others before it comes there,
+// and what is committed meanwhile it does not show: so it is asked again, while there
+// is anything pending at all.
+static uint64
+claim_by_statements(Definition *definition, Request request, const Output &output)
+{
+	constexpr int tries = 5;
+	for (int i = 1;; i++) {
+		CHECK_FOR_INTERRUPTS();
+		const uint64 claimed = claim_by_statement(definition, request, output);
+		if (claimed > 0 || i == tries)
+			return claimed;
+		request.call_time = GetCurrentTimestamp();
+		if (!is_any_pending(definition, request))
+			return 0;
+	}
+}
+
 uint64
 claim_portable(Definition *definition, const Request &request, const Output &output)
 {
 	uint64 claimed = 0;
 	queue::with_spi([&] {
 		check_key(definition);
-		claimed = claim_by_statement(definition, request, output);
+		claimed = claim_by_statements(definition, request, output);
 	});
 	if (claimed > 0)
 		note_writes(definition->source);

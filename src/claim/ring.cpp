@@ -89,6 +89,7 @@ reset(Ring *ring, const RingKey &key)
 	ring->row_due = PG_INT64_MAX;
 	ring->idle_until = 0;
 	ring->filler = 0;
+	ring->in_hand = 0;
 	ring->counters = {};
 	SpinLockRelease(&ring->mutex);
 }
@@ -127,11 +128,39 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int ma
 			candidates[i] = *at(ring, i);
 		ring->first = (ring->first + taken.count) % ring_size;
 		ring->count -= taken.count;
+		ring->in_hand += taken.count;
 		if (taken.count > 0)
 			taken.number = ++ring->change_number;
 		taken.is_low = ring->count <= low_water && !ring->is_at_end && ring->filler == 0;
 	});
 	return taken;
+}
+
+uint32
+last_sweep(Ring *ring, const RingKey &key)
+{
+	uint32 number = 0;
+	with_ring(ring, key, [&] { number = ring->sweep_number; });
+	return number;
+}
+
+bool
+is_exhausted(Ring *ring, const RingKey &key, uint32 sweep_number)
+{
+	bool is_it = false;
+	with_ring(ring, key, [&] {
+		is_it = ring->sweep_number != sweep_number && ring->count == 0 && ring->is_at_end &&
+				ring->filler == 0 && ring->in_hand == 0 && ring->sweep_due != 0 &&
+				ring->counters.claims == ring->claims_before &&
+				ring->counters.gone == ring->gone_before;
+	});
+	return is_it;
+}
+
+void
+let_go(Ring *ring, const RingKey &key, int count)
+{
+	with_ring(ring, key, [&] { ring->in_hand = Max(0, ring->in_hand - count); });
 }
 
 // The index of the first candidate that does not come before the rank.
@@ -293,6 +322,9 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, 
 				ring->row_due = PG_INT64_MAX;
 			ring->idle_until = 0;
 			ring->wake_number = wake_number;
+			ring->sweep_number++;
+			ring->claims_before = ring->counters.claims;
+			ring->gone_before = ring->counters.gone;
 		}
 		order.cursor = ring->cursor;
 	});

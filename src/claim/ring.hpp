@@ -126,8 +126,12 @@ struct Ring
 	TimestampTz row_due;    // when a row will become claimable, wherever it stands
 	TimestampTz idle_until; // until then nothing is claimable, if nobody says otherwise
 	int32 filler;           // the process that is reading, or 0
-	uint32 fill_number;     // of the read that is under way, or was last
-	uint32 change_number;   // of takings and fillings
+	int32 in_hand;          // candidates that somebody is trying
+	uint32 sweep_number;    // of the last sweep that began
+	int64 claims_before;    // the counters when it did
+	int64 gone_before;
+	uint32 fill_number;   // of the read that is under way, or was last
+	uint32 change_number; // of takings and fillings
 	ConditionVariable filled;
 	RingCounters counters;
 };
@@ -151,6 +155,17 @@ struct Taken
 // the table's, now.
 Taken take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int max_count,
 		   Candidate *candidates);
+
+// The number of the last sweep that began.
+uint32 last_sweep(Ring *ring, const RingKey &key);
+
+// Whether there was a moment since that sweep at which nothing was claimable: a later
+// one has read the queue to its end, all of it has been tried in vain, and nobody has
+// won a claim meanwhile whose lock may have been in the way.
+bool is_exhausted(Ring *ring, const RingKey &key, uint32 sweep_number);
+
+// So many candidates that were taken have been tried.
+void let_go(Ring *ring, const RingKey &key, int count);
 
 // Puts candidates back to where they were: the claim for which they were taken was
 // rolled back. If the ring is not ranked and has changed since, which was its change
@@ -209,7 +224,7 @@ void cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order);
 // Waits a moment for somebody else's fill. May be interrupted by an error.
 void wait_for_fill(Ring *ring, const RingKey &key);
 
-// Adds to the counters.
+// Adds to the counters. Claims are to be added before their candidates are let go.
 void add(Ring *ring, const RingKey &key, const RingCounters &more);
 
 } // namespace queue_ext::claim

@@ -28,6 +28,7 @@ struct Note
 	SubTransactionId made_in;
 
 	bool is_until_end; // its claims last no longer than the transaction
+	int in_hand;       // taken, and not yet tried to the last
 	Candidates taken;
 	bool has_more_taken; // than can be put back as they were
 	uint32 number;       // of the last change of the ring by this transaction
@@ -116,12 +117,21 @@ note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int cou
 {
 	Note *note = note_of_ring(ring, key);
 	note->is_until_end = is_until_end;
+	note->in_hand = count;
 	if (note->taken.count > 0 && number != note->number + 1) // others were in between
 		note->has_more_taken |= !key.is_ranked;
 	note->number = number;
 	for (int i = 0; i < count; i++)
 		if (!push(&note->taken, candidates[i]))
 			note->has_more_taken = true;
+}
+
+void
+note_tried(Ring *ring, const RingKey &key)
+{
+	Note *note = note_of_ring(ring, key);
+	let_go(ring, key, note->in_hand);
+	note->in_hand = 0;
 }
 
 void
@@ -231,6 +241,8 @@ after_abort(const Note *note)
 			wake_table(note);
 		return;
 	}
+	if (note->in_hand > 0)
+		let_go(note->ring, note->key, note->in_hand);
 	put_back(note->ring, note->key, note->taken.elements, note->taken.count, note->number);
 	if (note->has_more_taken)
 		ask_for_sweep(note->ring, note->key);

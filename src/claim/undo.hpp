@@ -20,6 +20,9 @@ namespace queue_ext::claim {
 void note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 				 uint32 number, bool is_until_end);
 
+// It has tried them all.
+void note_tried(Ring *ring, const RingKey &key);
+
 // When this transaction has committed, what it has claimed becomes claimable again at
 // that time.
 void note_lease(Ring *ring, const RingKey &key, TimestampTz end);

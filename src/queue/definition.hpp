@@ -76,8 +76,9 @@ enum class Prepared {
 	claim_located, // of a table without a key: writes the claim into located rows
 	fill_head,     // candidates for the ring
 	fill_behind,
-	next_due, // of a managed queue: when the first row becomes claimable by itself
-	recheck,  // in session mode: the row, if it is still pending
+	any_pending, // whether a row is pending, locked or not
+	next_due,    // of a managed queue: when the first row becomes claimable by itself
+	recheck,     // in session mode: the row, if it is still pending
 };
 constexpr int prepared_count = static_cast<int>(Prepared::recheck) + 1;
 
