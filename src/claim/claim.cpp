@@ -17,7 +17,7 @@ static const config_enum_entry paths[] = {
 	{nullptr, 0, false},
 };
 
-static int claim_path = path_portable;
+static int claim_path = path_auto;
 
 void
 define_settings()
@@ -25,7 +25,7 @@ define_settings()
 	DefineCustomEnumVariable(
 		"queue_ext.claim_path", "Chooses how jobs are claimed.",
 		"Direct where the table allows it, which auto and direct choose, or by a statement.",
-		&claim_path, path_portable, paths, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+		&claim_path, path_auto, paths, PGC_USERSET, 0, nullptr, nullptr, nullptr);
 }
 
 uint64
