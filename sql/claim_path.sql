@@ -2,6 +2,8 @@
 set client_min_messages = error;
 create schema test_claim_path;
 set search_path = test_claim_path, public;
+-- The setting comes with the library.
+load 'queue_ext';
 select boot_val, vartype, enumvals, context from pg_settings where name = 'queue_ext.claim_path';
 set queue_ext.claim_path = portable;
 set queue_ext.claim_path = direct;

@@ -3,10 +3,18 @@
 # worker that completes a job writes into a ledger in the same transaction, so what
 # the client heard of a commit does not matter.
 #
-#   JOBS=20000 CLIENTS=16 FAULTS=8 test/torture/accounting.pl     prints TAP
+# Whether a pop comes back empty while a job stands ready is checked where that can be
+# known: by a worker that has just sent one to a queue of its own; and, without faults,
+# by many that share a queue, each of which sends a job before it takes one, so that
+# there is one for each of them at any moment.
+#
+#   QUEUE_EXT_JOBS=20000 QUEUE_EXT_CLIENTS=16 QUEUE_EXT_FAULTS=8 QUEUE_EXT_SEED=1 \
+#       perl test/torture/accounting.pl                              prints TAP
 #
 # Needs a server (PGHOST etc.) with queue_ext installed, and pgbench in PATH. It
-# makes a database of its own, and drops it. LONG=1 is 50 times the jobs.
+# makes a database of its own, and drops it. QUEUE_EXT_LONG=1 is a million jobs:
+#
+#   QUEUE_EXT_LONG=1 SUITE_TIMEOUT=7200 script/test torture
 
 use strict;
 use warnings;
@@ -15,10 +23,11 @@ use File::Temp qw(tempdir);
 use IPC::Open3;
 use Test::More;
 
-my $jobs = $ENV{JOBS} || ($ENV{LONG} ? 1_000_000 : 20_000);
-my $clients = $ENV{CLIENTS} || 16;
-my $faults = defined $ENV{FAULTS} ? $ENV{FAULTS} : ($ENV{LONG} ? 200 : 8);
-my $seed = $ENV{SEED} || 1 + int rand 1_000_000;
+my $is_long = $ENV{QUEUE_EXT_LONG};
+my $jobs = $ENV{QUEUE_EXT_JOBS} || ($is_long ? 1_000_000 : 20_000);
+my $clients = $ENV{QUEUE_EXT_CLIENTS} || ($is_long ? 32 : 16);
+my $faults = $ENV{QUEUE_EXT_FAULTS} // ($is_long ? 400 : 8);
+my $seed = $ENV{QUEUE_EXT_SEED} || 1 + int rand 1_000_000;
 my $database = "queue_ext_torture_$$";
 my $dir = tempdir(CLEANUP => 1);
 $ENV{PGAPPNAME} = 'torture';
@@ -60,7 +69,12 @@ sql(q{
 	create table ledger (id bigint, attempt integer, worker text, payload jsonb);
 	create table claimed (id bigint, attempt integer, worker text);
 	create table retried (id bigint, attempt integer, how text, done boolean);
+	select queue_create('pairs', lease => '1 hour');
+	create table own_sent (client integer, id bigint);
+	create table own_done (client integer, id bigint, attempt integer);
+	create table empty (what text, client integer);
 });
+sql("select queue_create('own_' || n, lease => '1 hour') from generate_series(0, $clients - 1) as n");
 
 # What a worker does with one transaction. A receipt is always used in the
 # transaction that claimed, or, "apart", in a later one.
@@ -114,7 +128,15 @@ with done as materialized (select id from queue_complete_many('q', ':ids', ':att
 insert into ledger select d.id, r.attempt, 'batch', null
 from done d join unnest(':ids'::bigint[], ':attempts'::integer[]) as r(id, attempt) using (id);
 commit;};
-my %weight = (one => 8, batch => 2, apart => 4, stale => 3, serializable => 1, savepoint => 2, rollback => 2,
+# Nobody else takes from this queue.
+$script{own} = q{
+with job as materialized (select queue_send('own_' || :client_id, '1') as id)
+insert into own_sent select :client_id::integer, id from job;
+with job as materialized (select * from queue_pop('own_' || :client_id)),
+     noted as (insert into own_done select :client_id::integer, id, attempt from job
+               where queue_complete('own_' || :client_id, id, attempt))
+insert into empty select 'own', :client_id::integer where not exists (select from job);};
+my %weight = (own => 2, one => 8, batch => 2, apart => 4, stale => 3, serializable => 1, savepoint => 2, rollback => 2,
 	fail => 1, release => 1);
 
 my %files;
@@ -154,7 +176,7 @@ sub start_workers
 
 my $unknown = 0;
 my $killed = 0;
-my $deadline = time + ($ENV{LONG} ? 7200 : 300);
+my $deadline = time + ($is_long ? 7200 : 300);
 my $round = 0;
 my $next = $first + 1;
 while (sql('select count(*) from q') > 0 || $next <= $jobs)
@@ -195,8 +217,8 @@ cmp_ok(sql(q{select count(*) from claimed c where attempt > 1}), '>', 0,
 ok($killed > 0 || $faults == 0, "sessions were terminated");
 is(sql('select count(*) from sent'), $jobs, 'all jobs were sent');
 is(sql('select count(*) from q'), '0', 'no job is left');
-is(sql('select count(*) from sent where id not in (select id from ledger)'), '0', 'no job is lost');
-is(sql('select count(*) from ledger where id not in (select id from sent)'), '0', 'no job is invented');
+is(sql('select count(*) from sent s where not exists (select from ledger l where l.id = s.id)'), '0', 'no job is lost');
+is(sql('select count(*) from ledger l where not exists (select from sent s where s.id = l.id)'), '0', 'no job is invented');
 is(sql('select count(*) from (select id from ledger group by id having count(*) > 1) as t'),
 	'0', 'no job is completed twice');
 is(sql('select count(*) from (select id, attempt from claimed group by 1, 2 having count(*) > 1) as t'),
@@ -212,6 +234,35 @@ is(sql(q{select count(*) from ledger where worker = 'again'}), '0', 'no receipt 
 my %used = map { split /\|/ } split /\n/, sql(q{select how, count(*) from retried group by how});
 cmp_ok($used{fail} || 0, '>', 0, 'jobs failed');
 cmp_ok($used{release} || 0, '>', 0, 'jobs were released');
+
+# What was sent in a session that died has been left for others, of the next round, or
+# is there still.
+my $left = join ' union all ', map { "select $_ as client, id from own_$_" } 0 .. $clients - 1;
+cmp_ok(sql('select count(*) from own_done'), '>', $jobs / 100, 'workers took from queues of their own');
+is(sql("select count(*) from (select client, id from own_done union all $left) as t"), sql('select count(*) from own_sent'),
+	'nothing is lost there');
+is(sql("select count(*) from (select client, id from own_done union all $left) as t
+		full join own_sent as s on (s.client, s.id) = (t.client, t.id) where s.id is null or t.id is null"),
+	'0', 'nothing is there twice');
+is(sql(q{select count(*) from empty where what = 'own'}), '0', 'no pop is empty after a send');
+
+# Nobody dies here. All are due long since: what is sent as due now is not due yet by
+# the clock of a call that has begun before.
+{
+	open my $file, '>', "$dir/pairs.sql" or die $!;
+	print $file q{
+select queue_send('pairs', '1', run_at => '2020-01-01');
+with job as materialized (select * from queue_pop('pairs')),
+     done as materialized (select queue_complete('pairs', id, attempt) from job)
+insert into empty select 'pairs', :client_id::integer where not exists (select from done);
+};
+	close $file;
+	my ($status, $said) = run('pgbench', '-n', '-M', 'prepared', '-c', $clients, '-j', 2, '-t', 1 + int($jobs / $clients / 4),
+		'--random-seed', $seed, '-f', "$dir/pairs.sql", $database);
+	is($status, 0, 'workers share a queue') or diag($said);
+	is(sql(q{select count(*) from empty where what = 'pairs'}), '0', 'no pop is empty while a job stands ready');
+	is(sql('select count(*) from pairs'), '0', 'as many are taken as are sent');
+}
 
 is(sql('select deadlocks from pg_stat_database where datname = current_database()'), '0', 'no deadlock');
 
