@@ -228,11 +228,15 @@ claim_by_statement(Definition *definition, const Request &request, const Output 
 static bool
 is_any_pending(Definition *definition, const Request &request)
 {
-	const Statement &statement = queue::prepared_of(definition, Prepared::any_pending, [&] {
+	Statement *statement = &definition->prepared[static_cast<int>(Prepared::any_pending)];
+	if (!statement->is_prepared()) {
 		const bool is_lock = definition->claim_mode != ClaimMode::update;
-		return read_text(definition, "1", is_lock ? unknown_condition(definition) : "", 1);
-	});
-	const bool is_any = queue::run(statement, arguments_for(definition, request)) > 0;
+		const char *condition = is_lock ? unknown_condition(definition) : "";
+		queue::prepare(statement, read_text(definition, "1", condition, 1), definition->row_type,
+					   queue::compiled_of(definition).access);
+		statement->follows_partitions = definition->is_partitioned;
+	}
+	const bool is_any = queue::run(*statement, arguments_for(definition, request)) > 0;
 	SPI_freetuptable(SPI_tuptable);
 	return is_any;
 }
