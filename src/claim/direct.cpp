@@ -55,6 +55,7 @@ struct Claimer
 	Request request; // its call_time moves on with each sweep
 	const Output *output;
 	Writer writer;
+	CommandId first_command; // that this call has written by
 	TupleTableSlot *old_row;
 	TupleConversionMap *map; // to the result's shape; null where they are alike
 	TupleTableSlot *result;
@@ -77,6 +78,7 @@ open_claimer(Definition *definition, const Request &request, const Output *outpu
 	claimer.definition = definition;
 	claimer.request = request;
 	claimer.output = output;
+	claimer.first_command = GetCurrentCommandId(false);
 	const bool writes = definition->claim_mode == ClaimMode::update;
 	claimer.writer = open_writer(program_of(definition), arguments_for(definition, request),
 								 writes ? CMD_UPDATE : CMD_SELECT);
@@ -209,6 +211,19 @@ put(const Claimer *claimer, TupleTableSlot *row)
 	tuplestore_puttupleslot(claimer->output->store, row);
 }
 
+// Whether this call has written the row read: its lease may be over by now, but one pop
+// does not hand out a job twice.
+static bool
+is_own(const Claimer *claimer)
+{
+	if (!TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		return false;
+	const auto *slot = reinterpret_cast<const BufferHeapTupleTableSlot *>(claimer->old_row);
+	HeapTupleHeader header = slot->base.tuple->t_data;
+	return TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(header)) &&
+		   HeapTupleHeaderGetCmin(header) >= claimer->first_command;
+}
+
 // Reads the candidate's row. Counts why not.
 static bool
 read(Claimer *claimer, Candidate *candidate)
@@ -218,7 +233,7 @@ read(Claimer *claimer, Candidate *candidate)
 		claimer->counters.gone++;
 		return false;
 	}
-	if (!is_pending_by_now(claimer, *candidate)) {
+	if (is_own(claimer) || !is_pending_by_now(claimer, *candidate)) {
 		claimer->counters.not_pending++;
 		return false;
 	}
