@@ -277,8 +277,9 @@ put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 		return;
 	with_ring(ring, key, [&] {
 		ring->idle_until = 0;
+		// Backwards: a version that was taken later may be one that the claim has made.
 		if (key.is_ranked)
-			for (int i = 0; i < count; i++)
+			for (int i = count - 1; i >= 0; i--)
 				insert(ring, candidates[i]);
 		else if (ring->change_number == number)
 			put_in_front(ring, candidates, count);
