@@ -11,8 +11,8 @@
 
 #include "direct.hpp"
 
-#include "../compat.hpp"
 #include "../error.hpp"
+#include "../row/write.hpp"
 #include "claim_text.hpp"
 #include "filler.hpp"
 #include "program.hpp"
@@ -36,10 +36,8 @@ struct Writer
 {
 	const Program *program;
 	Relation table;
-	EState *estate;
+	row::Target target;
 	ExprContext *context;
-	ResultRelInfo *target;
-	bool has_indexes_open;
 	TupleTableSlot *old_row;
 	TupleTableSlot *new_row;
 	TupleConversionMap *map; // to the result's shape; null where they are alike
@@ -71,26 +69,13 @@ lease_end(const Definition *definition, const Request &request)
 static Writer
 open_writer(Definition *definition, const Request &request, const Output &output)
 {
-	// The server's part of this struct may be longer than the one we were built
-	// with.
-	constexpr size_t slack = 128;
 	Writer writer{};
 	writer.program = program_of(definition);
 	writer.table = table_open(definition->source, NoLock);
 	CheckCmdReplicaIdentity(writer.table, CMD_UPDATE);
-	writer.estate = CreateExecutorState();
-	writer.context = GetPerTupleExprContext(writer.estate);
+	writer.target = row::open_target(writer.table);
+	writer.context = GetPerTupleExprContext(writer.target.estate);
 	writer.context->ecxt_param_list_info = make_parameters(arguments_for(definition, request));
-
-	RangeTblEntry *entry = makeNode(RangeTblEntry);
-	entry->rtekind = RTE_RELATION;
-	entry->relid = definition->source;
-	entry->relkind = writer.table->rd_rel->relkind;
-	entry->rellockmode = RowExclusiveLock;
-	compat::init_range_table(writer.estate, entry);
-	writer.target = static_cast<ResultRelInfo *>(palloc0(sizeof(ResultRelInfo) + slack));
-	NodeSetTag(writer.target, T_ResultRelInfo);
-	InitResultRelInfo(writer.target, writer.table, 1, nullptr, 0);
 
 	writer.old_row = table_slot_create(writer.table, nullptr);
 	writer.new_row = table_slot_create(writer.table, nullptr);
@@ -103,13 +88,11 @@ open_writer(Definition *definition, const Request &request, const Output &output
 static void
 close_writer(Writer *writer)
 {
-	if (writer->has_indexes_open)
-		ExecCloseIndices(writer->target);
 	if (writer->result != nullptr)
 		ExecDropSingleTupleTableSlot(writer->result);
 	ExecDropSingleTupleTableSlot(writer->new_row);
 	ExecDropSingleTupleTableSlot(writer->old_row);
-	FreeExecutorState(writer->estate);
+	row::close_target(&writer->target);
 	table_close(writer->table, NoLock);
 }
 
@@ -129,11 +112,8 @@ check_constraints(const Writer *writer)
 		const ColumnValue &column = writer->program->columns[i];
 		holds = !column.not_null || !writer->new_row->tts_isnull[column.number - 1];
 	}
-	writer->context->ecxt_scantuple = writer->new_row;
-	for (int i = 0; i < writer->program->check_count && holds; i++)
-		holds = ExecCheck(writer->program->checks[i], writer->context);
-	if (!holds)
-		ExecConstraints(writer->target, writer->new_row, writer->estate);
+	if (!holds || !row::satisfies(writer->program->checks, writer->new_row, writer->context))
+		ExecConstraints(writer->target.relation, writer->new_row, writer->target.estate);
 }
 
 // The row as on_claim makes it.
@@ -161,37 +141,6 @@ make_new_row(const Writer *writer)
 	check_constraints(writer);
 }
 
-static TM_Result
-update(const Writer *writer, ItemPointer place, compat::UpdatedIndexes *updated)
-{
-	TM_FailureData failure;
-	LockTupleMode mode;
-	const CommandId command = GetCurrentCommandId(true);
-	TM_Result result = compat::update_tuple(writer->table, place, writer->new_row, command, false,
-											&failure, &mode, updated);
-	if (result != TM_BeingModified)
-		return result;
-	// A foreign key's check has locked the key, which is not in our way; but that
-	// is told only by trying.
-	result = table_tuple_lock(writer->table, place, SnapshotSelf, writer->old_row, command,
-							  LockTupleNoKeyExclusive, LockWaitSkip, 0, &failure);
-	if (result != TM_Ok)
-		return TM_WouldBlock;
-	return compat::update_tuple(writer->table, place, writer->new_row, command, true, &failure,
-								&mode, updated);
-}
-
-static void
-insert_index_entries(Writer *writer, compat::UpdatedIndexes updated)
-{
-	if (!compat::any_index(updated))
-		return;
-	if (!writer->has_indexes_open)
-		ExecOpenIndices(writer->target, false);
-	writer->has_indexes_open = true;
-	compat::insert_index_tuples(writer->target, writer->new_row, writer->estate, updated);
-}
-
 static void
 put(const Writer *writer, const Output &output)
 {
@@ -217,12 +166,13 @@ try_claim(Writer *writer, Definition *definition, ItemPointer place, const Outpu
 	}
 	make_new_row(writer);
 	compat::UpdatedIndexes updated;
-	const TM_Result result = update(writer, place, &updated);
+	const TM_Result result =
+		row::update_at_once(writer->table, place, writer->old_row, writer->new_row, &updated);
 	if (result != TM_Ok) {
 		counters->locked++;
 		return false;
 	}
-	insert_index_entries(writer, updated);
+	row::insert_index_entries(&writer->target, writer->new_row, updated);
 	if (is_pending(writer, writer->new_row))
 		error::still_pending(definition->name, definition->fragments.pending,
 							 definition->fragments.on_claim);

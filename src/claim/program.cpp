@@ -4,7 +4,6 @@
 
 #include "program.hpp"
 
-#include "../compat.hpp"
 #include "../key/fnv.hpp"
 #include "../queue/owner.hpp"
 #include "directory.hpp"
@@ -15,54 +14,6 @@ using queue::Compiled;
 using queue::Definition;
 using queue::Fragment;
 using queue::FragmentKind;
-
-// Whether the function may change, or be forbidden to some: then it cannot be part
-// of what is prepared for everybody.
-static bool
-is_special_function(Oid function, void *)
-{
-	if (function >= FirstNormalObjectId)
-		return true;
-	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	if (!HeapTupleIsValid(tuple))
-		return true;
-	const bool is_open_to_all = heap_attisnull(tuple, Anum_pg_proc_proacl, nullptr);
-	ReleaseSysCache(tuple);
-	return !is_open_to_all;
-}
-
-// Whether the expression has what cannot be cached, or run without a statement.
-static bool
-is_involved(Node *node, void *context)
-{
-	if (node == nullptr)
-		return false;
-	if (IsA(node, SubLink) || IsA(node, CoerceToDomain) || IsA(node, SetToDefault))
-		return true;
-	if (check_functions_in_node(node, is_special_function, nullptr))
-		return true;
-	return compat::walk_tree(node, is_involved, context);
-}
-
-static bool
-has_update_triggers(const TriggerDesc *triggers)
-{
-	return triggers != nullptr &&
-		   (triggers->trig_update_before_row || triggers->trig_update_after_row ||
-			triggers->trig_update_instead_row || triggers->trig_update_before_statement ||
-			triggers->trig_update_after_statement);
-}
-
-static bool
-is_plain(Relation table)
-{
-	const TupleConstr *constraints = RelationGetDescr(table)->constr;
-	return table->rd_rel->relkind == RELKIND_RELATION &&
-		   table->rd_rel->relam == HEAP_TABLE_AM_OID && !table->rd_rel->relispartition &&
-		   !has_subclass(RelationGetRelid(table)) && !table->rd_rel->relrowsecurity &&
-		   table->rd_rules == nullptr && !has_update_triggers(table->trigdesc) &&
-		   (constraints == nullptr || !compat::has_generated(constraints));
-}
 
 static Expr *
 plan(Node *expression)
@@ -75,7 +26,7 @@ plan(Node *expression)
 static ExprState *
 prepare(Node *expression)
 {
-	if (is_involved(expression, nullptr))
+	if (row::is_involved(expression))
 		return nullptr;
 	return ExecInitExpr(plan(expression), nullptr);
 }
@@ -83,7 +34,7 @@ prepare(Node *expression)
 static ExprState *
 prepare_condition(Node *expression)
 {
-	if (is_involved(expression, nullptr))
+	if (row::is_involved(expression))
 		return nullptr;
 	return ExecInitQual(make_ands_implicit(plan(expression)), nullptr);
 }
@@ -101,24 +52,6 @@ add_columns(Program *program, const List *targets, TupleDesc descriptor)
 			return false;
 		program->columns[program->column_count++] = {
 			target->resno, value, TupleDescAttr(descriptor, target->resno - 1)->attnotnull};
-	}
-	return true;
-}
-
-static bool
-add_checks(Program *program, TupleDesc descriptor)
-{
-	const TupleConstr *constraints = descriptor->constr;
-	if (constraints == nullptr || constraints->num_check == 0)
-		return true;
-	program->checks =
-		static_cast<ExprState **>(palloc0(sizeof(ExprState *) * constraints->num_check));
-	for (int i = 0; i < constraints->num_check; i++) {
-		auto *expression = static_cast<Node *>(stringToNode(constraints->check[i].ccbin));
-		if (is_involved(expression, nullptr))
-			return false;
-		program->checks[program->check_count++] = ExecInitCheck(
-			make_ands_implicit(expression_planner(reinterpret_cast<Expr *>(expression))), nullptr);
 	}
 	return true;
 }
@@ -162,7 +95,7 @@ stamp_of(const Program *program, const Definition *definition, Relation table)
 static bool
 fill_in(Program *program, Definition *definition, Relation table)
 {
-	if (definition->claim_mode != queue::ClaimMode::update || !is_plain(table))
+	if (definition->claim_mode != queue::ClaimMode::update || !row::is_plain(table))
 		return false;
 	const auto compile = [&](const char *text, FragmentKind kind, const char *label) {
 		const Fragment fragment{text, kind, label, definition->name, definition->is_managed};
@@ -188,7 +121,7 @@ fill_in(Program *program, Definition *definition, Relation table)
 	}
 	program->key = {MyDatabaseId, definition->source, stamp_of(program, definition, table)};
 	return add_columns(program, claim.targets, RelationGetDescr(table)) &&
-		   add_checks(program, RelationGetDescr(table));
+		   row::prepare_checks(RelationGetDescr(table), &program->checks);
 }
 
 const Program *

@@ -12,6 +12,7 @@
 
 #include "../queue/definition.hpp"
 #include "../queue/fragment.hpp"
+#include "../row/plain.hpp"
 #include "ring.hpp"
 
 namespace queue_ext::claim {
@@ -30,8 +31,7 @@ struct Program
 	ExprState *pending;
 	int column_count;
 	ColumnValue *columns;
-	int check_count;
-	ExprState **checks;
+	row::Checks checks;
 
 	queue::Direction direction;
 	int order_count;
