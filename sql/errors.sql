@@ -36,7 +36,13 @@ from unnest(array[
 	$$select queue_pop('emials')$$,
 	$$select queue_pop('test_errors."Emi''als"')$$,
 	$$select queue_drop('emials')$$,
-	$$select queue_create('jobs')$$
+	$$select queue_create('jobs')$$,
+	$$select throttle_create(' ', '1 hour')$$,
+	$$select throttle_alter('it''s')$$,
+	$$select lock_throttled_resource('it''s', ' ')$$,
+	$$select throttle_create('test_errors', '1 hour')$$,
+	$$select throttle_create('test_errors', '1 hour')$$,
+	$$select throttle_drop('test_errors')$$
 ]) with ordinality as c(command, n)
 order by n;
 

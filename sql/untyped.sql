@@ -149,5 +149,20 @@ execute t13('tasks', 'tasks', 'state = ''new''');
 prepare t14 as select queue_is_held($1, $2);
 execute t14(1259, '1');
 
+prepare h1 as select throttle_create($1, $2);
+execute h1('test_untyped', '1 hour');
+prepare h2 as select throttle_create($1, $2, $3);
+execute h2('test_untyped 2', '1 hour', 2);
+prepare h3 as select throttle_alter($1);
+execute h3('test_untyped');
+prepare h4 as select throttle_alter($1, $2, $3);
+execute h4('test_untyped', '2 hours', 3);
+prepare h5 as select lock_throttled_resource($1, $2);
+execute h5('test_untyped', 'me');
+prepare h6 as select throttle_drop($1);
+execute h6('test_untyped');
+prepare h7 as select throttle_drop($1, $2);
+execute h7('test_untyped 2', true);
+
 deallocate all;
 drop schema test_untyped cascade;
