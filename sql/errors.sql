@@ -42,7 +42,10 @@ from unnest(array[
 	$$select lock_throttled_resource('it''s', ' ')$$,
 	$$select throttle_create('test_errors', '1 hour')$$,
 	$$select throttle_create('test_errors', '1 hour')$$,
-	$$select throttle_drop('test_errors')$$
+	$$select throttle_drop('test_errors')$$,
+	$$select mutex_acquire(' ')$$,
+	$$select timeout_acquire('test_errors', '0')$$,
+	$$select lock_set_retries('test_errors', -1)$$
 ]) with ordinality as c(command, n)
 order by n;
 

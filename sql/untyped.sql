@@ -164,5 +164,21 @@ execute h6('test_untyped');
 prepare h7 as select throttle_drop($1, $2);
 execute h7('test_untyped 2', true);
 
+prepare l1 as select mutex_acquire($1);
+execute l1('test_untyped');
+prepare l2 as select mutex_release($1);
+execute l2('test_untyped');
+prepare l3 as select * from mutex_acquire_fenced($1);
+execute l3('test_untyped');
+prepare l4 as select mutex_release($1, $2);
+execute l4('test_untyped', 2);
+prepare l5 as select timeout_acquire($1, $2);
+execute l5('test_untyped', '1 hour');
+prepare l6 as select * from timeout_acquire_fenced($1, $2);
+execute l6('test_untyped', '1 hour');
+prepare l7 as select lock_set_retries($1, $2);
+execute l7('test_untyped', 3);
+delete from named_lock where task_id = 'test_untyped';
+
 deallocate all;
 drop schema test_untyped cascade;

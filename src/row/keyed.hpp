@@ -38,7 +38,7 @@ struct KeyedTable
 	const Column *columns; // the table's first ones; the first of them is the key, a text
 	int column_count;
 	const char *const *statements; // their texts; the table is %1$s
-	const Oid *parameters;         // of all statements
+	const Oid *parameters;         // of all statements; the first is the key
 	int parameter_count;
 
 	// What this backend knows of it; all zero until it has been opened.
@@ -114,6 +114,27 @@ Written write(const Opened &opened, HeapTuple row, Changes *changes);
 // Waits until nobody else has that version of the row, and locks it if it is the
 // newest then (FOR NO KEY UPDATE). Raises what waiting for a lock raises.
 void await(const Opened &opened, HeapTuple row);
+
+// The values for one run of a table's statements. All are null until set.
+template <int count>
+struct Arguments
+{
+	Datum values[count];
+	char nulls[count];
+
+	explicit Arguments(const text *key)
+	{
+		memset(values, 0, sizeof(values));
+		memset(nulls, 'n', sizeof(nulls));
+		set(0, PointerGetDatum(key));
+	}
+
+	void set(int parameter, Datum value)
+	{
+		values[parameter] = value;
+		nulls[parameter] = ' ';
+	}
+};
 
 // Runs one of the table's statements on the newest committed rows, as the caller;
 // returns how many rows it processed. Wants SPI open.

@@ -71,24 +71,7 @@ static constexpr const char *statements[] = {
 static row::KeyedTable resources = {"throttled_resource", columns,    lengthof(columns),
 									statements,           parameters, lengthof(parameters)};
 
-struct Arguments
-{
-	Datum values[lengthof(parameters)];
-	char nulls[lengthof(parameters)];
-
-	explicit Arguments(const text *resource)
-	{
-		memset(values, 0, sizeof(values));
-		memset(nulls, 'n', sizeof(nulls));
-		set(parameter_resource, PointerGetDatum(resource));
-	}
-
-	void set(ParameterNumber parameter, Datum value)
-	{
-		values[parameter] = value;
-		nulls[parameter] = ' ';
-	}
-};
+using Arguments = row::Arguments<lengthof(parameters)>;
 
 static bool
 run(StatementNumber statement, const Arguments &arguments)

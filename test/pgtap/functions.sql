@@ -47,6 +47,13 @@ insert into wanted values
 		'grants integer DEFAULT NULL::integer)', 'void'),
 	('throttle_drop(resource text, if_exists boolean DEFAULT false)', 'boolean'),
 	('lock_throttled_resource(resource text, details text)', 'boolean'),
+	('mutex_acquire(task_id text)', 'boolean'),
+	('mutex_acquire_fenced(task_id text, OUT acquired boolean, OUT token bigint)', 'record'),
+	('timeout_acquire(task_id text, timeout interval)', 'boolean'),
+	('timeout_acquire_fenced(task_id text, timeout interval, OUT acquired boolean, OUT token bigint)', 'record'),
+	('mutex_release(task_id text)', 'boolean'),
+	('mutex_release(task_id text, token bigint)', 'boolean'),
+	('lock_set_retries(task_id text, retries integer)', 'void'),
 	('queue_drop(queue text, if_exists boolean DEFAULT false)', 'boolean'),
 	('queue_pause(queue text)', 'boolean'),
 	('queue_resume(queue text)', 'boolean'),
@@ -110,7 +117,8 @@ select bag_eq(
 );
 select bag_eq(
 	$$select proname::text from member where proisstrict and proname not like 'fnv%' and proname <> 'queue_is_held'$$,
-	$$values ('lock_throttled_resource')$$,
+	$$values ('lock_throttled_resource'), ('mutex_acquire'), ('mutex_acquire_fenced'), ('timeout_acquire'),
+	         ('timeout_acquire_fenced'), ('mutex_release'), ('mutex_release')$$,
 	'those that ask for a lock are STRICT, the others not'
 );
 select bag_eq(

@@ -59,6 +59,9 @@ my %call = (
 	throttle_alter => q{'r'},
 	throttle_drop => q{'r'},
 	lock_throttled_resource => q{'r', 'x'},
+	map({ $_ => q{'m'} } qw(mutex_acquire mutex_acquire_fenced mutex_release)),
+	map({ $_ => q{'m', '1 hour'} } qw(timeout_acquire timeout_acquire_fenced)),
+	lock_set_retries => q{'m', 1},
 	map({ $_ => q{'q', 1, 1} }
 		qw(queue_complete queue_fail queue_release queue_extend queue_cancel queue_requeue)),
 	map({ $_ => q{'q', '{1}', '{1}'} }
