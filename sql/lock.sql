@@ -14,6 +14,14 @@ exception when others then
 	return concat_ws(' ', sqlstate, nullif(name, ''));
 end $$;
 
+create function wal_records(command text) returns integer language plpgsql as $$
+declare
+	plan json;
+begin
+	execute 'explain (analyze, wal, costs off, timing off, summary off, format json) ' || command into plan;
+	return plan->0->'Plan'->>'WAL Records';
+end $$;
+
 -- A mutex: made when first asked for, held until released.
 select mutex_acquire('a') as first, mutex_acquire('a') as second;
 select mutex_acquire('a') as third;
@@ -103,11 +111,16 @@ begin isolation level serializable;
 select mutex_acquire('ser'), mutex_acquire('ser'), mutex_release('ser'), mutex_release('new');
 commit;
 
--- A refusal writes nothing: no transaction id.
+-- A refusal writes nothing: no transaction id, no WAL.
 begin;
 select mutex_acquire('a'), timeout_acquire('a', '1 hour'), mutex_release('a', -1), mutex_release('ser');
+select wal_records('select mutex_acquire(''a''), mutex_release(''ser'')');
 select pg_current_xact_id_if_assigned() is null as no_xid;
 commit;
+
+-- Acquiring is one write, and releasing.
+vacuum named_lock;
+select wal_records('select mutex_acquire(''ser'')') as acquire, wal_records('select mutex_release(''ser'')') as release;
 
 -- Null is null.
 select mutex_acquire(null) as a, mutex_release(null) as b, mutex_release('a', null) as c, timeout_acquire('a', null) as d,

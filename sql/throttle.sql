@@ -13,6 +13,14 @@ exception when others then
 	return concat_ws(' ', sqlstate, nullif(name, ''));
 end $$;
 
+create function wal_records(command text) returns integer language plpgsql as $$
+declare
+	plan json;
+begin
+	execute 'explain (analyze, wal, costs off, timing off, summary off, format json) ' || command into plan;
+	return plan->0->'Plan'->>'WAL Records';
+end $$;
+
 select throttle_create('rebuild', '1 hour');
 select resource, throttle_interval, grants, last_locked, last_locker_details, earlier_grants from throttled_resource;
 
@@ -64,7 +72,7 @@ end $$;
 select last_locker_details from throttled_resource;
 
 -- An interval that is over within the transaction.
-select throttle_create('short', '1 millisecond');
+select throttle_create('short', '1 microsecond');
 begin;
 select lock_throttled_resource('short', 'a');
 select pg_sleep(0.002);
@@ -107,9 +115,10 @@ select earlier_grants[1] = last_locked as same from throttled_resource where res
 update throttled_resource set last_locked = 'infinity', last_locker_details = 'closed' where resource = 'rebuild';
 select lock_throttled_resource('rebuild', 'never');
 
--- A denial writes nothing: no transaction id.
+-- A denial writes nothing: no transaction id, no WAL.
 begin;
 select lock_throttled_resource('rebuild', 'never');
+select wal_records('select lock_throttled_resource(''rebuild'', ''never'')');
 select pg_current_xact_id_if_assigned() is null as no_xid;
 commit;
 
@@ -157,6 +166,9 @@ from unnest(array[
 ]) with ordinality as c(command, n)
 order by n;
 select throttle_drop('many'), throttle_drop('many', if_exists => true);
+-- A grant is one write.
+vacuum throttled_resource;
+select wal_records('select lock_throttled_resource(''short'', ''once'')');
 select lock_throttled_resource('short', 'long: ' || repeat('x', 10000));
 select length(last_locker_details) from throttled_resource where resource = 'short';
 

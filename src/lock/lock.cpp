@@ -52,8 +52,9 @@ static constexpr const char *statements[] = {
 
 	"insert into %1$s (task_id) values ($1) on conflict do nothing",
 
-	"update %1$s set held = true, holder = $2, held_since = clock_timestamp(),"
-	" held_until = clock_timestamp() + $3, token = token + 1, retries_left = retries_left - 1"
+	"update %1$s set held = true, holder = $2, (held_since, held_until) ="
+	" (select now, now + $3 from (select clock_timestamp() as now) as clock),"
+	" token = token + 1, retries_left = retries_left - 1"
 	" where task_id = (select task_id from %1$s where task_id = $1"
 	" and (not held or held_until < clock_timestamp())"
 	" and (retries_left is null or retries_left > 0) for no key update)"
