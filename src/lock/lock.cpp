@@ -103,9 +103,9 @@ static text *
 describe_holder()
 {
 	const char *program = application_name != nullptr ? application_name : "";
-	const char *user = GetUserNameFromId(GetSessionUserId(), false);
-	return cstring_to_text(
-		psprintf("%s, pid %d%s%s", user, MyProcPid, *program != '\0' ? ", " : "", program));
+	const char *user = GetUserNameFromId(GetSessionUserId(), true);
+	return cstring_to_text(psprintf("%s, pid %d%s%s", user != nullptr ? user : "a dropped role",
+									MyProcPid, *program != '\0' ? ", " : "", program));
 }
 
 enum class Outcome {
