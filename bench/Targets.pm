@@ -80,6 +80,13 @@ sub of_section {
 		$add->("empty pop, $_ clients, to select 1", $side, '0.7', 0, $ratios->('idle', [$_, $side], [$_, 'select-1']))
 			for $figures->points($section, 'idle');
 	}
+	my %lock = (denial => ['throttle, a denial', 'select-1', '0.7'], grant => ['throttle, a grant', 'key-update', '0.9'],
+		acquire => ['a lock acquired', 'key-update', '0.9']);
+	for my $situation (sort keys %lock) {
+		my ($measure, $base, $target) = @{$lock{$situation}};
+		$add->("$measure, $_ clients, to " . $figures->title($base) =~ tr/`//dr, 'locks', $target, 0,
+			$ratios->($situation, [$_, 'locks'], [$_, $base])) for $figures->points($section, $situation);
+	}
 	my %bytes = ('queue_ext-update' => 620, 'queue_ext-session' => 500);
 	for my $kind (sort keys %bytes) {
 		for my $side (variants($figures, $section, 'wal', $kind)) {

@@ -36,7 +36,16 @@ from unnest(array[
 	$$select queue_pop('emials')$$,
 	$$select queue_pop('test_errors."Emi''als"')$$,
 	$$select queue_drop('emials')$$,
-	$$select queue_create('jobs')$$
+	$$select queue_create('jobs')$$,
+	$$select throttle_create(' ', '1 hour')$$,
+	$$select throttle_alter('it''s')$$,
+	$$select lock_throttled_resource('it''s', ' ')$$,
+	$$select throttle_create('test_errors', '1 hour')$$,
+	$$select throttle_create('test_errors', '1 hour')$$,
+	$$select throttle_drop('test_errors')$$,
+	$$select mutex_acquire(' ')$$,
+	$$select timeout_acquire('test_errors', '0')$$,
+	$$select lock_set_retries('test_errors', -1)$$
 ]) with ordinality as c(command, n)
 order by n;
 

@@ -18,6 +18,13 @@ select "Test Extension".queue_pause('test_extension.jobs');
 select "Test Extension".queue_resume('test_extension.jobs');
 select queue, source, archive, max_attempts from "Test Extension".queues;
 select "Test Extension".fnv1_64('a');
+select "Test Extension".throttle_create('r', '1 hour');
+select "Test Extension".lock_throttled_resource('r', 'x') as granted, "Test Extension".mutex_acquire('m') as acquired;
+select task_id, token from "Test Extension".held_locks;
+alter schema "Test Extension" rename to test_renamed;
+select test_renamed.lock_throttled_resource('r', 'x') as granted, test_renamed.mutex_release('m') as released,
+       test_renamed.mutex_acquire('n') as acquired;
+alter schema test_renamed rename to "Test Extension";
 
 -- It cannot be moved.
 \set VERBOSITY sqlstate
@@ -33,6 +40,11 @@ select nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace whe
 -- In public again, as other tests want it; this session has the old one's OIDs.
 reset search_path;
 create extension queue_ext;
+select lock_throttled_resource('r', 'x');
+select throttle_create('r', '1 hour'), lock_throttled_resource('r', 'x') as granted, throttle_drop('r');
+select * from mutex_acquire_fenced('m');
+select mutex_release('m') as released, count(*) as locks from named_lock;
+delete from named_lock;
 select queue_pop('test_extension.jobs');
 select queue_create('test_extension.jobs');
 select count(*) as queues from queues where queue like 'test\_extension.%';

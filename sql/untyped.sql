@@ -149,5 +149,36 @@ execute t13('tasks', 'tasks', 'state = ''new''');
 prepare t14 as select queue_is_held($1, $2);
 execute t14(1259, '1');
 
+prepare h1 as select throttle_create($1, $2);
+execute h1('test_untyped', '1 hour');
+prepare h2 as select throttle_create($1, $2, $3);
+execute h2('test_untyped 2', '1 hour', 2);
+prepare h3 as select throttle_alter($1);
+execute h3('test_untyped');
+prepare h4 as select throttle_alter($1, $2, $3);
+execute h4('test_untyped', '2 hours', 3);
+prepare h5 as select lock_throttled_resource($1, $2);
+execute h5('test_untyped', 'me');
+prepare h6 as select throttle_drop($1);
+execute h6('test_untyped');
+prepare h7 as select throttle_drop($1, $2);
+execute h7('test_untyped 2', true);
+
+prepare l1 as select mutex_acquire($1);
+execute l1('test_untyped');
+prepare l2 as select mutex_release($1);
+execute l2('test_untyped');
+prepare l3 as select * from mutex_acquire_fenced($1);
+execute l3('test_untyped');
+prepare l4 as select mutex_release($1, $2);
+execute l4('test_untyped', 2);
+prepare l5 as select timeout_acquire($1, $2);
+execute l5('test_untyped', '1 hour');
+prepare l6 as select * from timeout_acquire_fenced($1, $2);
+execute l6('test_untyped', '1 hour');
+prepare l7 as select lock_set_retries($1, $2);
+execute l7('test_untyped', 3);
+delete from named_lock where task_id = 'test_untyped';
+
 deallocate all;
 drop schema test_untyped cascade;

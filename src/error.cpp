@@ -85,6 +85,24 @@ unknown_state(const char *state)
 					errdetail("It is \"%s\".", state)));
 }
 
+bool
+is_blank(const text *value)
+{
+	const char *bytes = VARDATA_ANY(value);
+	for (int i = 0; i < static_cast<int>(VARSIZE_ANY_EXHDR(value)); i++)
+		if (bytes[i] != ' ')
+			return false;
+	return true;
+}
+
+void
+check_not_blank(const char *what, const text *value)
+{
+	if (is_blank(value))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("\"%s\" must not be blank", what)));
+}
+
 void
 invalid_name(const char *text)
 {
@@ -372,6 +390,30 @@ wake_trigger_misplaced()
 			(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 			 errmsg("function \"%s\" must be fired AFTER INSERT, UPDATE or DELETE", "queue_wake"),
 			 errhint("Use queue_attach(..., wake => true), which makes the trigger.")));
+}
+
+void
+no_such_resource(const char *resource)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+					errmsg("throttled resource \"%s\" does not exist", resource),
+					errhint("Create it with throttle_create(%s, throttle_interval => '1 minute').",
+							quote_literal_cstr(resource))));
+}
+
+void
+resource_exists(const char *resource)
+{
+	ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+					errmsg("throttled resource \"%s\" already exists", resource),
+					errhint("Change it with throttle_alter().")));
+}
+
+void
+blank_details()
+{
+	ereport(ERROR, (errcode(ERRCODE_CHECK_VIOLATION), errmsg("\"details\" must not be blank"),
+					errhint("Say who locks the resource: a host, a process, a job.")));
 }
 
 void

@@ -28,6 +28,11 @@ void check_not_negative(const char *what, const Interval *value);
 // 22023: not one of the states a job can be in.
 [[noreturn]] void unknown_state(const char *state);
 
+// Whether the text is empty, or of spaces alone.
+bool is_blank(const text *value);
+// 22023: a text that must not be blank is.
+void check_not_blank(const char *what, const text *value);
+
 // 42602: the text is no queue name.
 [[noreturn]] void invalid_name(const char *text);
 // 42622: a part of a name, or a name derived from it, is over 63 bytes.
@@ -96,6 +101,12 @@ void check_not_negative(const char *what, const Interval *value);
 [[noreturn]] void not_a_trigger_call(const char *function);
 // 39P01: queue_wake is the function of a trigger for which it was not made.
 [[noreturn]] void wake_trigger_misplaced();
+
+// Of throttled resources. 42704, 42710: there is none, or is one already.
+[[noreturn]] void no_such_resource(const char *resource);
+[[noreturn]] void resource_exists(const char *resource);
+// 23514: whoever locks a resource has to say who it is.
+[[noreturn]] void blank_details();
 
 // WARNING 01000: no index serves the claim; the hint is the command for one.
 void warn_no_index(const char *queue, const char *command);

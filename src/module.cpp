@@ -9,6 +9,7 @@
 #include "queue/cache.hpp"
 #include "queue/hold.hpp"
 #include "queue/plan.hpp"
+#include "row/keyed.hpp"
 
 extern "C" {
 QUEUE_EXT_MODULE_MAGIC;
@@ -26,4 +27,5 @@ _PG_init(void)
 	queue_ext::queue::register_invalidation();
 	queue_ext::queue::register_hold_callbacks();
 	queue_ext::queue::register_planner_hook();
+	queue_ext::row::register_keyed_tables();
 }

@@ -186,23 +186,6 @@ lock_row(const Claimer *claimer, ItemPointer place)
 							&failure) == TM_Ok;
 }
 
-static bool
-write(const Claimer *claimer, ItemPointer place, compat::UpdatedIndexes *updated)
-{
-	const Writer *writer = &claimer->writer;
-	TM_FailureData failure;
-	LockTupleMode mode;
-	const CommandId command = GetCurrentCommandId(true);
-	TM_Result result = compat::update_tuple(writer->table, place, writer->row, command, false,
-											&failure, &mode, updated);
-	// A foreign key's check has locked the key, which is not in our way; but that
-	// is told only by trying.
-	if (result == TM_BeingModified && lock_row(claimer, place))
-		result = compat::update_tuple(writer->table, place, writer->row, command, true, &failure,
-									  &mode, updated);
-	return result == TM_Ok;
-}
-
 static void
 put(const Claimer *claimer, TupleTableSlot *row)
 {
@@ -267,11 +250,13 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 	make_room(claimer, candidate);
 	make_new_row(claimer);
 	compat::UpdatedIndexes updated;
-	if (!write(claimer, &candidate->place, &updated)) {
+	Writer *writer = &claimer->writer;
+	if (row::update_at_once(writer->table, &candidate->place, claimer->old_row, writer->row,
+							&updated) != TM_Ok) {
 		claimer->counters.locked++;
 		return false;
 	}
-	index_updated_row(&claimer->writer, updated);
+	row::insert_index_entries(&writer->target, writer->row, updated);
 	const Definition *definition = claimer->definition;
 	if (is_pending(claimer, claimer->writer.row))
 		error::still_pending(definition->name, definition->fragments.pending,

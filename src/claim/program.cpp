@@ -4,7 +4,6 @@
 
 #include "program.hpp"
 
-#include "../compat.hpp"
 #include "../key/fnv.hpp"
 #include "../queue/owner.hpp"
 #include "../queue/search_path.hpp"
@@ -17,34 +16,6 @@ using queue::Compiled;
 using queue::Definition;
 using queue::Fragment;
 using queue::FragmentKind;
-
-// Whether the function may change, or be forbidden to some: then it cannot be part
-// of what is prepared for everybody.
-static bool
-is_special_function(Oid function, void *)
-{
-	if (function >= FirstNormalObjectId)
-		return true;
-	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	if (!HeapTupleIsValid(tuple))
-		return true;
-	const bool is_open_to_all = heap_attisnull(tuple, Anum_pg_proc_proacl, nullptr);
-	ReleaseSysCache(tuple);
-	return !is_open_to_all;
-}
-
-// Whether the expression has what cannot be cached, or run without a statement.
-static bool
-is_involved(Node *node, void *context)
-{
-	if (node == nullptr)
-		return false;
-	if (IsA(node, SubLink) || IsA(node, CoerceToDomain) || IsA(node, SetToDefault))
-		return true;
-	if (check_functions_in_node(node, is_special_function, nullptr))
-		return true;
-	return compat::walk_tree(node, is_involved, context);
-}
 
 // Whether the trigger does nothing where these columns (as pull_varattnos() counts them)
 // alone are written: it is a foreign key's, of other columns, or named for others.
@@ -107,18 +78,6 @@ has_wake_trigger(Relation table)
 	return false;
 }
 
-// A table whose rows can be read and written one by one.
-static bool
-is_plain(Relation table)
-{
-	const TupleConstr *constraints = RelationGetDescr(table)->constr;
-	return table->rd_rel->relkind == RELKIND_RELATION &&
-		   table->rd_rel->relam == HEAP_TABLE_AM_OID && !table->rd_rel->relispartition &&
-		   !has_subclass(RelationGetRelid(table)) && !table->rd_rel->relrowsecurity &&
-		   table->rd_rules == nullptr &&
-		   (constraints == nullptr || !compat::has_generated(constraints));
-}
-
 static Expr *
 plan(Node *expression)
 {
@@ -130,7 +89,7 @@ plan(Node *expression)
 static ExprState *
 prepare(Node *expression)
 {
-	if (is_involved(expression, nullptr))
+	if (row::is_involved(expression))
 		return nullptr;
 	return ExecInitExpr(plan(expression), nullptr);
 }
@@ -138,7 +97,7 @@ prepare(Node *expression)
 static ExprState *
 prepare_condition(Node *expression)
 {
-	if (is_involved(expression, nullptr))
+	if (row::is_involved(expression))
 		return nullptr;
 	return ExecInitQual(make_ands_implicit(plan(expression)), nullptr);
 }
@@ -156,24 +115,6 @@ add_columns(Program *program, const List *targets, TupleDesc descriptor)
 			return false;
 		program->columns[program->column_count++] = {
 			target->resno, value, TupleDescAttr(descriptor, target->resno - 1)->attnotnull};
-	}
-	return true;
-}
-
-static bool
-add_checks(Program *program, TupleDesc descriptor)
-{
-	const TupleConstr *constraints = descriptor->constr;
-	if (constraints == nullptr || constraints->num_check == 0)
-		return true;
-	program->checks =
-		static_cast<ExprState **>(palloc0(sizeof(ExprState *) * constraints->num_check));
-	for (int i = 0; i < constraints->num_check; i++) {
-		auto *expression = static_cast<Node *>(stringToNode(constraints->check[i].ccbin));
-		if (is_involved(expression, nullptr))
-			return false;
-		program->checks[program->check_count++] = ExecInitCheck(
-			make_ands_implicit(expression_planner(reinterpret_cast<Expr *>(expression))), nullptr);
 	}
 	return true;
 }
@@ -351,7 +292,7 @@ fill_in_key(Program *program, const Definition *definition, Relation table)
 static bool
 fill_in(Program *program, Definition *definition, Relation table)
 {
-	if (!is_plain(table) || (definition->is_managed && !find_columns(program, table)))
+	if (!row::is_plain(table) || (definition->is_managed && !find_columns(program, table)))
 		return false;
 	const auto compile = [&](const char *text, FragmentKind kind, const char *label) {
 		const Fragment fragment{text, kind, label, definition->name, definition->is_managed};
@@ -382,7 +323,7 @@ fill_in(Program *program, Definition *definition, Relation table)
 		return program->identity != nullptr;
 	}
 	if (!add_columns(program, claim.targets, RelationGetDescr(table)) ||
-		!add_checks(program, RelationGetDescr(table)))
+		!row::prepare_checks(RelationGetDescr(table), &program->checks))
 		return false;
 	if (definition->is_managed)
 		fill_in_managed(program, definition, table);

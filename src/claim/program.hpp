@@ -13,6 +13,7 @@
 
 #include "../queue/definition.hpp"
 #include "../queue/fragment.hpp"
+#include "../row/plain.hpp"
 #include "ring.hpp"
 
 namespace queue_ext::claim {
@@ -35,8 +36,7 @@ struct Program
 	ExprState *identity; // as text, in the modes that lock
 	int column_count;    // what a claim writes
 	ColumnValue *columns;
-	int check_count;
-	ExprState **checks;
+	row::Checks checks;
 	int default_count; // what a new job's other columns have
 	ColumnValue *defaults;
 	bool is_timeless; // pending depends on nothing but the row

@@ -31,26 +31,13 @@ make_parameters(const queue::Arguments &arguments)
 Writer
 open_writer(const Program *program, const queue::Arguments &arguments, CmdType command)
 {
-	// The server's part of this struct may be longer than the one we were built
-	// with.
-	constexpr size_t slack = 128;
 	Writer writer{};
 	writer.program = program;
 	writer.table = table_open(program->key.table, NoLock);
 	CheckCmdReplicaIdentity(writer.table, command);
-	writer.estate = CreateExecutorState();
-	writer.context = GetPerTupleExprContext(writer.estate);
+	writer.target = row::open_target(writer.table);
+	writer.context = GetPerTupleExprContext(writer.target.estate);
 	writer.context->ecxt_param_list_info = make_parameters(arguments);
-
-	RangeTblEntry *entry = makeNode(RangeTblEntry);
-	entry->rtekind = RTE_RELATION;
-	entry->relid = program->key.table;
-	entry->relkind = writer.table->rd_rel->relkind;
-	entry->rellockmode = RowExclusiveLock;
-	compat::init_range_table(writer.estate, entry);
-	writer.target = static_cast<ResultRelInfo *>(palloc0(sizeof(ResultRelInfo) + slack));
-	NodeSetTag(writer.target, T_ResultRelInfo);
-	InitResultRelInfo(writer.target, writer.table, 1, nullptr, 0);
 	writer.row = table_slot_create(writer.table, nullptr);
 	return writer;
 }
@@ -58,10 +45,8 @@ open_writer(const Program *program, const queue::Arguments &arguments, CmdType c
 void
 close_writer(Writer *writer)
 {
-	if (writer->has_indexes_open)
-		ExecCloseIndices(writer->target);
 	ExecDropSingleTupleTableSlot(writer->row);
-	FreeExecutorState(writer->estate);
+	row::close_target(&writer->target);
 	table_close(writer->table, NoLock);
 }
 
@@ -71,35 +56,15 @@ check_constraints(const Writer *writer, const ColumnValue *columns, int count)
 	bool holds = true;
 	for (int i = 0; i < count && holds; i++)
 		holds = !columns[i].not_null || !writer->row->tts_isnull[columns[i].number - 1];
-	writer->context->ecxt_scantuple = writer->row;
-	for (int i = 0; i < writer->program->check_count && holds; i++)
-		holds = ExecCheck(writer->program->checks[i], writer->context);
+	holds = holds && row::satisfies(writer->program->checks, writer->row, writer->context);
 	if (!holds)
-		ExecConstraints(writer->target, writer->row, writer->estate);
-}
-
-static void
-open_indexes(Writer *writer)
-{
-	if (!writer->has_indexes_open)
-		ExecOpenIndices(writer->target, false);
-	writer->has_indexes_open = true;
+		ExecConstraints(writer->target.relation, writer->row, writer->target.estate);
 }
 
 void
 index_new_row(Writer *writer, TupleTableSlot *row)
 {
-	open_indexes(writer);
-	compat::insert_new_index_tuples(writer->target, row, writer->estate);
-}
-
-void
-index_updated_row(Writer *writer, compat::UpdatedIndexes updated)
-{
-	if (!compat::any_index(updated))
-		return;
-	open_indexes(writer);
-	compat::insert_index_tuples(writer->target, writer->row, writer->estate, updated);
+	row::insert_new_index_entries(&writer->target, row);
 }
 
 } // namespace queue_ext::claim

@@ -9,8 +9,8 @@
 
 #include "../postgres.hpp"
 
-#include "../compat.hpp"
 #include "../queue/statement.hpp"
+#include "../row/write.hpp"
 #include "program.hpp"
 
 namespace queue_ext::claim {
@@ -19,11 +19,9 @@ struct Writer
 {
 	const Program *program;
 	Relation table;
-	EState *estate;
+	row::Target target;
 	ExprContext *context; // with the variables of expressions
-	ResultRelInfo *target;
-	bool has_indexes_open;
-	TupleTableSlot *row; // the one to be written
+	TupleTableSlot *row;  // the one to be written
 };
 
 // Whether the caller has these rights on the table. (Rights on columns alone are left to
@@ -40,8 +38,7 @@ void close_writer(Writer *writer);
 // these columns are new.
 void check_constraints(const Writer *writer, const ColumnValue *columns, int count);
 
-// Enters the row, which has been written, into the indexes.
+// Enters the row, which has been added, into the indexes.
 void index_new_row(Writer *writer, TupleTableSlot *row);
-void index_updated_row(Writer *writer, compat::UpdatedIndexes updated);
 
 } // namespace queue_ext::claim

@@ -57,9 +57,16 @@ prepare(Statement *statement, const char *text, Oid row_type, Access access)
 	Oid types[parameter_count];
 	for (int i = 0; i < parameter_count; i++)
 		types[i] = OidIsValid(parameters[i].type) ? parameters[i].type : row_type;
+	prepare(statement, text, types, parameter_count, access);
+}
+
+void
+prepare(Statement *statement, const char *text, const Oid *types, int type_count, Access access)
+{
 	SPIPlanPtr plan = nullptr;
 	with_search_path(bare_search_path, [&] {
-		plan = SPI_prepare_cursor(text, parameter_count, types, CURSOR_OPT_GENERIC_PLAN);
+		plan =
+			SPI_prepare_cursor(text, type_count, const_cast<Oid *>(types), CURSOR_OPT_GENERIC_PLAN);
 	});
 	if (plan == nullptr || SPI_keepplan(plan) != 0)
 		elog(ERROR, "could not prepare statement: %s", SPI_result_code_string(SPI_result));
@@ -113,15 +120,14 @@ run_command(const char *text)
 }
 
 static uint64
-run_once(const Statement &statement, const Arguments &arguments)
+run_once(const Statement &statement, const Datum *values, const char *nulls)
 {
 	pin(statement.plan, statement.access);
 	// Without a snapshot of ours SPI takes the transaction's, which is a new one
 	// in READ COMMITTED. SPI copies what it is given.
 	const Snapshot snapshot = IsolationUsesXactSnapshot() ? GetLatestSnapshot() : InvalidSnapshot;
-	const int result =
-		SPI_execute_snapshot(statement.plan, const_cast<Datum *>(arguments.values), arguments.nulls,
-							 snapshot, InvalidSnapshot, false, true, 0);
+	const int result = SPI_execute_snapshot(statement.plan, const_cast<Datum *>(values), nulls,
+											snapshot, InvalidSnapshot, false, true, 0);
 	if (result < 0)
 		elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
 	return SPI_processed;
@@ -138,7 +144,7 @@ is_changed_row(const ErrorData *error)
 // One try inside a subtransaction. False, with everything it did undone, when a
 // row had been changed since the snapshot was taken.
 static bool
-try_once(const Statement &statement, const Arguments &arguments, uint64 *processed)
+try_once(const Statement &statement, const Datum *values, const char *nulls, uint64 *processed)
 {
 	const MemoryContext context = CurrentMemoryContext;
 	const ResourceOwner owner = CurrentResourceOwner;
@@ -148,7 +154,7 @@ try_once(const Statement &statement, const Arguments &arguments, uint64 *process
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		*processed = run_once(statement, arguments);
+		*processed = run_once(statement, values, nulls);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -171,12 +177,12 @@ try_once(const Statement &statement, const Arguments &arguments, uint64 *process
 }
 
 uint64
-run(const Statement &statement, const Arguments &arguments)
+run(const Statement &statement, const Datum *values, const char *nulls)
 {
 	// The executor follows a row to its newest version only in READ COMMITTED, and
 	// not even there to another partition.
 	if (!IsolationUsesXactSnapshot() && !statement.follows_partitions)
-		return run_once(statement, arguments);
+		return run_once(statement, values, nulls);
 
 	// Otherwise a new snapshot does nearly the same; for a row that changes between
 	// the snapshot and the visit, look again.
@@ -184,10 +190,16 @@ run(const Statement &statement, const Arguments &arguments)
 	uint64 processed = 0;
 	for (int i = 1; i < tries; i++) {
 		CHECK_FOR_INTERRUPTS();
-		if (try_once(statement, arguments, &processed))
+		if (try_once(statement, values, nulls, &processed))
 			return processed;
 	}
-	return run_once(statement, arguments);
+	return run_once(statement, values, nulls);
+}
+
+uint64
+run(const Statement &statement, const Arguments &arguments)
+{
+	return run(statement, arguments.values, arguments.nulls);
 }
 
 } // namespace queue_ext::queue

@@ -96,6 +96,10 @@ void run_command(const char *text);
 // Parameter::row. Raises what the parser raises. Wants SPI open.
 void prepare(Statement *statement, const char *text, Oid row_type, Access access);
 
+// The same, for a statement with parameters of its own.
+void prepare(Statement *statement, const char *text, const Oid *types, int type_count,
+			 Access access);
+
 // Frees the plan. Never raises.
 void discard(Statement *statement);
 
@@ -110,5 +114,8 @@ void free_discarded();
 // isolation level. Raises what the executor raises. Wants SPI open. Takes the
 // locks that the statement takes.
 uint64 run(const Statement &statement, const Arguments &arguments);
+
+// The same, for a statement with parameters of its own.
+uint64 run(const Statement &statement, const Datum *values, const char *nulls);
 
 } // namespace queue_ext::queue

@@ -195,6 +195,30 @@ test('keys', async () => {
 	assert.equal(await value('select fnv_lock_key($1, $2)', 'a', 1), '4379663742');
 });
 
+test('throttles', async () => {
+	await value('select throttle_create($1, $2)', queue, '1 hour');
+	await value('select throttle_alter($1, $2, $3)', queue, '2 hours', 2);
+	const lock = () => value('select lock_throttled_resource($1, $2)', queue, 'node');
+	assert.deepEqual([await lock(), await lock(), await lock()], [true, true, false]);
+	assert.equal(await value('select throttle_drop($1)', queue), true);
+	assert.equal(await value('select throttle_drop($1, $2)', queue, true), false);
+});
+
+test('locks', async () => {
+	assert.equal(await value('select mutex_acquire($1)', queue), true);
+	assert.equal(await value('select mutex_acquire($1)', queue), false);
+	assert.equal(await value('select mutex_release($1)', queue), true);
+	assert.deepEqual(await rows('select * from mutex_acquire_fenced($1)', queue), [{ acquired: true, token: '2' }]);
+	assert.equal(await value('select mutex_release($1, $2)', queue, 1), false);
+	assert.equal(await value('select mutex_release($1, $2)', queue, 2), true);
+	assert.equal(await value('select timeout_acquire($1, $2)', queue, '1 hour'), true);
+	assert.deepEqual(await rows('select * from timeout_acquire_fenced($1, $2)', queue, '1 hour'), [{ acquired: false, token: null }]);
+	await value('select lock_set_retries($1, $2)', queue, 0);
+	assert.equal(await value('select mutex_release($1)', queue), true);
+	assert.equal(await value('select mutex_acquire($1)', queue), false);
+	await rows('delete from named_lock where task_id = $1', queue);
+});
+
 test('an error has its SQLSTATE and its hint', async () => {
 	await assert.rejects(rows('select * from queue_pop($1)', 'emials'), (error) => {
 		assert.equal(error.code, '42704');

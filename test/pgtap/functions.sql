@@ -44,6 +44,18 @@ insert into wanted values
 		'OUT sweeps bigint, OUT locked bigint, OUT gone bigint, OUT not_pending bigint, '
 		'OUT candidates integer, OUT fill_time double precision)', 'SETOF record'),
 	('queue_claim_stats_reset()', 'void'),
+	('throttle_create(resource text, throttle_interval interval, grants integer DEFAULT 1)', 'void'),
+	('throttle_alter(resource text, throttle_interval interval DEFAULT NULL::interval, '
+		'grants integer DEFAULT NULL::integer)', 'void'),
+	('throttle_drop(resource text, if_exists boolean DEFAULT false)', 'boolean'),
+	('lock_throttled_resource(resource text, details text)', 'boolean'),
+	('mutex_acquire(task_id text)', 'boolean'),
+	('mutex_acquire_fenced(task_id text, OUT acquired boolean, OUT token bigint)', 'record'),
+	('timeout_acquire(task_id text, timeout interval)', 'boolean'),
+	('timeout_acquire_fenced(task_id text, timeout interval, OUT acquired boolean, OUT token bigint)', 'record'),
+	('mutex_release(task_id text)', 'boolean'),
+	('mutex_release(task_id text, token bigint)', 'boolean'),
+	('lock_set_retries(task_id text, retries integer)', 'void'),
 	('queue_drop(queue text, if_exists boolean DEFAULT false)', 'boolean'),
 	('queue_pause(queue text)', 'boolean'),
 	('queue_resume(queue text)', 'boolean'),
@@ -82,7 +94,7 @@ join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.de
 join pg_extension e on d.refclassid = 'pg_extension'::regclass and e.oid = d.refobjid
 where e.extname = 'queue_ext';
 
-select plan(12);
+select plan(13);
 
 select bag_eq(
 	$$select format('%s(%s)', proname, pg_get_function_arguments(oid)), pg_get_function_result(oid) from member$$,
@@ -101,9 +113,15 @@ select is_empty(
 select is_empty('select oid::regprocedure from member where prosecdef', 'none is SECURITY DEFINER');
 select is_empty('select oid::regprocedure from member where proleakproof', 'none is LEAKPROOF');
 select bag_eq(
-	$$select oid::regprocedure::text from member where provolatile <> 'v' or proparallel <> 'u' or proisstrict$$,
+	$$select oid::regprocedure::text from member where provolatile <> 'v' or proparallel <> 'u'$$,
 	$$select oid::regprocedure::text from member where proname like 'fnv%' or proname = 'queue_is_held'$$,
-	'those for queues are VOLATILE, PARALLEL UNSAFE and not STRICT'
+	'all others are VOLATILE and PARALLEL UNSAFE'
+);
+select bag_eq(
+	$$select proname::text from member where proisstrict and proname not like 'fnv%' and proname <> 'queue_is_held'$$,
+	$$values ('lock_throttled_resource'), ('mutex_acquire'), ('mutex_acquire_fenced'), ('timeout_acquire'),
+	         ('timeout_acquire_fenced'), ('mutex_release'), ('mutex_release')$$,
+	'those that ask for a lock are STRICT, the others not'
 );
 select bag_eq(
 	$$select oid::regprocedure::text from member where provolatile = 'i' and proparallel = 's' and proisstrict$$,

@@ -12,12 +12,13 @@ from pg_depend d
 join pg_extension e on d.refclassid = 'pg_extension'::regclass and e.oid = d.refobjid
 where d.deptype = 'e' and e.extname = 'queue_ext';
 
-select plan(21);
+select plan(24);
 
 select bag_eq(
 	$$select relkind::text, relname::text from pg_class
 	  where oid in (select objid from member where classid = 'pg_class'::regclass)$$,
-	$$values ('r', 'queue_definition'), ('v', 'queues'), ('v', 'queue_claim_stats')$$,
+	$$values ('r', 'queue_definition'), ('v', 'queues'), ('v', 'queue_claim_stats'),
+	         ('r', 'throttled_resource'), ('r', 'named_lock'), ('v', 'held_locks')$$,
 	'the relations'
 );
 select bag_eq(
@@ -59,6 +60,37 @@ select results_eq(
 	'the view queues'
 );
 
+select results_eq(
+	$$select attname::text collate "default", format_type(atttypid, atttypmod) from pg_attribute
+	  where attrelid = 'throttled_resource'::regclass and attnum > 0 order by attnum$$,
+	$$values ('resource', 'text'), ('throttle_interval', 'interval'), ('grants', 'integer'),
+	         ('last_locked', 'timestamp with time zone'), ('last_locker_details', 'text'),
+	         ('earlier_grants', 'timestamp with time zone[]')$$,
+	'the table throttled_resource'
+);
+select results_eq(
+	$$select attname::text collate "default", format_type(atttypid, atttypmod) from pg_attribute
+	  where attrelid = 'named_lock'::regclass and attnum > 0 order by attnum$$,
+	$$values ('task_id', 'text'), ('held', 'boolean'), ('holder', 'text'),
+	         ('held_since', 'timestamp with time zone'), ('held_until', 'timestamp with time zone'),
+	         ('token', 'bigint'), ('retries_left', 'integer')$$,
+	'the table named_lock'
+);
+select results_eq(
+	$$select attname::text collate "default", format_type(atttypid, atttypmod) from pg_attribute
+	  where attrelid = 'held_locks'::regclass and attnum > 0 order by attnum$$,
+	$$values ('task_id', 'text'), ('holder', 'text'), ('since', 'timestamp with time zone'),
+	         ('until', 'timestamp with time zone'), ('token', 'bigint')$$,
+	'the view held_locks'
+);
+select is_empty(
+	$$select t || ' ' || p
+	  from unnest(array['throttled_resource', 'named_lock']) as t,
+	       unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as p
+	  where has_table_privilege('public', t, p)$$,
+	'public has no rights on throttles and locks'
+);
+
 -- The registry is the extension's own.
 select ok(not has_table_privilege('public', 'queue_definition', p), format('public may not %s the registry', p))
 from unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as p;
@@ -71,10 +103,11 @@ select is_empty(
 
 select is(extrelocatable, false, 'the extension cannot be moved to another schema')
 from pg_extension where extname = 'queue_ext';
-select is(array_length(extconfig, 1), 1, 'one table of the extension is dumped with its rows')
-from pg_extension where extname = 'queue_ext';
-select is(extconfig[1], 'queue_definition'::regclass::oid, 'that is the registry')
-from pg_extension where extname = 'queue_ext';
+select bag_eq(
+	$$select unnest(extconfig)::regclass::text from pg_extension where extname = 'queue_ext'$$,
+	$$values ('queue_definition'), ('throttled_resource'), ('named_lock')$$,
+	'the tables that are dumped with their rows'
+);
 select ok(superuser and not trusted and not relocatable, 'control file: for superusers')
 from pg_available_extension_versions where name = 'queue_ext' and installed;
 

@@ -55,6 +55,13 @@ my %call = (
 	queue_pop_rows => q{null::q},
 	map({ $_ => q{'q', null::q} }
 		qw(queue_complete_row queue_release_row queue_fail_row queue_extend_row)),
+	throttle_create => q{'x', '1 hour'},
+	throttle_alter => q{'r'},
+	throttle_drop => q{'r'},
+	lock_throttled_resource => q{'r', 'x'},
+	map({ $_ => q{'m'} } qw(mutex_acquire mutex_acquire_fenced mutex_release)),
+	map({ $_ => q{'m', '1 hour'} } qw(timeout_acquire timeout_acquire_fenced)),
+	lock_set_retries => q{'m', 1},
 	map({ $_ => q{'q', 1, 1} }
 		qw(queue_complete queue_fail queue_release queue_extend queue_cancel queue_requeue)),
 	map({ $_ => q{'q', '{1}', '{1}'} }

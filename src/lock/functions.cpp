@@ -1,0 +1,95 @@
+// functions.cpp - the SQL functions of named locks.
+
+#include "../postgres.hpp"
+
+#include "../error.hpp"
+#include "../queue/argument.hpp"
+#include "lock.hpp"
+
+namespace queue_ext::lock {
+
+QUEUE_EXT_FUNCTION(queue_ext_mutex_acquire);
+QUEUE_EXT_FUNCTION(queue_ext_mutex_acquire_fenced);
+QUEUE_EXT_FUNCTION(queue_ext_timeout_acquire);
+QUEUE_EXT_FUNCTION(queue_ext_timeout_acquire_fenced);
+QUEUE_EXT_FUNCTION(queue_ext_mutex_release);
+QUEUE_EXT_FUNCTION(queue_ext_lock_set_retries);
+
+// The first argument of all of them. Raises 22004, 22023.
+static const text *
+task_id_of(FunctionCallInfo fcinfo)
+{
+	const text *task_id = queue::required_text(fcinfo, 0, "task_id");
+	error::check_not_blank("task_id", task_id);
+	return task_id;
+}
+
+static const Interval *
+timeout_of(FunctionCallInfo fcinfo)
+{
+	return queue::required_positive(fcinfo, 1, "timeout");
+}
+
+// (acquired, token); the token is null unless acquired.
+static Datum
+fenced_result(FunctionCallInfo fcinfo, int64 token)
+{
+	TupleDesc descriptor;
+	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	const bool is_acquired = token > 0;
+	Datum values[] = {BoolGetDatum(is_acquired), Int64GetDatum(token)};
+	bool nulls[] = {false, !is_acquired};
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}
+
+Datum
+queue_ext_mutex_acquire(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("mutex_acquire()");
+	PG_RETURN_BOOL(acquire(task_id_of(fcinfo), nullptr) > 0);
+}
+
+Datum
+queue_ext_mutex_acquire_fenced(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("mutex_acquire_fenced()");
+	return fenced_result(fcinfo, acquire(task_id_of(fcinfo), nullptr));
+}
+
+Datum
+queue_ext_timeout_acquire(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("timeout_acquire()");
+	PG_RETURN_BOOL(acquire(task_id_of(fcinfo), timeout_of(fcinfo)) > 0);
+}
+
+Datum
+queue_ext_timeout_acquire_fenced(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("timeout_acquire_fenced()");
+	return fenced_result(fcinfo, acquire(task_id_of(fcinfo), timeout_of(fcinfo)));
+}
+
+// With one argument or with two.
+Datum
+queue_ext_mutex_release(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("mutex_release()");
+	const text *task_id = task_id_of(fcinfo);
+	const int64 token = PG_NARGS() > 1 ? PG_GETARG_INT64(1) : 0;
+	PG_RETURN_BOOL(release(task_id, PG_NARGS() > 1 ? &token : nullptr));
+}
+
+Datum
+queue_ext_lock_set_retries(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("lock_set_retries()");
+	const text *task_id = task_id_of(fcinfo);
+	const int32 retries = PG_ARGISNULL(1) ? 0 : PG_GETARG_INT32(1);
+	error::check_range("retries", retries, 0, PG_INT32_MAX);
+	set_retries(task_id, PG_ARGISNULL(1) ? nullptr : &retries);
+	PG_RETURN_VOID();
+}
+
+} // namespace queue_ext::lock

@@ -1,0 +1,287 @@
+// lock.cpp - see lock.hpp.
+
+#include "../postgres.hpp"
+
+#include "lock.hpp"
+
+#include "../row/keyed.hpp"
+
+namespace queue_ext::lock {
+
+enum ColumnNumber {
+	column_task_id = 1,
+	column_held,
+	column_holder,
+	column_since,
+	column_until,
+	column_token,
+	column_retries,
+};
+
+static constexpr row::Column columns[] = {
+	{"task_id", TEXTOID},
+	{"held", BOOLOID},
+	{"holder", TEXTOID},
+	{"held_since", TIMESTAMPTZOID},
+	{"held_until", TIMESTAMPTZOID},
+	{"token", INT8OID},
+	{"retries_left", INT4OID},
+};
+
+enum StatementNumber {
+	statement_exists,
+	statement_create,
+	statement_acquire,
+	statement_release,
+	statement_set_retries,
+};
+
+enum ParameterNumber {
+	parameter_task_id,
+	parameter_holder,
+	parameter_timeout,
+	parameter_token,
+	parameter_retries,
+};
+static constexpr Oid parameters[] = {TEXTOID, TEXTOID, INTERVALOID, INT8OID, INT4OID};
+
+// Where a row is changed by a statement, a sub-select locks it first: the clock is
+// read after whatever there was to wait for.
+static constexpr const char *statements[] = {
+	"select from %1$s where task_id = $1",
+
+	"insert into %1$s (task_id) values ($1) on conflict do nothing",
+
+	"update %1$s set held = true, holder = $2, (held_since, held_until) ="
+	" (select now, now + $3 from (select clock_timestamp() as now) as clock),"
+	" token = token + 1, retries_left = retries_left - 1"
+	" where task_id = (select task_id from %1$s where task_id = $1"
+	" and (not held or held_until < clock_timestamp())"
+	" and (retries_left is null or retries_left > 0) for no key update)"
+	" returning token",
+
+	"update %1$s set held = false, holder = null, held_since = null, held_until = null"
+	" where task_id = (select task_id from %1$s where task_id = $1 and held"
+	" and (held_until is null or held_until >= clock_timestamp())"
+	" and ($4 is null or token = $4) for no key update)",
+
+	"update %1$s set retries_left = $5 where task_id = $1",
+};
+
+static row::KeyedTable locks = {"named_lock", columns,    lengthof(columns),
+								statements,   parameters, lengthof(parameters)};
+
+using Arguments = row::Arguments<lengthof(parameters)>;
+
+// Runs the statement; returns the number it returned, or 1, or 0 where it found no
+// row.
+static int64
+run(StatementNumber statement, const Arguments &arguments)
+{
+	int64 result = 0;
+	queue::with_spi([&] {
+		if (row::run(&locks, statement, arguments.values, arguments.nulls) == 0)
+			return;
+		result = 1;
+		if (statement != statement_acquire || SPI_tuptable == nullptr || SPI_tuptable->numvals == 0)
+			return;
+		bool is_null;
+		result =
+			DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
+	});
+	return result;
+}
+
+static bool
+create(const text *task_id)
+{
+	return run(statement_create, Arguments(task_id)) > 0;
+}
+
+// What an operator wants to know of whoever holds a lock.
+static text *
+describe_holder()
+{
+	const char *program = application_name != nullptr ? application_name : "";
+	const char *user = GetUserNameFromId(GetSessionUserId(), true);
+	return cstring_to_text(psprintf("%s, pid %d%s%s", user != nullptr ? user : "a dropped role",
+									MyProcPid, *program != '\0' ? ", " : "", program));
+}
+
+enum class Outcome {
+	done,
+	refused,
+	again,      // the row has changed, or may have: look again
+	no_row,     // or it is being moved just now
+	not_direct, // it takes a statement
+};
+
+// Writes the row. If somebody else has it, waits first, and the row is to be looked at
+// again: what may be done and what time it is may have changed.
+static Outcome
+put(const row::Opened &opened, HeapTuple row, row::Changes *changes)
+{
+	switch (row::write(opened, row, changes)) {
+		case row::Written::done:
+			return Outcome::done;
+		case row::Written::busy:
+			row::await(opened, row);
+			return Outcome::again;
+		default:
+			return Outcome::again;
+	}
+}
+
+static bool
+is_held(const row::Opened &opened, HeapTuple row, TimestampTz now)
+{
+	if (!DatumGetBool(row::value_of(opened, row, column_held)))
+		return false;
+	bool is_mutex;
+	const Datum until = row::value_of(opened, row, column_until, &is_mutex);
+	return is_mutex || DatumGetTimestampTz(until) >= now;
+}
+
+static Outcome
+try_to_acquire(const row::Opened &opened, HeapTuple row, const Interval *timeout, int64 *token)
+{
+	const TimestampTz now = GetCurrentTimestamp();
+	bool is_unlimited;
+	const int32 retries = DatumGetInt32(row::value_of(opened, row, column_retries, &is_unlimited));
+	if (is_held(opened, row, now) || (!is_unlimited && retries <= 0))
+		return Outcome::refused;
+
+	*token = DatumGetInt64(row::value_of(opened, row, column_token)) + 1;
+	row::Changes changes{};
+	changes.set(column_held, BoolGetDatum(true));
+	changes.set(column_holder, PointerGetDatum(describe_holder()));
+	changes.set(column_since, TimestampTzGetDatum(now));
+	if (timeout != nullptr)
+		changes.set(column_until,
+					DirectFunctionCall2(timestamptz_pl_interval, TimestampTzGetDatum(now),
+										IntervalPGetDatum(timeout)));
+	else
+		changes.set_null(column_until);
+	changes.set(column_token, Int64GetDatum(*token));
+	if (!is_unlimited)
+		changes.set(column_retries, Int32GetDatum(retries - 1));
+	return put(opened, row, &changes);
+}
+
+static Outcome
+try_to_release(const row::Opened &opened, HeapTuple row, const int64 *token)
+{
+	if (!is_held(opened, row, GetCurrentTimestamp()) ||
+		(token != nullptr && *token != DatumGetInt64(row::value_of(opened, row, column_token))))
+		return Outcome::refused;
+	row::Changes changes{};
+	changes.set(column_held, BoolGetDatum(false));
+	changes.set_null(column_holder);
+	changes.set_null(column_since);
+	changes.set_null(column_until);
+	return put(opened, row, &changes);
+}
+
+// Calls change(opened, row) with the newest version of the row.
+template <typename Change>
+static Outcome
+change_once(const text *task_id, Change &&change)
+{
+	const row::Opened opened = row::open(&locks);
+	if (!opened.is_direct) {
+		row::close(opened, false);
+		return Outcome::not_direct;
+	}
+	HeapTuple row = row::find(opened, task_id);
+	if (row == nullptr) {
+		row::close(opened, false);
+		return Outcome::no_row;
+	}
+	const Outcome outcome = change(opened, row);
+	row::close(opened, outcome != Outcome::refused);
+	heap_freetuple(row);
+	return outcome;
+}
+
+template <typename Change>
+static Outcome
+change_row(const text *task_id, Change &&change)
+{
+	static_assert(std::is_trivially_destructible_v<std::remove_reference_t<Change>>);
+	for (;;) {
+		CHECK_FOR_INTERRUPTS();
+		const Outcome outcome = change_once(task_id, change);
+		if (outcome != Outcome::again)
+			return outcome;
+	}
+}
+
+// The slow way: by statements, which fire triggers and heed row security.
+static int64
+acquire_by_statement(const text *task_id, const Interval *timeout)
+{
+	Arguments arguments(task_id);
+	arguments.set(parameter_holder, PointerGetDatum(describe_holder()));
+	if (timeout != nullptr)
+		arguments.set(parameter_timeout, IntervalPGetDatum(timeout));
+	const int64 token = run(statement_acquire, arguments);
+	if (token > 0 || run(statement_exists, arguments) > 0)
+		return token;
+	create(task_id);
+	return run(statement_acquire, arguments);
+}
+
+int64
+acquire(const text *task_id, const Interval *timeout)
+{
+	constexpr int most_tries = 100;
+	int64 token = 0;
+	for (int i = 0; i < most_tries; i++) {
+		CHECK_FOR_INTERRUPTS();
+		const Outcome outcome = change_row(task_id, [&](const row::Opened &opened, HeapTuple row) {
+			return try_to_acquire(opened, row, timeout, &token);
+		});
+		if (outcome == Outcome::not_direct)
+			return acquire_by_statement(task_id, timeout);
+		if (outcome != Outcome::no_row)
+			return outcome == Outcome::done ? token : 0;
+		// If somebody else is making it, this waits for them.
+		create(task_id);
+	}
+	elog(ERROR, "could not make a lock: something keeps its row from being inserted");
+}
+
+bool
+release(const text *task_id, const int64 *token)
+{
+	for (;;) {
+		CHECK_FOR_INTERRUPTS();
+		Arguments arguments(task_id);
+		const Outcome outcome = change_row(task_id, [&](const row::Opened &opened, HeapTuple row) {
+			return try_to_release(opened, row, token);
+		});
+		if (outcome == Outcome::not_direct) {
+			if (token != nullptr)
+				arguments.set(parameter_token, Int64GetDatum(*token));
+			return run(statement_release, arguments) > 0;
+		}
+		if (outcome != Outcome::no_row)
+			return outcome == Outcome::done;
+		if (run(statement_exists, arguments) == 0)
+			return false;
+	}
+}
+
+void
+set_retries(const text *task_id, const int32 *retries)
+{
+	Arguments arguments(task_id);
+	if (retries != nullptr)
+		arguments.set(parameter_retries, Int32GetDatum(*retries));
+	if (run(statement_set_retries, arguments) > 0)
+		return;
+	create(task_id);
+	run(statement_set_retries, arguments);
+}
+
+} // namespace queue_ext::lock

@@ -1,0 +1,287 @@
+// keyed.cpp - see keyed.hpp.
+//
+// Rows are read with SnapshotSelf, which follows no snapshot of the transaction's,
+// takes no predicate locks (so that SERIALIZABLE has nothing to fail for) and costs
+// nothing to make. Where a row gets a new version in another page while the index is
+// read, it may be missed: whoever finds nothing has to make sure.
+
+#include "../postgres.hpp"
+
+#include "keyed.hpp"
+
+#include "../compat.hpp"
+#include "../error.hpp"
+#include "../queue/registry.hpp"
+#include "write.hpp"
+
+namespace queue_ext::row {
+
+static KeyedTable *tables = nullptr;
+static uint64 change_count = 0;
+
+static void
+on_relation_change(Datum, Oid relation)
+{
+	for (KeyedTable *table = tables; table != nullptr; table = table->next) {
+		if (OidIsValid(relation) && table->oid != relation)
+			continue;
+		change_count++;
+		table->oid = InvalidOid;
+		table->is_known = false;
+	}
+}
+
+// Of a schema, or of a function: a constraint may call it.
+static void
+on_catalog_change(Datum, compat::SysCacheId, uint32)
+{
+	on_relation_change(static_cast<Datum>(0), InvalidOid);
+}
+
+void
+register_keyed_tables()
+{
+	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
+	CacheRegisterSyscacheCallback(NAMESPACEOID, on_catalog_change, static_cast<Datum>(0));
+	CacheRegisterSyscacheCallback(PROCOID, on_catalog_change, static_cast<Datum>(0));
+}
+
+static Oid
+oid_of(KeyedTable *table)
+{
+	if (!OidIsValid(table->oid)) {
+		const Oid oid = get_relname_relid(table->name, get_rel_namespace(queue::registry_oid()));
+		if (!OidIsValid(oid))
+			error::not_created();
+		table->oid = oid;
+	}
+	return table->oid;
+}
+
+static void
+add_to_tables(KeyedTable *table)
+{
+	for (const KeyedTable *known = tables; known != nullptr; known = known->next)
+		if (known == table)
+			return;
+	table->next = tables;
+	tables = table;
+}
+
+static bool
+has_columns(const KeyedTable *table, TupleDesc descriptor)
+{
+	if (descriptor->natts < table->column_count)
+		return false;
+	for (int i = 0; i < table->column_count; i++) {
+		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+		if (attribute->attisdropped || attribute->atttypid != table->columns[i].type ||
+			strcmp(NameStr(attribute->attname), table->columns[i].name) != 0)
+			return false;
+	}
+	return TupleDescAttr(descriptor, 0)->attcollation == C_COLLATION_OID;
+}
+
+static void
+forget(KeyedTable *table)
+{
+	for (queue::Statement &statement : table->prepared)
+		queue::discard_later(&statement);
+	if (table->context != nullptr)
+		MemoryContextDelete(table->context);
+	table->context = nullptr;
+}
+
+// Finds out all that open() and write() want to know; the table must be locked.
+static void
+learn(KeyedTable *table, Relation relation)
+{
+	const uint64 changes_before = change_count;
+	forget(table);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "queue_ext table", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	list_free(RelationGetIndexList(relation)); // sets rd_pkindex
+	const Oid index = relation->rd_pkindex;
+	Checks checks{};
+	const bool is_plain_table = is_plain(relation) && !has_update_triggers(relation) &&
+								OidIsValid(index) &&
+								has_columns(table, RelationGetDescr(relation)) &&
+								prepare_checks(RelationGetDescr(relation), &checks);
+	table->evaluation = CreateStandaloneExprContext();
+	MemoryContextSwitchTo(old);
+	MemoryContextSetParent(context, CacheMemoryContext);
+	table->context = context;
+	table->index = index;
+	table->checks = checks;
+	table->is_plain = is_plain_table;
+	// The lock keeps away what would change any of it; what this transaction did
+	// itself may be told of only now.
+	table->is_known = changes_before == change_count;
+}
+
+static bool
+has_rights(const KeyedTable *table)
+{
+	constexpr AclMode rights = ACL_SELECT | ACL_UPDATE;
+	return pg_class_aclmask(table->oid, GetUserId(), rights, ACLMASK_ALL) == rights;
+}
+
+Opened
+open(KeyedTable *table)
+{
+	add_to_tables(table);
+	Oid oid;
+	for (;;) {
+		CHECK_FOR_INTERRUPTS();
+		oid = oid_of(table);
+		// Waiting for the lock may let in news of a change.
+		LockRelationOid(oid, RowExclusiveLock);
+		if (table->oid == oid)
+			break;
+		UnlockRelationOid(oid, RowExclusiveLock);
+	}
+	Relation relation = table_open(oid, NoLock);
+	if (!table->is_known)
+		learn(table, relation);
+	table->oid = oid;
+	return {table, relation, table->is_plain && has_rights(table)};
+}
+
+void
+close(const Opened &opened, bool has_written)
+{
+	table_close(opened.relation, has_written ? NoLock : RowExclusiveLock);
+}
+
+HeapTuple
+find(const Opened &opened, const text *key)
+{
+	// What this command has written so far is to be seen, and may be written over.
+	CommandCounterIncrement();
+	ScanKeyData scan_key;
+	ScanKeyInit(&scan_key, 1, BTEqualStrategyNumber, F_TEXTEQ, PointerGetDatum(key));
+	SysScanDesc scan =
+		systable_beginscan(opened.relation, opened.of->index, true, SnapshotSelf, 1, &scan_key);
+	HeapTuple found = systable_getnext(scan);
+	HeapTuple row = HeapTupleIsValid(found) ? heap_copytuple(found) : nullptr;
+	systable_endscan(scan);
+	return row;
+}
+
+Datum
+value_of(const Opened &opened, HeapTuple row, int column, bool *is_null)
+{
+	return heap_getattr(row, column, RelationGetDescr(opened.relation), is_null);
+}
+
+Datum
+value_of(const Opened &opened, HeapTuple row, int column)
+{
+	bool is_null;
+	return value_of(opened, row, column, &is_null);
+}
+
+static bool
+has_forbidden_null(TupleDesc descriptor, const Changes *changes)
+{
+	for (int i = 0; i < changes->count; i++)
+		if (changes->nulls[i] && TupleDescAttr(descriptor, changes->columns[i] - 1)->attnotnull)
+			return true;
+	return false;
+}
+
+// Raises what the executor does where a constraint does not hold.
+static void
+check_constraints(const Opened &opened, TupleTableSlot *slot, const Changes *changes)
+{
+	ExprContext *evaluation = opened.of->evaluation;
+	ResetExprContext(evaluation);
+	if (!has_forbidden_null(RelationGetDescr(opened.relation), changes) &&
+		satisfies(opened.of->checks, slot, evaluation))
+		return;
+	Target target = open_target(opened.relation);
+	ExecConstraints(target.relation, slot, target.estate);
+	close_target(&target);
+}
+
+static void
+insert_index_entries(const Opened &opened, TupleTableSlot *slot, compat::UpdatedIndexes updated)
+{
+	if (!compat::any_index(updated))
+		return;
+	Target target = open_target(opened.relation);
+	insert_index_entries(&target, slot, updated);
+	close_target(&target);
+}
+
+Written
+write(const Opened &opened, HeapTuple row, Changes *changes)
+{
+	const TupleDesc descriptor = RelationGetDescr(opened.relation);
+	CheckCmdReplicaIdentity(opened.relation, CMD_UPDATE);
+	HeapTuple changed = heap_modify_tuple_by_cols(row, descriptor, changes->count, changes->columns,
+												  changes->values, changes->nulls);
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(descriptor, &TTSOpsHeapTuple);
+	TupleTableSlot *scratch = table_slot_create(opened.relation, nullptr);
+	ExecStoreHeapTuple(changed, slot, false);
+	slot->tts_tableOid = RelationGetRelid(opened.relation);
+	check_constraints(opened, slot, changes);
+
+	compat::UpdatedIndexes updated;
+	const TM_Result result = update_at_once(opened.relation, &row->t_self, scratch, slot, &updated);
+	if (result == TM_Ok)
+		insert_index_entries(opened, slot, updated);
+	ExecDropSingleTupleTableSlot(scratch);
+	ExecDropSingleTupleTableSlot(slot);
+	heap_freetuple(changed);
+	switch (result) {
+		case TM_Ok:
+			CommandCounterIncrement();
+			return Written::done;
+		case TM_BeingModified:
+		case TM_WouldBlock:
+			return Written::busy;
+		case TM_Updated:
+		case TM_Deleted:
+			return Written::changed;
+		default:
+			elog(ERROR, "could not write row of \"%s\": result %d", opened.of->name, result);
+	}
+}
+
+void
+await(const Opened &opened, HeapTuple row)
+{
+	TM_FailureData failure;
+	TupleTableSlot *slot = table_slot_create(opened.relation, nullptr);
+	table_tuple_lock(opened.relation, &row->t_self, SnapshotSelf, slot, GetCurrentCommandId(true),
+					 LockTupleNoKeyExclusive, LockWaitBlock, 0, &failure);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+static const queue::Statement &
+prepared_of(KeyedTable *table, int number, const Opened &opened)
+{
+	queue::Statement *statement = &table->prepared[number];
+	if (!statement->is_prepared()) {
+		const char *name =
+			quote_qualified_identifier(get_namespace_name(RelationGetNamespace(opened.relation)),
+									   RelationGetRelationName(opened.relation));
+		queue::prepare(statement, psprintf(table->statements[number], name), table->parameters,
+					   table->parameter_count, queue::Access::by_key);
+	}
+	return *statement;
+}
+
+uint64
+run(KeyedTable *table, int statement, const Datum *values, const char *nulls)
+{
+	// Locks the table, and takes notice of what has changed.
+	const Opened opened = open(table);
+	const queue::Statement prepared = prepared_of(table, statement, opened);
+	close(opened, true);
+	return queue::run(prepared, values, nulls);
+}
+
+} // namespace queue_ext::row

@@ -1,0 +1,94 @@
+// plain.cpp - see plain.hpp.
+
+#include "../postgres.hpp"
+
+#include "plain.hpp"
+
+#include "../compat.hpp"
+
+namespace queue_ext::row {
+
+// Whether the function may change, or be forbidden to some: then it cannot be part
+// of what is prepared for everybody.
+static bool
+is_special_function(Oid function, void *)
+{
+	if (function >= FirstNormalObjectId)
+		return true;
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	if (!HeapTupleIsValid(tuple))
+		return true;
+	const bool is_open_to_all = heap_attisnull(tuple, Anum_pg_proc_proacl, nullptr);
+	ReleaseSysCache(tuple);
+	return !is_open_to_all;
+}
+
+static bool
+has_involved(Node *node, void *context)
+{
+	if (node == nullptr)
+		return false;
+	if (IsA(node, SubLink) || IsA(node, CoerceToDomain) || IsA(node, SetToDefault))
+		return true;
+	if (check_functions_in_node(node, is_special_function, nullptr))
+		return true;
+	return compat::walk_tree(node, has_involved, context);
+}
+
+bool
+is_involved(Node *expression)
+{
+	return has_involved(expression, nullptr);
+}
+
+bool
+has_update_triggers(Relation table)
+{
+	const TriggerDesc *triggers = table->trigdesc;
+	return triggers != nullptr &&
+		   (triggers->trig_update_before_row || triggers->trig_update_after_row ||
+			triggers->trig_update_instead_row || triggers->trig_update_before_statement ||
+			triggers->trig_update_after_statement);
+}
+
+bool
+is_plain(Relation table)
+{
+	const TupleConstr *constraints = RelationGetDescr(table)->constr;
+	return table->rd_rel->relkind == RELKIND_RELATION &&
+		   table->rd_rel->relam == HEAP_TABLE_AM_OID && !table->rd_rel->relispartition &&
+		   !has_subclass(RelationGetRelid(table)) && !table->rd_rel->relrowsecurity &&
+		   table->rd_rules == nullptr &&
+		   (constraints == nullptr || !compat::has_generated(constraints));
+}
+
+bool
+prepare_checks(TupleDesc descriptor, Checks *checks)
+{
+	const TupleConstr *constraints = descriptor->constr;
+	*checks = {};
+	if (constraints == nullptr || constraints->num_check == 0)
+		return true;
+	checks->states =
+		static_cast<ExprState **>(palloc0(sizeof(ExprState *) * constraints->num_check));
+	for (int i = 0; i < constraints->num_check; i++) {
+		auto *expression = static_cast<Node *>(stringToNode(constraints->check[i].ccbin));
+		if (is_involved(expression))
+			return false;
+		checks->states[checks->count++] = ExecInitCheck(
+			make_ands_implicit(expression_planner(reinterpret_cast<Expr *>(expression))), nullptr);
+	}
+	return true;
+}
+
+bool
+satisfies(const Checks &checks, TupleTableSlot *row, ExprContext *context)
+{
+	context->ecxt_scantuple = row;
+	for (int i = 0; i < checks.count; i++)
+		if (!ExecCheck(checks.states[i], context))
+			return false;
+	return true;
+}
+
+} // namespace queue_ext::row

@@ -1,0 +1,40 @@
+// write.hpp - one row written without a statement.
+//
+// Invariant: nothing here waits for another transaction; what stands in the way is
+// told by the result. Privileges, constraints and triggers are the caller's affair
+// (plain.hpp); the table must be locked for writing.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../compat.hpp"
+
+namespace queue_ext::row {
+
+// What the executor's own functions need to write a table.
+struct Target
+{
+	EState *estate;
+	ResultRelInfo *relation;
+	bool has_indexes_open;
+};
+
+// In the current context. Raises what the executor raises.
+Target open_target(Relation table);
+
+void close_target(Target *target);
+
+// Writes the new version over the one at the place; locks of its key alone are not in
+// the way. TM_Ok, or who was faster; TM_WouldBlock and TM_BeingModified when somebody
+// has the row. The row of the scratch slot, made for the table, may be lost.
+TM_Result update_at_once(Relation table, ItemPointer place, TupleTableSlot *scratch,
+						 TupleTableSlot *new_row, compat::UpdatedIndexes *updated);
+
+// Makes the index entries of a row that has been added.
+void insert_new_index_entries(Target *target, TupleTableSlot *row);
+
+// Makes the index entries of the new version, where it needs any.
+void insert_index_entries(Target *target, TupleTableSlot *new_row, compat::UpdatedIndexes updated);
+
+} // namespace queue_ext::row

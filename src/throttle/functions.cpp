@@ -1,0 +1,85 @@
+// functions.cpp - the SQL functions of throttles.
+
+#include "../postgres.hpp"
+
+#include "../error.hpp"
+#include "../queue/argument.hpp"
+#include "interval.hpp"
+#include "throttle.hpp"
+
+namespace queue_ext::throttle {
+
+QUEUE_EXT_FUNCTION(queue_ext_throttle_create);
+QUEUE_EXT_FUNCTION(queue_ext_throttle_alter);
+QUEUE_EXT_FUNCTION(queue_ext_throttle_drop);
+QUEUE_EXT_FUNCTION(queue_ext_lock_throttled_resource);
+
+constexpr int32 max_grants = 1000;
+
+static void
+check_grants(int32 grants)
+{
+	error::check_range("grants", grants, 1, max_grants);
+}
+
+// Raises 22023 for an interval that is not positive, 22008 for one without an end.
+static void
+check_interval(const Interval *interval)
+{
+	error::check_positive("throttle_interval", interval);
+	end_of_interval(GetCurrentTimestamp(), interval);
+}
+
+Datum
+queue_ext_throttle_create(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("throttle_create()");
+	const text *resource = queue::required_text(fcinfo, 0, "resource");
+	queue::check_not_null(fcinfo, 1, "throttle_interval");
+	const int32 grants = queue::required_int32(fcinfo, 2, "grants");
+	error::check_not_blank("resource", resource);
+	check_interval(PG_GETARG_INTERVAL_P(1));
+	check_grants(grants);
+	if (!create_resource(resource, PG_GETARG_INTERVAL_P(1), grants))
+		error::resource_exists(text_to_cstring(resource));
+	PG_RETURN_VOID();
+}
+
+Datum
+queue_ext_throttle_alter(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("throttle_alter()");
+	const text *resource = queue::required_text(fcinfo, 0, "resource");
+	const Interval *interval = queue::optional_interval(fcinfo, 1);
+	const int32 grants = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
+	if (interval != nullptr)
+		check_interval(interval);
+	check_grants(grants);
+	if (!alter_resource(resource, interval, PG_ARGISNULL(2) ? nullptr : &grants))
+		error::no_such_resource(text_to_cstring(resource));
+	PG_RETURN_VOID();
+}
+
+Datum
+queue_ext_throttle_drop(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("throttle_drop()");
+	const text *resource = queue::required_text(fcinfo, 0, "resource");
+	queue::check_not_null(fcinfo, 1, "if_exists");
+	const bool is_dropped = drop_resource(resource);
+	if (!is_dropped && !PG_GETARG_BOOL(1))
+		error::no_such_resource(text_to_cstring(resource));
+	PG_RETURN_BOOL(is_dropped);
+}
+
+Datum
+queue_ext_lock_throttled_resource(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("lock_throttled_resource()");
+	const text *details = PG_GETARG_TEXT_PP(1);
+	if (error::is_blank(details))
+		error::blank_details();
+	PG_RETURN_BOOL(lock_resource(PG_GETARG_TEXT_PP(0), details));
+}
+
+} // namespace queue_ext::throttle

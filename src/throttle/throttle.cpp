@@ -1,0 +1,224 @@
+// throttle.cpp - see throttle.hpp.
+
+#include "../postgres.hpp"
+
+#include "throttle.hpp"
+
+#include "../error.hpp"
+#include "../row/keyed.hpp"
+#include "interval.hpp"
+
+namespace queue_ext::throttle {
+
+enum ColumnNumber {
+	column_resource = 1,
+	column_interval,
+	column_grants,
+	column_last_locked,
+	column_details,
+	column_earlier,
+};
+
+static constexpr row::Column columns[] = {
+	{"resource", TEXTOID},
+	{"throttle_interval", INTERVALOID},
+	{"grants", INT4OID},
+	{"last_locked", TIMESTAMPTZOID},
+	{"last_locker_details", TEXTOID},
+	{"earlier_grants", TIMESTAMPTZARRAYOID},
+};
+
+enum StatementNumber {
+	statement_exists,
+	statement_lock,
+	statement_create,
+	statement_alter,
+	statement_drop
+};
+
+// $1 resource, $2 details, $3 the wall clock, $4 throttle_interval, $5 grants.
+enum ParameterNumber {
+	parameter_resource,
+	parameter_details,
+	parameter_now,
+	parameter_interval,
+	parameter_grants
+};
+static constexpr Oid parameters[] = {TEXTOID, TEXTOID, TIMESTAMPTZOID, INTERVALOID, INT4OID};
+
+static constexpr const char *statements[] = {
+	"select from %1$s where resource = $1",
+
+	// What grant() does. The row is locked first, without waiting.
+	"update %1$s as t set last_locked = greatest($3, last_locked), last_locker_details = $2,"
+	" earlier_grants = case when last_locked = '-infinity' then '{}'"
+	" else (earlier_grants || last_locked)[greatest(cardinality(earlier_grants) + 3 - grants, 1):] "
+	"end"
+	" where resource = (select resource from %1$s where resource = $1"
+	" and coalesce((earlier_grants || last_locked)[cardinality(earlier_grants) + 2 - grants],"
+	" '-infinity') at time zone 'UTC' + throttle_interval < $3 at time zone 'UTC'"
+	" for no key update skip locked)",
+
+	"insert into %1$s (resource, throttle_interval, grants) values ($1, $4, $5)"
+	" on conflict do nothing",
+
+	"update %1$s set throttle_interval = coalesce($4, throttle_interval),"
+	" grants = coalesce($5, grants) where resource = $1",
+
+	"delete from %1$s where resource = $1",
+};
+
+static row::KeyedTable resources = {"throttled_resource", columns,    lengthof(columns),
+									statements,           parameters, lengthof(parameters)};
+
+using Arguments = row::Arguments<lengthof(parameters)>;
+
+static bool
+run(StatementNumber statement, const Arguments &arguments)
+{
+	uint64 processed = 0;
+	queue::with_spi(
+		[&] { processed = row::run(&resources, statement, arguments.values, arguments.nulls); });
+	return processed > 0;
+}
+
+bool
+create_resource(const text *resource, const Interval *interval, int32 grants)
+{
+	Arguments arguments(resource);
+	arguments.set(parameter_interval, IntervalPGetDatum(interval));
+	arguments.set(parameter_grants, Int32GetDatum(grants));
+	return run(statement_create, arguments);
+}
+
+bool
+alter_resource(const text *resource, const Interval *interval, const int32 *grants)
+{
+	Arguments arguments(resource);
+	if (interval != nullptr)
+		arguments.set(parameter_interval, IntervalPGetDatum(interval));
+	if (grants != nullptr)
+		arguments.set(parameter_grants, Int32GetDatum(*grants));
+	return run(statement_alter, arguments);
+}
+
+bool
+drop_resource(const text *resource)
+{
+	return run(statement_drop, Arguments(resource));
+}
+
+// Raises 42704 unless the resource exists.
+static void
+check_exists(const text *resource)
+{
+	if (!run(statement_exists, Arguments(resource)))
+		error::no_such_resource(text_to_cstring(resource));
+}
+
+// The slow way: by a statement, which fires triggers and heeds row security.
+static bool
+lock_by_statement(const text *resource, const text *details, TimestampTz now)
+{
+	Arguments arguments(resource);
+	arguments.set(parameter_details, PointerGetDatum(details));
+	arguments.set(parameter_now, TimestampTzGetDatum(now));
+	if (run(statement_lock, arguments))
+		return true;
+	check_exists(resource);
+	return false;
+}
+
+// The last grants of a resource, the latest at the end.
+struct Grants
+{
+	TimestampTz latest;
+	const TimestampTz *earlier;
+	int earlier_count;
+
+	// The one that was so many before the next, or -infinity.
+	TimestampTz back(int count) const
+	{
+		if (count == 1)
+			return latest;
+		const int index = earlier_count + 1 - count;
+		return index >= 0 ? earlier[index] : DT_NOBEGIN;
+	}
+};
+
+static Grants
+grants_of(const row::Opened &opened, HeapTuple row)
+{
+	// The table's constraint: one dimension, or none, and no nulls.
+	const ArrayType *earlier = DatumGetArrayTypeP(row::value_of(opened, row, column_earlier));
+	return {DatumGetTimestampTz(row::value_of(opened, row, column_last_locked)),
+			reinterpret_cast<const TimestampTz *>(ARR_DATA_PTR(earlier)),
+			ARR_NDIM(earlier) == 0 ? 0 : ARR_DIMS(earlier)[0]};
+}
+
+// The grants before the next, as far as they will matter.
+static Datum
+make_earlier(const Grants &grants, int most)
+{
+	const int kept =
+		TIMESTAMP_IS_NOBEGIN(grants.latest) ? 0 : Min(grants.earlier_count + 1, most - 1);
+	if (kept == 0)
+		return PointerGetDatum(construct_empty_array(TIMESTAMPTZOID));
+	auto *values = static_cast<Datum *>(palloc(sizeof(Datum) * kept));
+	for (int i = 0; i < kept; i++)
+		values[i] = TimestampTzGetDatum(grants.back(kept - i));
+	return PointerGetDatum(construct_array(values, kept, TIMESTAMPTZOID, sizeof(TimestampTz),
+										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+enum class Outcome { granted, denied, changed };
+
+static Outcome
+try_to_lock(const row::Opened &opened, HeapTuple row, const text *details, TimestampTz now)
+{
+	const int32 most = DatumGetInt32(row::value_of(opened, row, column_grants));
+	const Grants grants = grants_of(opened, row);
+	const Interval *interval = DatumGetIntervalP(row::value_of(opened, row, column_interval));
+	if (end_of_interval(grants.back(most), interval) >= now)
+		return Outcome::denied;
+	row::Changes changes{};
+	// Grants stay in order, even if this call began before the last one's.
+	changes.set(column_last_locked, TimestampTzGetDatum(Max(now, grants.latest)));
+	changes.set(column_details, PointerGetDatum(details));
+	if (most > 1 || grants.earlier_count > 0)
+		changes.set(column_earlier, make_earlier(grants, most));
+	switch (row::write(opened, row, &changes)) {
+		case row::Written::done:
+			return Outcome::granted;
+		case row::Written::busy:
+			return Outcome::denied;
+		default:
+			return Outcome::changed;
+	}
+}
+
+bool
+lock_resource(const text *resource, const text *details)
+{
+	const TimestampTz now = GetCurrentTimestamp();
+	for (;;) {
+		CHECK_FOR_INTERRUPTS();
+		const row::Opened opened = row::open(&resources);
+		if (!opened.is_direct) {
+			row::close(opened, false);
+			return lock_by_statement(resource, details, now);
+		}
+		HeapTuple row = row::find(opened, resource);
+		const Outcome outcome =
+			row != nullptr ? try_to_lock(opened, row, details, now) : Outcome::changed;
+		row::close(opened, outcome == Outcome::granted);
+		if (row == nullptr)
+			check_exists(resource);
+		else
+			heap_freetuple(row);
+		if (outcome != Outcome::changed)
+			return outcome == Outcome::granted;
+	}
+}
+
+} // namespace queue_ext::throttle
