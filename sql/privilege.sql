@@ -20,6 +20,11 @@ select n, call
 from unnest(array[
 	'queue_send(''jobs'', ''1'')',
 	'queue_send_many(''jobs'', ''{1,2}'')',
+	'queue_unique_insert(''jobs'', ''1'')',
+	'queue_unique_insert_many(''jobs'', ''{1,2}'')',
+	'queue_unique_key(''jobs'', ''1'')',
+	'queue_lock(''name'')',
+	'queue_try_lock(''name'')',
 	'queue_pop(''jobs'')',
 	'queue_complete(''jobs'', 1, 1)',
 	'queue_complete_many(''jobs'', ''{1}'', ''{1}'')',

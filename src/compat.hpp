@@ -207,6 +207,32 @@ update_tuple(Relation table, ItemPointer place, TupleTableSlot *slot, CommandId 
 #endif
 }
 
+inline TM_Result
+delete_tuple(Relation table, ItemPointer place, CommandId command, bool wait,
+			 TM_FailureData *failure)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_tuple_delete(table, place, command, 0, InvalidSnapshot, InvalidSnapshot, wait,
+							  failure);
+#else
+	return table_tuple_delete(table, place, command, InvalidSnapshot, InvalidSnapshot, wait,
+							  failure, false);
+#endif
+}
+
+// 18 counts what a scan does, if asked to; 19 has flags.
+inline IndexScanDesc
+begin_index_scan(Relation table, Relation index, Snapshot snapshot, int key_count)
+{
+#if PG_VERSION_NUM >= 190000
+	return index_beginscan(table, index, snapshot, nullptr, key_count, 0, 0);
+#elif PG_VERSION_NUM >= 180000
+	return index_beginscan(table, index, snapshot, nullptr, key_count, 0);
+#else
+	return index_beginscan(table, index, snapshot, key_count, 0);
+#endif
+}
+
 // New index entries for an updated row. 16 told it which kind of update it was; 19
 // made that flags and put the relation first.
 inline void

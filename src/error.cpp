@@ -81,8 +81,63 @@ void
 unknown_state(const char *state)
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("\"state\" must be ready, scheduled, leased or dead"),
+					errmsg("\"state\" must be ready, scheduled, leased, dead or done"),
 					errdetail("It is \"%s\".", state)));
+}
+
+void
+unknown_counted_state(const char *state)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"states\" must be of ready, scheduled, leased, dead and done"),
+					errdetail("There is \"%s\".", state)));
+}
+
+void
+no_states()
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("\"states\" must not be empty"),
+			 errdetail("No job would count, and every one be inserted."),
+			 errhint("Use queue_send(), or name states: '{ready,scheduled,leased}'.")));
+}
+
+void
+period_of_months(const Interval *period)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("\"period\" must not have months or years"),
+			 errdetail("It is \"%s\", which is not always of the same length.", to_text(period)),
+			 errhint("Use days, or put the month into the payload and its key into "
+					 "\"unique_by\".")));
+}
+
+void
+names_too_long(const char *what, int most)
+{
+	ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("\"%s\" is too long", what),
+					errdetail("Written as a JSON array it has more than %d bytes.", most)));
+}
+
+void
+payload_is_no_object()
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"unique_by\" names keys of a payload that is not an object"),
+					errhint("Leave \"unique_by\" out to compare the whole payload.")));
+}
+
+void
+done_under_row_security(const char *table)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("jobs that are done cannot count under row security"),
+			 errdetail("Table \"%s\" has policies that apply to you; what is remembered of done "
+					   "jobs is not subject to them.",
+					   table),
+			 errhint("Name the other states: states => '{ready,scheduled,leased,dead}'.")));
 }
 
 void

@@ -28,6 +28,19 @@ void check_not_negative(const char *what, const Interval *value);
 // 22023: not one of the states a job can be in.
 [[noreturn]] void unknown_state(const char *state);
 
+// Of unique inserts.
+// 22023: not one of the states that can count; or none given.
+[[noreturn]] void unknown_counted_state(const char *state);
+[[noreturn]] void no_states();
+// 0A000: months and years differ in length.
+[[noreturn]] void period_of_months(const Interval *period);
+// 54000: the names are too long, written as a JSON array.
+[[noreturn]] void names_too_long(const char *what, int most);
+// 22023: keys are asked for, of a payload that has none.
+[[noreturn]] void payload_is_no_object();
+// 0A000: what is remembered of done jobs would tell of rows that row security hides.
+[[noreturn]] void done_under_row_security(const char *table);
+
 // 42602: the text is no queue name.
 [[noreturn]] void invalid_name(const char *text);
 // 42622: a part of a name, or a name derived from it, is over 63 bytes.

@@ -6,6 +6,7 @@
 #include "claim/directory.hpp"
 #include "claim/undo.hpp"
 #include "compat.hpp"
+#include "key/lock.hpp"
 #include "queue/cache.hpp"
 #include "queue/hold.hpp"
 #include "queue/plan.hpp"
@@ -20,6 +21,7 @@ void
 _PG_init(void)
 {
 	queue_ext::claim::define_settings();
+	queue_ext::key::define_lock_setting();
 	MarkGUCPrefixReserved("queue_ext");
 	queue_ext::claim::register_shared_memory();
 	queue_ext::claim::register_undo();

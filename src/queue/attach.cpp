@@ -7,6 +7,7 @@
 #include "../claim/claim_text.hpp"
 #include "../compat.hpp"
 #include "../error.hpp"
+#include "../unique/memory.hpp"
 #include "argument.hpp"
 #include "cache.hpp"
 #include "fragment.hpp"
@@ -227,6 +228,8 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 		PG_RETURN_BOOL(false);
 	check_owner(definition->source);
 	delete_definition(definition->name, definition->source);
+	if (definition->is_managed)
+		(void) unique::forget_all(definition->source);
 	PG_RETURN_BOOL(true);
 }
 

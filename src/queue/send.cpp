@@ -2,12 +2,9 @@
 
 #include "../postgres.hpp"
 
-#include "../claim/direct.hpp"
-#include "../error.hpp"
-#include "argument.hpp"
 #include "cache.hpp"
-#include "managed.hpp"
 #include "rows.hpp"
+#include "send.hpp"
 
 namespace queue_ext::queue {
 
@@ -36,32 +33,6 @@ statement_for(Definition *definition, bool is_many)
 					   [&] { return send_text(definition, is_many); });
 }
 
-// What both forms share: arguments 2 to 4.
-static Arguments
-read_options(FunctionCallInfo fcinfo, const Definition *definition)
-{
-	const int32 priority = required_int32(fcinfo, 2, "priority");
-	error::check_range("priority", priority, PG_INT16_MIN, PG_INT16_MAX);
-	const int32 max_attempts = PG_ARGISNULL(4) ? definition->max_attempts : PG_GETARG_INT32(4);
-	error::check_range("max_attempts", max_attempts, 1, max_attempts_limit);
-
-	Arguments arguments(GetCurrentTimestamp());
-	arguments.set(Parameter::priority, Int16GetDatum(static_cast<int16>(priority)));
-	arguments.set(Parameter::max_attempts, Int32GetDatum(max_attempts));
-	if (!PG_ARGISNULL(3))
-		arguments.set(Parameter::run_at, PG_GETARG_DATUM(3));
-	return arguments;
-}
-
-// Lets claims know of the new jobs when they have been committed.
-static void
-wake(FunctionCallInfo fcinfo, Definition *definition)
-{
-	const TimestampTz run_at =
-		PG_ARGISNULL(3) ? GetCurrentTransactionStartTimestamp() : PG_GETARG_TIMESTAMPTZ(3);
-	claim::wake_at_commit(definition, PG_GETARG_INT32(2), run_at);
-}
-
 Datum
 queue_ext_queue_send(PG_FUNCTION_ARGS)
 {
@@ -69,7 +40,7 @@ queue_ext_queue_send(PG_FUNCTION_ARGS)
 	const text *name = required_text(fcinfo, 0, "queue");
 	check_not_null(fcinfo, 1, "payload");
 	Definition *definition = open_managed_queue(name, RowExclusiveLock, "Insert into its table.");
-	Arguments arguments = read_options(fcinfo, definition);
+	Arguments arguments = read_send_options(fcinfo, 2, definition);
 	arguments.set(Parameter::payload, PG_GETARG_DATUM(1));
 
 	int64 id = 0;
@@ -81,7 +52,7 @@ queue_ext_queue_send(PG_FUNCTION_ARGS)
 	});
 	if (is_null)
 		PG_RETURN_NULL();
-	wake(fcinfo, definition);
+	wake_for_new(fcinfo, 2, definition);
 	PG_RETURN_INT64(id);
 }
 
@@ -95,14 +66,14 @@ queue_ext_queue_send_many(PG_FUNCTION_ARGS)
 	if (array_contains_nulls(payloads))
 		error::null_element("payloads");
 	Definition *definition = open_managed_queue(name, RowExclusiveLock, "Insert into its table.");
-	Arguments arguments = read_options(fcinfo, definition);
+	Arguments arguments = read_send_options(fcinfo, 2, definition);
 	arguments.set(Parameter::payloads, PointerGetDatum(payloads));
 
 	with_spi([&] {
 		run(statement_for(definition, true), arguments);
 		put_first_columns(result);
 	});
-	wake(fcinfo, definition);
+	wake_for_new(fcinfo, 2, definition);
 	return static_cast<Datum>(0);
 }
 

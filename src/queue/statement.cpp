@@ -36,6 +36,8 @@ static constexpr ParameterType parameters[] = {
 	{"$18", InvalidOid},          // row: of the table of the queue
 	{"$19", OIDARRAYOID},         // tables
 	{"$20", TIDARRAYOID},         // places
+	{"$21", TEXTOID},             // unique_key
+	{"$22", TEXTARRAYOID},        // unique_keys
 };
 static_assert(lengthof(parameters) == parameter_count);
 

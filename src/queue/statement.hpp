@@ -37,8 +37,10 @@ enum class Parameter {
 	row, // of the queue's table
 	tables,
 	places,
+	unique_key,
+	unique_keys,
 };
-constexpr int parameter_count = static_cast<int>(Parameter::places) + 1;
+constexpr int parameter_count = static_cast<int>(Parameter::unique_keys) + 1;
 
 // "$1" and so on: the parameter as it is written in a statement's text.
 const char *placeholder(Parameter parameter);

@@ -12,12 +12,12 @@ from pg_depend d
 join pg_extension e on d.refclassid = 'pg_extension'::regclass and e.oid = d.refobjid
 where d.deptype = 'e' and e.extname = 'queue_ext';
 
-select plan(21);
+select plan(28);
 
 select bag_eq(
 	$$select relkind::text, relname::text from pg_class
 	  where oid in (select objid from member where classid = 'pg_class'::regclass)$$,
-	$$values ('r', 'queue_definition'), ('v', 'queues'), ('v', 'queue_claim_stats')$$,
+	$$values ('r', 'queue_definition'), ('r', 'queue_unique_job'), ('v', 'queues'), ('v', 'queue_claim_stats')$$,
 	'the relations'
 );
 select bag_eq(
@@ -59,7 +59,9 @@ select results_eq(
 	'the view queues'
 );
 
--- The registry is the extension's own.
+-- The registry is the extension's own, and so is what unique inserts remember.
+select ok(not has_table_privilege('public', 'queue_unique_job', p), format('public may not %s queue_unique_job', p))
+from unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as p;
 select ok(not has_table_privilege('public', 'queue_definition', p), format('public may not %s the registry', p))
 from unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as p;
 select ok(has_table_privilege('public', 'queues', 'select'), 'public may read the view');
@@ -71,9 +73,10 @@ select is_empty(
 
 select is(extrelocatable, false, 'the extension cannot be moved to another schema')
 from pg_extension where extname = 'queue_ext';
-select is(array_length(extconfig, 1), 1, 'one table of the extension is dumped with its rows')
+select is(array_length(extconfig, 1), 2, 'two tables of the extension are dumped with their rows')
 from pg_extension where extname = 'queue_ext';
-select is(extconfig[1], 'queue_definition'::regclass::oid, 'that is the registry')
+select is(extconfig, array['queue_definition'::regclass::oid, 'queue_unique_job'::regclass::oid],
+	'the registry and what unique inserts remember')
 from pg_extension where extname = 'queue_ext';
 select ok(superuser and not trusted and not relocatable, 'control file: for superusers')
 from pg_available_extension_versions where name = 'queue_ext' and installed;

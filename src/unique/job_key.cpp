@@ -1,0 +1,123 @@
+// job_key.cpp - see job_key.hpp.
+
+#include "../postgres.hpp"
+
+#include "job_key.hpp"
+
+#include "../error.hpp"
+#include "../key/fnv.hpp"
+#include "../key/lock.hpp"
+#include "../key/utf8.hpp"
+
+namespace queue_ext::unique {
+
+char *
+values_of(const Criteria &criteria, Jsonb *payload, int *length)
+{
+	StringInfoData text;
+	initStringInfo(&text);
+	if (criteria.is_whole)
+		append_value(&text, payload);
+	else if (criteria.names.count == 0 || JB_ROOT_IS_OBJECT(payload))
+		append_keys(&text, payload, criteria.names);
+	else
+		error::payload_is_no_object();
+	*length = text.len;
+	return text.data;
+}
+
+// As a decimal fraction without zeros at its end.
+static void
+append_seconds(StringInfo text, int64 microseconds)
+{
+	const bool is_negative = microseconds < 0;
+	const uint64 size =
+		is_negative ? -static_cast<uint64>(microseconds) : static_cast<uint64>(microseconds);
+	appendStringInfo(text, "%s" UINT64_FORMAT, is_negative ? "-" : "", size / USECS_PER_SEC);
+	auto rest = static_cast<int>(size % USECS_PER_SEC);
+	if (rest == 0)
+		return;
+	int digits = 6;
+	for (; rest % 10 == 0; rest /= 10)
+		digits--;
+	appendStringInfo(text, ".%0*d", digits, rest);
+}
+
+static void
+append_epoch(StringInfo text, TimestampTz moment)
+{
+	if (TIMESTAMP_IS_NOBEGIN(moment))
+		appendStringInfoString(text, "-infinity");
+	else if (TIMESTAMP_IS_NOEND(moment))
+		appendStringInfoString(text, "infinity");
+	else
+		append_seconds(text, moment + (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY);
+}
+
+static void
+append_criteria(StringInfo text, const Criteria &criteria)
+{
+	if (!criteria.is_whole)
+		appendStringInfo(text, "|by=%s", criteria.by);
+	if (!criteria.has_period())
+		return;
+	appendStringInfoString(text, "|period=");
+	append_seconds(text, criteria.period);
+	appendStringInfoString(text, "|bucket=");
+	append_epoch(text, criteria.bucket);
+}
+
+char *
+lock_string(const queue::Definition *definition, const Criteria &criteria, const char *values)
+{
+	StringInfoData text;
+	initStringInfo(&text);
+	appendStringInfo(&text, "unique_key|queue=%s", definition->lock_name);
+	append_criteria(&text, criteria);
+	appendStringInfoString(&text, "|args=");
+	appendStringInfoString(&text, values);
+	return text.data;
+}
+
+JobKey
+make_key(const queue::Definition *definition, const Criteria &criteria, Jsonb *payload)
+{
+	JobKey key{};
+	key.values = values_of(criteria, payload, &key.values_length);
+
+	const char *lock = lock_string(definition, criteria, key.values);
+	const key::Bytes bytes = key::utf8_of(lock, strlen(lock));
+	key.lock = key::lock_key_of(lock, strlen(lock));
+	key.stripe = static_cast<int>(key::fnv1_32(bytes.start, bytes.length) % stripe_count);
+
+	const key::Bytes values = key::utf8_of(key.values, key.values_length);
+	StringInfoData text;
+	initStringInfo(&text);
+	appendStringInfo(&text, "%016" INT64_MODIFIER "x", key::fnv1a_64(values.start, values.length));
+	append_criteria(&text, criteria);
+	key.text = text.data;
+	return key;
+}
+
+int64
+stripe_lock(const queue::Definition *definition, int stripe)
+{
+	const char *text = psprintf("unique_stripe|queue=%s|%d", definition->lock_name, stripe);
+	return key::lock_key_of(text, strlen(text));
+}
+
+Datum
+digest_of(const Criteria &criteria, const JobKey &key)
+{
+	StringInfoData text;
+	initStringInfo(&text);
+	append_criteria(&text, criteria);
+	appendStringInfoString(&text, "|args=");
+	appendBinaryStringInfo(&text, key.values, key.values_length);
+	const key::Bytes bytes = key::utf8_of(text.data, text.len);
+	const auto *data = reinterpret_cast<const char *>(bytes.start);
+	return DirectFunctionCall1(sha256_bytea, PointerGetDatum(cstring_to_text_with_len(
+												 data, static_cast<int>(bytes.length))));
+}
+
+} // namespace queue_ext::unique

@@ -1,0 +1,54 @@
+// job_key.hpp - what names a job under its criteria: the lock that all who would
+// insert the same take, and the key by which the job is found.
+//
+// The lock's string is public: other clients take the same lock by it. Fields that do
+// not apply are left out:
+//
+//     unique_key|queue=public.emails|by=["to"]|period=3600|bucket=978307200|args={"to": "ada"}
+//
+// The job's own key is a 64-bit hash of the values, with what is not hashed behind it:
+//
+//     8c9f1d1e6a0b2c3d|by=["to"]|period=3600|bucket=978307200
+//
+// Jobs of equal values have equal keys. The other way round the hash does not tell:
+// whoever finds a job by its key compares the values.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../queue/definition.hpp"
+#include "criteria.hpp"
+
+namespace queue_ext::unique {
+
+// The locks of a queue's keys are spread over so many stripes.
+constexpr int stripe_count = 256;
+
+struct JobKey
+{
+	const char *values; // canonical
+	int values_length;
+	const char *text; // for the job
+	int64 lock;
+	int stripe;
+};
+
+// The values of the payload that the criteria ask for, as text. Raises 22023 where the
+// payload is no object and keys of it are asked for.
+char *values_of(const Criteria &criteria, Jsonb *payload, int *length);
+
+// All in the current context. Nothing locks.
+JobKey make_key(const queue::Definition *definition, const Criteria &criteria, Jsonb *payload);
+
+// The lock's string.
+char *lock_string(const queue::Definition *definition, const Criteria &criteria,
+				  const char *values);
+
+// The lock of a stripe of the queue.
+int64 stripe_lock(const queue::Definition *definition, int stripe);
+
+// SHA-256 of all that tells the job from others of its queue, as bytea.
+Datum digest_of(const Criteria &criteria, const JobKey &key);
+
+} // namespace queue_ext::unique

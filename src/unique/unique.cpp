@@ -1,0 +1,147 @@
+// unique.cpp - queue_unique_insert, queue_unique_insert_many, queue_unique_key.
+
+#include "../postgres.hpp"
+
+#include "../error.hpp"
+#include "../queue/argument.hpp"
+#include "../queue/cache.hpp"
+#include "../queue/rows.hpp"
+#include "../queue/send.hpp"
+#include "insert.hpp"
+#include "job_key.hpp"
+
+namespace queue_ext::unique {
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert);
+QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_many);
+QUEUE_EXT_FUNCTION(queue_ext_queue_unique_key);
+
+using queue::Arguments;
+using queue::Definition;
+
+// The places of the arguments of both inserts.
+enum Argument : int {
+	argument_queue,
+	argument_payload, // or payloads
+	argument_unique_by,
+	argument_period,
+	argument_states,
+	argument_priority,
+	argument_run_at,
+};
+
+constexpr const char *for_others = "Use queue_unique_insert_row() for a table of your own.";
+
+static ArrayType *
+optional_array(FunctionCallInfo fcinfo, int n, const char *what)
+{
+	return PG_ARGISNULL(n) ? nullptr : queue::required_array(fcinfo, n, what);
+}
+
+static Choice
+read_choice(FunctionCallInfo fcinfo, int run_at)
+{
+	Choice choice{};
+	choice.unique_by = optional_array(fcinfo, argument_unique_by, "unique_by");
+	choice.period = queue::optional_interval(fcinfo, argument_period);
+	choice.moment = PG_ARGISNULL(run_at) ? GetCurrentTimestamp() : PG_GETARG_TIMESTAMPTZ(run_at);
+	return choice;
+}
+
+static Criteria
+read_insert_criteria(FunctionCallInfo fcinfo, const Definition *definition)
+{
+	Choice choice = read_choice(fcinfo, argument_run_at);
+	choice.states = optional_array(fcinfo, argument_states, "states");
+	const Criteria criteria = read_criteria(choice);
+	if (criteria.does_count(State::done) &&
+		check_enable_rls(definition->source, InvalidOid, true) == RLS_ENABLED)
+		error::done_under_row_security(get_rel_name(definition->source));
+	return criteria;
+}
+
+// Raises 42501 where an INSERT would, also for a job that is there already.
+static void
+check_may_insert(Oid source)
+{
+	const Oid user = GetUserId();
+	if (pg_class_aclcheck(source, user, ACL_INSERT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck_all(source, user, ACL_INSERT, ACLMASK_ANY) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(source));
+}
+
+// Inserts, and wakes claims.
+static void
+insert_all(FunctionCallInfo fcinfo, Definition *definition, const Datum *payloads, int count,
+		   Outcome *outcomes)
+{
+	const Arguments arguments = read_send_options(fcinfo, argument_priority, definition);
+	const Criteria criteria = read_insert_criteria(fcinfo, definition);
+	check_may_insert(definition->source);
+	queue::with_spi(
+		[&] { insert_unique(definition, criteria, payloads, count, arguments, outcomes); });
+	bool is_any_inserted = false;
+	for (int i = 0; i < count; i++)
+		is_any_inserted = is_any_inserted || outcomes[i].is_inserted;
+	if (is_any_inserted)
+		queue::wake_for_new(fcinfo, argument_priority, definition);
+}
+
+Datum
+queue_ext_queue_unique_insert(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_unique_insert()");
+	TupleDesc descriptor;
+	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
+	queue::check_not_null(fcinfo, argument_payload, "payload");
+	Definition *definition = queue::open_managed_queue(name, RowExclusiveLock, for_others);
+	const Datum payload = PG_GETARG_DATUM(argument_payload);
+	Outcome outcome{};
+	insert_all(fcinfo, definition, &payload, 1, &outcome);
+
+	Datum values[] = {Int64GetDatum(outcome.id), BoolGetDatum(outcome.is_inserted)};
+	bool nulls[] = {!outcome.has_id, false};
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}
+
+Datum
+queue_ext_queue_unique_insert_many(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_unique_insert_many()");
+	InitMaterializedSRF(fcinfo, 0);
+	auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
+	ArrayType *array = queue::required_array(fcinfo, argument_payload, "payloads");
+	if (array_contains_nulls(array))
+		error::null_element("payloads");
+	Definition *definition = queue::open_managed_queue(name, RowExclusiveLock, for_others);
+
+	Datum *payloads;
+	int count;
+	deconstruct_array(array, JSONBOID, -1, false, TYPALIGN_INT, &payloads, nullptr, &count);
+	auto *outcomes = static_cast<Outcome *>(palloc0(sizeof(Outcome) * Max(count, 1)));
+	insert_all(fcinfo, definition, payloads, count, outcomes);
+	for (int i = 0; i < count; i++) {
+		Datum values[] = {Int64GetDatum(outcomes[i].id), BoolGetDatum(outcomes[i].is_inserted)};
+		bool nulls[] = {!outcomes[i].has_id, false};
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	return static_cast<Datum>(0);
+}
+
+Datum
+queue_ext_queue_unique_key(PG_FUNCTION_ARGS)
+{
+	constexpr int argument_moment = 4;
+	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
+	queue::check_not_null(fcinfo, argument_payload, "payload");
+	const Definition *definition = queue::open_managed_queue(name, AccessShareLock, for_others);
+	const Criteria criteria = read_criteria(read_choice(fcinfo, argument_moment));
+	int length;
+	const char *values = values_of(criteria, PG_GETARG_JSONB_P(argument_payload), &length);
+	PG_RETURN_TEXT_P(cstring_to_text(lock_string(definition, criteria, values)));
+}
+
+} // namespace queue_ext::unique
