@@ -16,7 +16,8 @@ OBJS       = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
 SQL_PARTS  = src/key/key.sql src/key/lock.sql src/queue/registry.sql src/queue/queue.sql \
              src/queue/attach.sql src/queue/send.sql src/claim/pop.sql \
              src/queue/finish.sql src/queue/finish_row.sql \
-             src/claim/stats.sql src/unique/memory.sql src/unique/unique.sql
+             src/claim/stats.sql src/unique/memory.sql src/unique/unique.sql \
+             src/unique/row.sql
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA       = $(wildcard upgrade/$(EXTENSION)--*--*.sql)
 # Documentation lands in a folder that all extensions share: only our own name.

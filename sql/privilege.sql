@@ -23,6 +23,8 @@ from unnest(array[
 	'queue_unique_insert(''jobs'', ''1'')',
 	'queue_unique_insert_many(''jobs'', ''{1,2}'')',
 	'queue_unique_key(''jobs'', ''1'')',
+	'queue_unique_insert_row(jsonb_populate_record(null::jobs, ''{"payload": 1}''), ''{payload}'', ''id < 0'')',
+	'queue_unique_insert_rows(array[jsonb_populate_record(null::jobs, ''{"payload": 1}'')], ''{payload}'', ''id < 0'')',
 	'queue_lock(''name'')',
 	'queue_try_lock(''name'')',
 	'queue_pop(''jobs'')',

@@ -59,6 +59,7 @@ select p.proname as function,
        error_of(format('select %s(%s)', p.proname, (
            select string_agg(case when n = 1 and type = 'text'::regtype then '''jobs'''
                                   when type = 'anyelement'::regtype then 'null::jobs'
+                                  when type = 'anyarray'::regtype then 'null::jobs[]'
                                   else 'null' end, ', ' order by n)
            from unnest(p.proargtypes) with ordinality as a(type, n)))) as error
 from pg_proc p

@@ -9,7 +9,7 @@ create table tasks (id integer primary key, state text not null default 'new', n
 create function resolve(name text, types oidvector, arguments integer) returns void language plpgsql as $$
 begin
 	execute format('prepare untyped as select * from %s(%s)', name,
-		(select string_agg('$' || n || case when type = 'anyelement'::regtype then '::tasks' else '' end, ', ' order by n)
+		(select string_agg('$' || n || case when type = 'anyelement'::regtype then '::tasks' when type = 'anyarray'::regtype then '::tasks[]' else '' end, ', ' order by n)
 		 from unnest(types) with ordinality as a(type, n) where n <= arguments));
 	deallocate untyped;
 end $$;
@@ -136,6 +136,14 @@ insert into tasks values (1), (2), (3), (4), (5);
 prepare t1 as select queue_attach($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
 execute t1('tasks', 'tasks', 'state = ''new''', 'id', 'state = ''taken''', 'state = ''done''', 'state = ''new''',
 	'state = ''failed'', note = error', 'update', 'note = lease::text', '1 minute');
+prepare t15 as select * from queue_unique_insert_row($1::tasks, $2);
+execute t15('(1,,)', '{id}');
+prepare t16 as select * from queue_unique_insert_row($1::tasks, $2, $3);
+execute t16('(1,,)', '{id}', 'true');
+prepare t17 as select * from queue_unique_insert_rows($1::tasks[], $2);
+execute t17('{"(1,,)","(2,,)"}', '{id}');
+prepare t18 as select * from queue_unique_insert_rows($1::tasks[], $2, $3);
+execute t18('{"(1,,)","(2,,)"}', '{id}', 'true');
 prepare t2 as select * from queue_pop_rows($1::tasks);
 execute t2(null);
 prepare t3 as select * from queue_pop_rows($1::tasks, $2, $3, $4, $5);

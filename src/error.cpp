@@ -141,6 +141,47 @@ done_under_row_security(const char *table)
 }
 
 void
+not_a_table_row(const char *what, Oid type)
+{
+	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("\"%s\" must be of the row type of a table", what),
+					OidIsValid(type) ? errdetail("It is of type %s.", format_type_be(type)) : 0,
+					errhint("Write it as a row of the table: ROW(...)::the_table, or "
+							"jsonb_populate_record(NULL::the_table, ...).")));
+}
+
+void
+cannot_insert_into(const char *name, char kind)
+{
+	ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					errmsg("cannot insert unique rows into \"%s\"", name),
+					errdetail_relkind_not_supported(kind)));
+}
+
+void
+no_such_column(const char *table, const char *column)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+					errmsg("column \"%s\" of relation \"%s\" does not exist", column, table)));
+}
+
+void
+no_equality(const char *column, Oid type)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
+					errmsg("column \"%s\" cannot tell rows apart", column),
+					errdetail("Type %s has no equality.", format_type_be(type))));
+}
+
+void
+warn_no_unique_index(const char *table, const char *command)
+{
+	ereport(WARNING, (errmsg("no index serves the look for rows of %s that are the same", table),
+					  errdetail("Each unique insert may have to read the whole table."),
+					  errhint("Run %s", command)));
+}
+
+void
 invalid_name(const char *text)
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_NAME), errmsg("invalid queue name: \"%s\"", text),

@@ -41,6 +41,17 @@ void check_not_negative(const char *what, const Interval *value);
 // 0A000: what is remembered of done jobs would tell of rows that row security hides.
 [[noreturn]] void done_under_row_security(const char *table);
 
+// 42804: not a row of a table.
+[[noreturn]] void not_a_table_row(const char *what, Oid type);
+// 42809: not a table that rows can be inserted into.
+[[noreturn]] void cannot_insert_into(const char *name, char kind);
+// 42703: the table has no such column.
+[[noreturn]] void no_such_column(const char *table, const char *column);
+// 42883: values of the column's type cannot be compared.
+[[noreturn]] void no_equality(const char *column, Oid type);
+// 01000: no index finds rows by their unique columns.
+void warn_no_unique_index(const char *table, const char *command);
+
 // 42602: the text is no queue name.
 [[noreturn]] void invalid_name(const char *text);
 // 42622: a part of a name, or a name derived from it, is over 63 bytes.

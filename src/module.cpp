@@ -10,6 +10,7 @@
 #include "queue/cache.hpp"
 #include "queue/hold.hpp"
 #include "queue/plan.hpp"
+#include "unique/row_rule.hpp"
 
 extern "C" {
 QUEUE_EXT_MODULE_MAGIC;
@@ -28,4 +29,5 @@ _PG_init(void)
 	queue_ext::queue::register_invalidation();
 	queue_ext::queue::register_hold_callbacks();
 	queue_ext::queue::register_planner_hook();
+	queue_ext::unique::register_rule_invalidation();
 }

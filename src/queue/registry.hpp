@@ -34,6 +34,9 @@ Oid find_source(const Name &name, const char *text);
 // registry.
 char *find_only_name(Oid source);
 
+// The names of all queues that the table carries, as char *, likewise.
+List *find_names(Oid source);
+
 // Copies the registry row of (source, name) into *definition, in the current
 // context. False when there is none. Takes ACCESS SHARE on the registry.
 bool read_definition(Oid source, const char *name, Definition *definition);

@@ -104,8 +104,8 @@ free_discarded()
 	discarded = NIL;
 }
 
-static uint64
-run_once(const Statement &statement, const Arguments &arguments)
+uint64
+run_newest(const Statement &statement, const Arguments &arguments)
 {
 	pin(statement.plan, statement.access);
 	// Without a snapshot of ours SPI takes the transaction's, which is a new one
@@ -140,7 +140,7 @@ try_once(const Statement &statement, const Arguments &arguments, uint64 *process
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		*processed = run_once(statement, arguments);
+		*processed = run_newest(statement, arguments);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -168,7 +168,7 @@ run(const Statement &statement, const Arguments &arguments)
 	// The executor follows a row to its newest version only in READ COMMITTED, and
 	// not even there to another partition.
 	if (!IsolationUsesXactSnapshot() && !statement.follows_partitions)
-		return run_once(statement, arguments);
+		return run_newest(statement, arguments);
 
 	// Otherwise a new snapshot does nearly the same; for a row that changes between
 	// the snapshot and the visit, look again.
@@ -179,7 +179,7 @@ run(const Statement &statement, const Arguments &arguments)
 		if (try_once(statement, arguments, &processed))
 			return processed;
 	}
-	return run_once(statement, arguments);
+	return run_newest(statement, arguments);
 }
 
 } // namespace queue_ext::queue

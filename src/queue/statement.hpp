@@ -109,4 +109,7 @@ void free_discarded();
 // locks that the statement takes.
 uint64 run(const Statement &statement, const Arguments &arguments);
 
+// The same for a statement that changes no row: it has nothing to try again for.
+uint64 run_newest(const Statement &statement, const Arguments &arguments);
+
 } // namespace queue_ext::queue

@@ -194,7 +194,7 @@ read_by_statement(Definition *definition, const Criteria &criteria, const JobKey
 				  PointerGetDatum(construct_array(texts, count, TEXTOID, -1, false, TYPALIGN_INT)));
 	const Statement &statement = queue::prepared_of(definition, queue::Prepared::unique_find,
 													[&] { return find_text(definition); });
-	queue::run(statement, arguments);
+	queue::run_newest(statement, arguments);
 	TupleDesc shape = SPI_tuptable->tupdesc;
 	for (uint64 i = 0; i < SPI_tuptable->numvals; i++) {
 		CHECK_FOR_INTERRUPTS();

@@ -4,6 +4,7 @@
 
 #include "insert.hpp"
 
+#include "allocate.hpp"
 #include "find.hpp"
 #include "locks.hpp"
 #include "memory.hpp"
@@ -38,8 +39,8 @@ compare_entries(const void *left, const void *right)
 {
 	const auto *a = static_cast<const Entry *>(left);
 	const auto *b = static_cast<const Entry *>(right);
-	if (a->key.lock != b->key.lock)
-		return a->key.lock < b->key.lock ? -1 : 1;
+	if (a->key.lock.key != b->key.lock.key)
+		return a->key.lock.key < b->key.lock.key ? -1 : 1;
 	if (a->key.values_length != b->key.values_length)
 		return a->key.values_length < b->key.values_length ? -1 : 1;
 	const int order = memcmp(a->key.values, b->key.values, a->key.values_length);
@@ -51,14 +52,6 @@ are_equal(const Entry &a, const Entry &b)
 {
 	return a.key.values_length == b.key.values_length &&
 		   memcmp(a.key.values, b.key.values, a.key.values_length) == 0;
-}
-
-template <typename Item>
-static Item *
-allocate(int count)
-{
-	return static_cast<Item *>(
-		palloc_extended(sizeof(Item) * Max(count, 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
 }
 
 static Batch
@@ -224,7 +217,7 @@ insert(Definition *definition, Arguments arguments, const Batch &batch, const in
 	const Statement &statement = queue::prepared_of(
 		definition, is_many ? Prepared::unique_insert_many : Prepared::unique_insert,
 		[&] { return insert_text(definition, is_many); });
-	queue::run(statement, arguments);
+	queue::run_newest(statement, arguments);
 	take_ids(batch, places, count);
 	SPI_freetuptable(SPI_tuptable);
 }
@@ -260,13 +253,23 @@ remember_inserted(Definition *definition, const Criteria &criteria, const Batch 
 	remember(definition->source, inserted, jobs, length, expiry_of(criteria));
 }
 
+static void
+take_all_locks(const Definition *definition, const Batch &batch)
+{
+	auto *locks = allocate<Lock>(batch.count);
+	for (int i = 0; i < batch.count; i++)
+		locks[i] = batch.keys[i].lock;
+	take_locks(psprintf("queue=%s", definition->lock_name), locks, batch.count);
+	pfree(locks);
+}
+
 void
 insert_unique(Definition *definition, const Criteria &criteria, const Datum *payloads, int count,
 			  Arguments arguments, Outcome *outcomes)
 {
 	const Batch batch = make_batch(definition, criteria, payloads, count);
 	const Datum *digests = criteria.is_to_be_remembered() ? digests_of(criteria, batch) : nullptr;
-	lock_keys(definition, batch.keys, batch.count);
+	take_all_locks(definition, batch);
 	look(definition, criteria, batch, digests);
 
 	auto *places = allocate<int>(batch.count);

@@ -6,7 +6,6 @@
 
 #include "../error.hpp"
 #include "../key/fnv.hpp"
-#include "../key/lock.hpp"
 #include "../key/utf8.hpp"
 
 namespace queue_ext::unique {
@@ -86,9 +85,7 @@ make_key(const queue::Definition *definition, const Criteria &criteria, Jsonb *p
 	key.values = values_of(criteria, payload, &key.values_length);
 
 	const char *lock = lock_string(definition, criteria, key.values);
-	const key::Bytes bytes = key::utf8_of(lock, strlen(lock));
-	key.lock = key::lock_key_of(lock, strlen(lock));
-	key.stripe = static_cast<int>(key::fnv1_32(bytes.start, bytes.length) % stripe_count);
+	key.lock = lock_named(lock);
 
 	const key::Bytes values = key::utf8_of(key.values, key.values_length);
 	StringInfoData text;
@@ -97,13 +94,6 @@ make_key(const queue::Definition *definition, const Criteria &criteria, Jsonb *p
 	append_criteria(&text, criteria);
 	key.text = text.data;
 	return key;
-}
-
-int64
-stripe_lock(const queue::Definition *definition, int stripe)
-{
-	const char *text = psprintf("unique_stripe|queue=%s|%d", definition->lock_name, stripe);
-	return key::lock_key_of(text, strlen(text));
 }
 
 Datum

@@ -19,19 +19,16 @@
 
 #include "../queue/definition.hpp"
 #include "criteria.hpp"
+#include "locks.hpp"
 
 namespace queue_ext::unique {
-
-// The locks of a queue's keys are spread over so many stripes.
-constexpr int stripe_count = 256;
 
 struct JobKey
 {
 	const char *values; // canonical
 	int values_length;
 	const char *text; // for the job
-	int64 lock;
-	int stripe;
+	Lock lock;
 };
 
 // The values of the payload that the criteria ask for, as text. Raises 22023 where the
@@ -44,9 +41,6 @@ JobKey make_key(const queue::Definition *definition, const Criteria &criteria, J
 // The lock's string.
 char *lock_string(const queue::Definition *definition, const Criteria &criteria,
 				  const char *values);
-
-// The lock of a stripe of the queue.
-int64 stripe_lock(const queue::Definition *definition, int stripe);
 
 // SHA-256 of all that tells the job from others of its queue, as bytea.
 Datum digest_of(const Criteria &criteria, const JobKey &key);

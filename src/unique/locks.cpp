@@ -4,25 +4,40 @@
 
 #include "locks.hpp"
 
+#include "../key/fnv.hpp"
 #include "../key/lock.hpp"
+#include "../key/utf8.hpp"
 
 namespace queue_ext::unique {
 
 constexpr int max_key_locks = 256;
 
+Lock
+lock_named(const char *name)
+{
+	const size_t length = strlen(name);
+	const key::Bytes bytes = key::utf8_of(name, length);
+	return {key::lock_key_of(name, length),
+			static_cast<int>(key::fnv1_32(bytes.start, bytes.length) % stripe_count)};
+}
+
 static void
-lock_stripes(const queue::Definition *definition, const JobKey *keys, int count, LOCKMODE mode)
+take_stripes(const char *space, const Lock *locks, int count, LOCKMODE mode)
 {
 	bool is_wanted[stripe_count] = {};
 	for (int i = 0; i < count; i++)
-		is_wanted[keys[i].stripe] = true;
-	for (int i = 0; i < stripe_count; i++)
-		if (is_wanted[i])
-			key::lock(stripe_lock(definition, i), mode);
+		is_wanted[locks[i].stripe] = true;
+	for (int i = 0; i < stripe_count; i++) {
+		if (!is_wanted[i])
+			continue;
+		char *name = psprintf("unique_stripe|%s|%d", space, i);
+		key::lock(key::lock_key_of(name, strlen(name)), mode);
+		pfree(name);
+	}
 }
 
 static int
-compare_locks(const void *left, const void *right)
+compare_keys(const void *left, const void *right)
 {
 	const int64 a = *static_cast<const int64 *>(left);
 	const int64 b = *static_cast<const int64 *>(right);
@@ -30,20 +45,20 @@ compare_locks(const void *left, const void *right)
 }
 
 void
-lock_keys(const queue::Definition *definition, const JobKey *keys, int count)
+take_locks(const char *space, const Lock *locks, int count)
 {
 	if (count > max_key_locks) {
-		lock_stripes(definition, keys, count, ExclusiveLock);
+		take_stripes(space, locks, count, ExclusiveLock);
 		return;
 	}
-	lock_stripes(definition, keys, count, ShareLock);
-	int64 locks[max_key_locks];
+	take_stripes(space, locks, count, ShareLock);
+	int64 keys[max_key_locks];
 	for (int i = 0; i < count; i++)
-		locks[i] = keys[i].lock;
-	qsort(locks, count, sizeof(int64), compare_locks);
+		keys[i] = locks[i].key;
+	qsort(keys, count, sizeof(int64), compare_keys);
 	for (int i = 0; i < count; i++)
-		if (i == 0 || locks[i] != locks[i - 1])
-			key::lock(locks[i], ExclusiveLock);
+		if (i == 0 || keys[i] != keys[i - 1])
+			key::lock(keys[i], ExclusiveLock);
 }
 
 } // namespace queue_ext::unique

@@ -13,12 +13,23 @@
 
 #include "../postgres.hpp"
 
-#include "job_key.hpp"
-
 namespace queue_ext::unique {
 
-// Takes the locks of the keys and waits for them, under lock_timeout. Raises what
-// PostgreSQL raises where a lock cannot be had.
-void lock_keys(const queue::Definition *definition, const JobKey *keys, int count);
+// The locks of one queue's or table's keys are spread over so many stripes.
+constexpr int stripe_count = 256;
+
+struct Lock
+{
+	int64 key;
+	int stripe;
+};
+
+// The lock of that name.
+Lock lock_named(const char *name);
+
+// Takes the locks and waits for them, under lock_timeout. The space is what the names
+// of the stripes have in common: "queue=public.emails". Raises what PostgreSQL raises
+// where a lock cannot be had.
+void take_locks(const char *space, const Lock *locks, int count);
 
 } // namespace queue_ext::unique

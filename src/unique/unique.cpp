@@ -9,6 +9,7 @@
 #include "../queue/send.hpp"
 #include "insert.hpp"
 #include "job_key.hpp"
+#include "privilege.hpp"
 
 namespace queue_ext::unique {
 
@@ -58,16 +59,6 @@ read_insert_criteria(FunctionCallInfo fcinfo, const Definition *definition)
 		check_enable_rls(definition->source, InvalidOid, true) == RLS_ENABLED)
 		error::done_under_row_security(get_rel_name(definition->source));
 	return criteria;
-}
-
-// Raises 42501 where an INSERT would, also for a job that is there already.
-static void
-check_may_insert(Oid source)
-{
-	const Oid user = GetUserId();
-	if (pg_class_aclcheck(source, user, ACL_INSERT) != ACLCHECK_OK &&
-		pg_attribute_aclcheck_all(source, user, ACL_INSERT, ACLMASK_ANY) != ACLCHECK_OK)
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(source));
 }
 
 // Inserts, and wakes claims.

@@ -63,6 +63,10 @@ insert into wanted values
 		'period interval DEFAULT NULL::interval, states text[] DEFAULT NULL::text[], priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
 		'max_attempts integer DEFAULT NULL::integer, OUT id bigint, OUT inserted boolean)', 'SETOF record'),
+	('queue_unique_insert_row(job anyelement, unique_by text[], among text DEFAULT NULL::text, '
+		'OUT inserted boolean, OUT job anyelement)', 'record'),
+	('queue_unique_insert_rows(jobs anyarray, unique_by text[], among text DEFAULT NULL::text, '
+		'OUT inserted boolean, OUT job anyelement)', 'SETOF record'),
 	('queue_unique_key(queue text, payload jsonb, unique_by text[] DEFAULT NULL::text[], '
 		'period interval DEFAULT NULL::interval, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'text'),

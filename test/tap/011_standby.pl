@@ -51,6 +51,8 @@ my %call = (
 	queue_send => q{'q', '1'},
 	queue_send_many => q{'q', array['1']::jsonb[]},
 	queue_unique_insert => q{'q', '1'},
+	queue_unique_insert_row => q{null::q, '{id}'},
+	queue_unique_insert_rows => q{array[null]::q[], '{id}'},
 	queue_unique_insert_many => q{'q', array['1']::jsonb[]},
 	queue_pop => q{'q'},
 	queue_attach => q{'mine', 'q', 'true', claim_mode => 'transaction'},
