@@ -90,7 +90,8 @@ make_key(const queue::Definition *definition, const Criteria &criteria, Jsonb *p
 	const key::Bytes values = key::utf8_of(key.values, key.values_length);
 	StringInfoData text;
 	initStringInfo(&text);
-	appendStringInfo(&text, "%016" INT64_MODIFIER "x", key::fnv1a_64(values.start, values.length));
+	const uint64 hash = key::fnv1a_64(values.start, values.length);
+	appendStringInfo(&text, "%08x%08x", static_cast<uint32>(hash >> 32), static_cast<uint32>(hash));
 	append_criteria(&text, criteria);
 	key.text = text.data;
 	return key;
