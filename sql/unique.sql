@@ -265,6 +265,11 @@ insert into children (id, payload, unique_key) select 1000, payload, unique_key 
 delete from only jobs;
 select id, inserted from queue_unique_insert('jobs', '"yes"');
 drop table children;
+-- Columns of other types are read as what they can be cast to, or not at all.
+alter table jobs alter id type integer;
+select inserted from queue_unique_insert('jobs', '"yes"');
+select inserted from queue_unique_insert('jobs', '"yes"');
+alter table jobs alter id type bigint;
 -- Without its index it is slower, not wrong.
 drop index jobs_unique_key_idx;
 select inserted from queue_unique_insert('jobs', '"slow"');
@@ -337,7 +342,23 @@ select inserted from queue_unique_insert('jobs', '"slow"');
 select inserted from queue_unique_insert('jobs', '"new"', states => '{ready,done}');
 select count(*) from queue_unique_job;
 set queue_ext.advisory_lock_prefix = 1;
+-- Of the columns that are looked at is enough.
 reset role;
+revoke select on jobs from regress_unique_sender;
+grant select (id, run_at, leased_until, dead_at, payload, unique_key) on jobs to regress_unique_sender;
+set role regress_unique_sender;
+select inserted from queue_unique_insert('jobs', '"slow"');
+select inserted from queue_unique_insert('jobs', '"by columns"', period => '1 day');
+select inserted from queue_unique_insert_many('jobs', '{"\"by columns\"", "\"slow\""}', period => '1 day');
+begin isolation level repeatable read;
+select inserted from queue_unique_insert('jobs', '"by columns"', period => '1 day');
+rollback;
+reset role;
+revoke select (payload) on jobs from regress_unique_sender;
+set role regress_unique_sender;
+select inserted from queue_unique_insert('jobs', '"slow"');
+reset role;
+grant select on jobs to regress_unique_sender;
 revoke insert on jobs from regress_unique_sender;
 set role regress_unique_sender;
 select inserted from queue_unique_insert('jobs', '"slow"');

@@ -140,10 +140,11 @@ drop(const text *name)
 	if (!definition->is_managed)
 		error::not_managed(definition->name, "Use queue_detach(), which leaves the table alone.");
 	delete_definition(definition->name, definition->source);
-	(void) unique::forget_all(definition->source);
 	if (definition->is_archived && definition->archive_name != nullptr)
 		run_command(psprintf("drop table %s", definition->archive_name));
 	run_command(psprintf("drop table %s", definition->source_name));
+	// Now that nobody inserts any more.
+	(void) unique::forget_all(definition->source);
 	return true;
 }
 

@@ -47,10 +47,20 @@ has_all_keys(Relation index, AttrNumber key)
 		   reinterpret_cast<const Var *>(test->arg)->varattno == key;
 }
 
+// The number of the column, if it is of that type still.
+static AttrNumber
+column_of(Oid source, const char *name, Oid type)
+{
+	const AttrNumber number = get_attnum(source, name);
+	return number > 0 && get_atttype(source, number) == type ? number : InvalidAttrNumber;
+}
+
 static Oid
 find_index(Oid source)
 {
-	const AttrNumber key = get_attnum(source, "unique_key");
+	const AttrNumber key = column_of(source, "unique_key", TEXTOID);
+	if (key == InvalidAttrNumber)
+		return InvalidOid;
 	Oid found = InvalidOid;
 	Relation table = table_open(source, NoLock);
 	List *indexes = RelationGetIndexList(table);
@@ -73,11 +83,11 @@ lookup_of(Definition *definition)
 		auto *lookup =
 			static_cast<Lookup *>(MemoryContextAllocZero(definition->context, sizeof(Lookup)));
 		const Oid source = definition->source;
-		lookup->id = get_attnum(source, "id");
-		lookup->run_at = get_attnum(source, "run_at");
-		lookup->leased_until = get_attnum(source, "leased_until");
-		lookup->dead_at = get_attnum(source, "dead_at");
-		lookup->payload = get_attnum(source, "payload");
+		lookup->id = column_of(source, "id", INT8OID);
+		lookup->run_at = column_of(source, "run_at", TIMESTAMPTZOID);
+		lookup->leased_until = column_of(source, "leased_until", TIMESTAMPTZOID);
+		lookup->dead_at = column_of(source, "dead_at", TIMESTAMPTZOID);
+		lookup->payload = column_of(source, "payload", JSONBOID);
 		const bool has_all = lookup->id > 0 && lookup->run_at > 0 && lookup->leased_until > 0 &&
 							 lookup->dead_at > 0 && lookup->payload > 0;
 		const bool is_plain = !definition->is_partitioned && !definition->has_children &&
@@ -148,6 +158,7 @@ read_at_once(Definition *definition, const Criteria &criteria, const JobKey *key
 	const TimestampTz now = GetCurrentTimestamp();
 	const NewestScan scan = open_newest(definition->source, NoLock, lookup.index, 1);
 	for (int i = 0; i < count; i++) {
+		CHECK_FOR_INTERRUPTS();
 		ScanKeyData key;
 		ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_TEXTEQ,
 					PointerGetDatum(cstring_to_text(keys[i].text)));
@@ -166,7 +177,7 @@ read_at_once(Definition *definition, const Criteria &criteria, const JobKey *key
 static const char *
 find_text(const Definition *definition)
 {
-	return psprintf("select k.place, t.id, %s, t.payload"
+	return psprintf("select k.place, t.id::pg_catalog.int8, %s, t.payload::pg_catalog.jsonb"
 					" from pg_catalog.unnest(%s) with ordinality as k(unique_key, place)"
 					" join %s as t on t.unique_key operator(pg_catalog.=) k.unique_key",
 					queue::job_state(queue::placeholder(Parameter::call_time)),

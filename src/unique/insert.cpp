@@ -156,7 +156,7 @@ insert_text(const Definition *definition, bool is_many)
 				: "";
 	return psprintf("insert into %s (payload, priority, run_at, max_attempts, unique_key)"
 					" select %s, %s, coalesce(%s, pg_catalog.now()), %s, %s%s"
-					" returning id, unique_key",
+					" returning id::pg_catalog.int8, unique_key",
 					definition->source_name,
 					is_many ? "p.payload" : placeholder(Parameter::payload),
 					placeholder(Parameter::priority), placeholder(Parameter::run_at),

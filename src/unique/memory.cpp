@@ -45,6 +45,7 @@ recall(Oid source, const Datum *digests, int count, List **jobs)
 	const Memory places = memory();
 	const NewestScan scan = open_newest(places.table, AccessShareLock, places.by_digest, 2);
 	for (int i = 0; i < count; i++) {
+		CHECK_FOR_INTERRUPTS();
 		ScanKeyData keys[2];
 		ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(source));
 		ScanKeyInit(&keys[1], 2, BTEqualStrategyNumber, F_BYTEAEQ, digests[i]);

@@ -125,7 +125,7 @@ sql(q{
 			perform queue_unique_insert_many('q', array[to_jsonb(i % 50), to_jsonb(i % 51)]);
 			perform queue_unique_insert_row(row(i % 50, 'x')::rows, '{id}');
 			-- More kinds than a backend keeps statements for.
-			perform queue_unique_insert_row(row(i % 50, null)::rows, '{id}', format('id <> %s', -(i % 200)));
+			perform queue_unique_insert_row(row(i % 50, null)::rows, '{id}', format('id <> %s', -1 - i % 200));
 			perform queue_lock(i::text), queue_unique_key('q', to_jsonb(i));
 			if i % 100 = 0 then
 				delete from q where id < (select max(id) from q);
