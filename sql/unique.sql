@@ -196,7 +196,7 @@ select count(*) as called from queue_unique_insert_many('jobs', array(select to_
 select mode, count(*) <= 256 as at_most from held group by mode order by mode;
 rollback;
 begin;
-select count(*) as called from queue_unique_insert_many('jobs', array(select to_jsonb(i) from generate_series(1, 257) as i));
+select count(*) as called from queue_unique_insert_many('jobs', array(select to_jsonb(i) from generate_series(1, 40000) as i));
 select mode, count(*) <= 256 as at_most from held group by mode;
 rollback;
 -- With a prefix.

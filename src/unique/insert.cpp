@@ -57,12 +57,13 @@ are_equal(const Entry &a, const Entry &b)
 static Batch
 make_batch(const Definition *definition, const Criteria &criteria, const Datum *payloads, int count)
 {
+	KeyMaker maker = make_key_maker(definition, criteria);
 	auto *entries = allocate<Entry>(count);
 	auto *first_of = allocate<int>(count); // by payload: the first that is equal
 	for (int i = 0; i < count; i++) {
 		CHECK_FOR_INTERRUPTS();
 		Jsonb *payload = DatumGetJsonbP(payloads[i]);
-		entries[i] = {make_key(definition, criteria, payload), i};
+		entries[i] = {make_key(&maker, payload), i};
 		if (PointerGetDatum(payload) != payloads[i])
 			pfree(payload);
 	}
@@ -189,6 +190,13 @@ set_rows(Arguments *arguments, const Batch &batch, const int *places, int count)
 	}
 }
 
+static bool
+has_key(HeapTuple row, const char *key)
+{
+	const char *value = SPI_getvalue(row, SPI_tuptable->tupdesc, 2);
+	return value != nullptr && strcmp(value, key) == 0;
+}
+
 // The rows come back in order, but for those that a trigger has swallowed: what has
 // the next key is the next.
 static void
@@ -198,8 +206,7 @@ take_ids(const Batch &batch, const int *places, int count)
 	uint64 row = 0;
 	for (int i = 0; i < count && row < SPI_tuptable->numvals; i++) {
 		HeapTuple tuple = SPI_tuptable->vals[row];
-		const char *key = SPI_getvalue(tuple, SPI_tuptable->tupdesc, 2);
-		if (!are_all && (key == nullptr || strcmp(key, batch.keys[places[i]].text) != 0))
+		if (!are_all && !has_key(tuple, batch.keys[places[i]].text))
 			continue;
 		bool is_null;
 		const Datum id = SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &is_null);

@@ -10,17 +10,23 @@
 
 namespace queue_ext::unique {
 
+static void
+append_values(StringInfo text, const Criteria &criteria, Jsonb *payload)
+{
+	if (criteria.is_whole)
+		append_value(text, payload);
+	else if (criteria.names.count == 0 || JB_ROOT_IS_OBJECT(payload))
+		append_keys(text, payload, criteria.names);
+	else
+		error::payload_is_no_object();
+}
+
 char *
 values_of(const Criteria &criteria, Jsonb *payload, int *length)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	if (criteria.is_whole)
-		append_value(&text, payload);
-	else if (criteria.names.count == 0 || JB_ROOT_IS_OBJECT(payload))
-		append_keys(&text, payload, criteria.names);
-	else
-		error::payload_is_no_object();
+	append_values(&text, criteria, payload);
 	*length = text.len;
 	return text.data;
 }
@@ -66,34 +72,54 @@ append_criteria(StringInfo text, const Criteria &criteria)
 	append_epoch(text, criteria.bucket);
 }
 
+// All of the lock's string but the values.
+static void
+append_lock_prefix(StringInfo text, const queue::Definition *definition, const Criteria &criteria)
+{
+	appendStringInfo(text, "unique_key|queue=%s", definition->lock_name);
+	append_criteria(text, criteria);
+	appendStringInfoString(text, "|args=");
+}
+
 char *
 lock_string(const queue::Definition *definition, const Criteria &criteria, const char *values)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	appendStringInfo(&text, "unique_key|queue=%s", definition->lock_name);
-	append_criteria(&text, criteria);
-	appendStringInfoString(&text, "|args=");
+	append_lock_prefix(&text, definition, criteria);
 	appendStringInfoString(&text, values);
 	return text.data;
 }
 
+KeyMaker
+make_key_maker(const queue::Definition *definition, const Criteria &criteria)
+{
+	KeyMaker maker{};
+	maker.criteria = &criteria;
+	initStringInfo(&maker.scratch);
+	append_criteria(&maker.scratch, criteria);
+	maker.suffix = pstrdup(maker.scratch.data);
+	resetStringInfo(&maker.scratch);
+	append_lock_prefix(&maker.scratch, definition, criteria);
+	maker.prefix_length = maker.scratch.len;
+	return maker;
+}
+
 JobKey
-make_key(const queue::Definition *definition, const Criteria &criteria, Jsonb *payload)
+make_key(KeyMaker *maker, Jsonb *payload)
 {
 	JobKey key{};
-	key.values = values_of(criteria, payload, &key.values_length);
-
-	const char *lock = lock_string(definition, criteria, key.values);
-	key.lock = lock_named(lock);
+	StringInfo text = &maker->scratch;
+	text->len = maker->prefix_length;
+	append_values(text, *maker->criteria, payload);
+	key.lock = lock_named(text->data);
+	key.values_length = text->len - maker->prefix_length;
+	key.values = pnstrdup(text->data + maker->prefix_length, key.values_length);
 
 	const key::Bytes values = key::utf8_of(key.values, key.values_length);
-	StringInfoData text;
-	initStringInfo(&text);
 	const uint64 hash = key::fnv1a_64(values.start, values.length);
-	appendStringInfo(&text, "%08x%08x", static_cast<uint32>(hash >> 32), static_cast<uint32>(hash));
-	append_criteria(&text, criteria);
-	key.text = text.data;
+	key.text = psprintf("%08x%08x%s", static_cast<uint32>(hash >> 32), static_cast<uint32>(hash),
+						maker->suffix);
 	return key;
 }
 

@@ -35,8 +35,19 @@ struct JobKey
 // payload is no object and keys of it are asked for.
 char *values_of(const Criteria &criteria, Jsonb *payload, int *length);
 
-// All in the current context. Nothing locks.
-JobKey make_key(const queue::Definition *definition, const Criteria &criteria, Jsonb *payload);
+// Makes many keys of the same criteria. Holds on to them.
+struct KeyMaker
+{
+	const Criteria *criteria;
+	const char *suffix;     // of every job's key
+	StringInfoData scratch; // begins with what all locks' strings begin with
+	int prefix_length;
+};
+
+KeyMaker make_key_maker(const queue::Definition *definition, const Criteria &criteria);
+
+// In the current context. Raises as values_of(). Nothing locks.
+JobKey make_key(KeyMaker *maker, Jsonb *payload);
 
 // The lock's string.
 char *lock_string(const queue::Definition *definition, const Criteria &criteria,

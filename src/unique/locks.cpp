@@ -4,13 +4,23 @@
 
 #include "locks.hpp"
 
+#include "allocate.hpp"
 #include "../key/fnv.hpp"
 #include "../key/lock.hpp"
 #include "../key/utf8.hpp"
 
 namespace queue_ext::unique {
 
-constexpr int max_key_locks = 256;
+// How many keys a call locks one by one. A server whose lock table has more room than
+// by default lets larger batches go side by side.
+static int
+max_key_locks()
+{
+	constexpr int least = 256;
+	constexpr int calls_at_once = 32;
+	const int64 room = static_cast<int64>(max_locks_per_xact) * (MaxBackends + max_prepared_xacts);
+	return static_cast<int>(Max(least, Min(room / calls_at_once, PG_INT16_MAX)));
+}
 
 Lock
 lock_named(const char *name)
@@ -47,18 +57,19 @@ compare_keys(const void *left, const void *right)
 void
 take_locks(const char *space, const Lock *locks, int count)
 {
-	if (count > max_key_locks) {
+	if (count > max_key_locks()) {
 		take_stripes(space, locks, count, ExclusiveLock);
 		return;
 	}
 	take_stripes(space, locks, count, ShareLock);
-	int64 keys[max_key_locks];
+	auto *keys = allocate<int64>(count);
 	for (int i = 0; i < count; i++)
 		keys[i] = locks[i].key;
 	qsort(keys, count, sizeof(int64), compare_keys);
 	for (int i = 0; i < count; i++)
 		if (i == 0 || keys[i] != keys[i - 1])
 			key::lock(keys[i], ExclusiveLock);
+	pfree(keys);
 }
 
 } // namespace queue_ext::unique

@@ -78,13 +78,26 @@ insert_all(FunctionCallInfo fcinfo, Definition *definition, const Datum *payload
 		queue::wake_for_new(fcinfo, argument_priority, definition);
 }
 
+// The result's shape, made once: to ask the catalogs for it takes longer than to lock.
+static TupleDesc
+outcome_shape()
+{
+	static TupleDesc shape = nullptr;
+	if (shape != nullptr)
+		return shape;
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+	TupleDesc made = CreateTemplateTupleDesc(2);
+	TupleDescInitEntry(made, 1, "id", INT8OID, -1, 0);
+	TupleDescInitEntry(made, 2, "inserted", BOOLOID, -1, 0);
+	MemoryContextSwitchTo(old);
+	shape = BlessTupleDesc(made);
+	return shape;
+}
+
 Datum
 queue_ext_queue_unique_insert(PG_FUNCTION_ARGS)
 {
 	PreventCommandIfReadOnly("queue_unique_insert()");
-	TupleDesc descriptor;
-	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
 	queue::check_not_null(fcinfo, argument_payload, "payload");
 	Definition *definition = queue::open_managed_queue(name, RowExclusiveLock, for_others);
@@ -94,7 +107,7 @@ queue_ext_queue_unique_insert(PG_FUNCTION_ARGS)
 
 	Datum values[] = {Int64GetDatum(outcome.id), BoolGetDatum(outcome.is_inserted)};
 	bool nulls[] = {!outcome.has_id, false};
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(outcome_shape(), values, nulls)));
 }
 
 Datum
