@@ -10,7 +10,7 @@ build() {
 		-c 'drop index bench_unique_key_idx' \
 		-c "create unique index on bench ((payload ->> 'key'))" >/dev/null
 	sql -v payload="$payload" >/dev/null <<-SQL
-		insert into bench (payload) select $(keyed '-n') from generate_series(1, $1) n;
+		insert into bench (payload) select $(keyed -n ":'payload'::text") from generate_series(1, $1) n;
 	SQL
 }
 

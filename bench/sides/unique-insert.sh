@@ -3,16 +3,16 @@
 title='queue_ext, unique insert'
 template_name=unique_insert
 
-# The payload with that key.
+# keyed KEY [PAD]: the payload with that key.
 keyed() {
-	say "jsonb_build_object('key', $1, 'pad', :payload::text)"
+	say "jsonb_build_object('key', $1, 'pad', ${2:-:payload::text})"
 }
 
 build() {
 	sql -c 'create extension queue_ext' -c "select queue_create('bench')" >/dev/null
 	sql -v payload="$payload" >/dev/null <<-SQL
 		select count(*) from queue_unique_insert_many('bench',
-			array(select $(keyed '-n') from generate_series(1, $1) n), '{key}');
+			array(select $(keyed -n ":'payload'::text") from generate_series(1, $1) n), '{key}');
 	SQL
 }
 

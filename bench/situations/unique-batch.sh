@@ -3,7 +3,7 @@ over='jobs a batch'
 unit='jobs/s'
 base=on-conflict
 sides='on-conflict unique-insert'
-points='100 1000'
+points=${unique_batches:-100 1000}
 
 sample() {
 	fresh "$backlog"
