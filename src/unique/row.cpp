@@ -63,6 +63,7 @@ insert_all(FunctionCallInfo fcinfo, Oid table, const Datum *rows, int count, Put
 	RowRule *rule = rule_of_arguments(fcinfo, table);
 	check_may_insert(table);
 	bool is_any_inserted = false;
+	begin_use(rule);
 	queue::with_spi([&] {
 		auto *outcomes = allocate<RowOutcome>(count);
 		insert_unique_rows(rule, rows, count, outcomes);
@@ -73,6 +74,7 @@ insert_all(FunctionCallInfo fcinfo, Oid table, const Datum *rows, int count, Put
 	});
 	if (is_any_inserted)
 		wake_queues(rule);
+	end_use(rule);
 }
 
 Datum

@@ -79,10 +79,54 @@ free_invalid()
 }
 
 static void
+drop_least_used()
+{
+	int count = 0;
+	for (RowRule **link = &rules; *link != nullptr;) {
+		RowRule *rule = *link;
+		if (++count <= max_rules || rule->use_count > 0) {
+			link = &rule->next;
+			continue;
+		}
+		*link = rule->next;
+		free_rule(rule);
+	}
+}
+
+static bool any_use = false;
+
+void
+begin_use(RowRule *rule)
+{
+	rule->use_count++;
+	any_use = true;
+}
+
+void
+end_use(RowRule *rule)
+{
+	rule->use_count--;
+}
+
+// No call is under way any more, also none that has failed.
+static void
+end_all_use()
+{
+	if (!any_use)
+		return;
+	any_use = false;
+	for (RowRule *rule = rules; rule != nullptr; rule = rule->next)
+		rule->use_count = 0;
+	drop_least_used();
+}
+
+static void
 on_transaction_end(XactEvent event, void *)
 {
-	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
-		free_invalid();
+	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
+		return;
+	free_invalid();
+	end_all_use();
 }
 
 void
@@ -211,15 +255,6 @@ find_rule(const RowChoice &choice, const char *by, const char *path)
 }
 
 static void
-drop_least_used()
-{
-	int count = 0;
-	for (RowRule *rule = rules; rule != nullptr; rule = rule->next)
-		if (rule->is_valid && ++count > max_rules)
-			invalidate(rule);
-}
-
-static void
 keep(RowRule *rule, uint64 changes_before)
 {
 	MemoryContextSetParent(rule->context, CacheMemoryContext);
@@ -252,22 +287,35 @@ rule_for(const RowChoice &choice)
 	return rule;
 }
 
-// The statement for those nulls; if there is none yet, a place for it, first in line.
+static void
+move_to_front(MaskedStatement *list, int place)
+{
+	const MaskedStatement moved = list[place];
+	memmove(&list[1], &list[0], sizeof(MaskedStatement) * place);
+	list[0] = moved;
+}
+
+// The statement for those nulls; if there is none yet, a place for it. First in line.
 static MaskedStatement *
 masked_statement(RowRule *rule, MaskedStatement *list, const bool *is_null, int count)
 {
-	for (int i = 0; i < masked_count; i++)
-		if (list[i].statement.is_prepared() &&
-			memcmp(list[i].is_null, is_null, sizeof(bool) * count) == 0)
-			return &list[i];
-	MaskedStatement last = list[masked_count - 1];
-	queue::discard_later(&last.statement);
-	if (last.is_null == nullptr)
-		last.is_null =
+	for (int i = 0; i < masked_count; i++) {
+		if (!list[i].statement.is_prepared() ||
+			memcmp(list[i].is_null, is_null, sizeof(bool) * count) != 0)
+			continue;
+		move_to_front(list, i);
+		return &list[0];
+	}
+	move_to_front(list, masked_count - 1);
+	// A call further up may be running it.
+	if (rule->use_count > 1)
+		queue::discard_later(&list[0].statement);
+	else
+		queue::discard(&list[0].statement);
+	if (list[0].is_null == nullptr)
+		list[0].is_null =
 			static_cast<bool *>(MemoryContextAlloc(rule->context, sizeof(bool) * Max(count, 1)));
-	memmove(&list[1], &list[0], sizeof(MaskedStatement) * (masked_count - 1));
-	memcpy(last.is_null, is_null, sizeof(bool) * count);
-	list[0] = last;
+	memcpy(list[0].is_null, is_null, sizeof(bool) * count);
 	return &list[0];
 }
 

@@ -2,8 +2,8 @@
 // rows, with the statements that look and insert.
 //
 // Invariant: a rule is made for the table as it is, and marked invalid as soon as that
-// may have changed. It stays in memory until the end of the transaction, so whoever
-// has one may finish with it. A backend has a limited number of them.
+// may have changed. It stays in memory for the calls that use it. A backend has a
+// limited number of them, and each a limited number of statements.
 
 #pragma once
 
@@ -20,13 +20,14 @@ struct MaskedStatement
 	bool *is_null;
 	queue::Statement statement;
 };
-constexpr int masked_count = 8;
+constexpr int masked_count = 16;
 
 struct RowRule
 {
 	MemoryContext context; // holds this struct and all it points to
 	RowRule *next;
 	bool is_valid;
+	int use_count; // of calls that are under way; too high after one has failed
 
 	Oid table;
 	Oid row_type;
@@ -44,7 +45,7 @@ struct RowRule
 	List *queues;              // text *: the names of the queues that the table carries
 	const char *index_command; // null: an index serves the look, or none can
 
-	// Most recently made first.
+	// Most recently used first.
 	MaskedStatement finds[masked_count];   // by nulls in the columns
 	MaskedStatement inserts[masked_count]; // by nulls in the row
 };
@@ -64,7 +65,12 @@ struct RowChoice
 // parser raises. May warn (01000) that no index serves it, once for each table.
 RowRule *rule_for(const RowChoice &choice);
 
-// The statements for a row, good until the end of the transaction. Want SPI open.
+// Between these the rule and its statements stay in memory. Calls may nest: a trigger
+// may insert unique rows, too.
+void begin_use(RowRule *rule);
+void end_use(RowRule *rule);
+
+// The statements for a row, good until the next is asked for. Want SPI open.
 queue::Statement find_statement(RowRule *rule, const bool *are_columns_null);
 queue::Statement insert_statement(RowRule *rule, const bool *is_null);
 

@@ -115,6 +115,33 @@ is(sql(q{
 		rollback}),
 	"100000\n20000\nt", '100,000 keys');
 
+# Nor do many kinds of rows and conditions, in one transaction.
+sql(q{
+	create table wide (a integer, b integer, c integer, d integer, e integer, f integer);
+	create index on wide (a);
+	create function kinds(rounds integer) returns void language plpgsql as $$
+	begin
+		for i in 1 .. rounds loop
+			perform queue_unique_insert_row(row(i, nullif(i & 1, 0), nullif(i & 2, 0), nullif(i & 4, 0), nullif(i & 8, 0), nullif(i & 16, 0))::wide, '{a}');
+			perform queue_unique_insert_row(row(i, 1, 1, 1, 1, 1)::wide, '{a}', format('a <> %s', -i));
+		end loop;
+	end $$;
+	create function used(out contexts bigint, out process bigint) language sql as $$
+		select (select sum(total_bytes) from pg_backend_memory_contexts),
+			1024 * substring(pg_read_file('/proc/self/status') from 'RssAnon:\s*(\d+) kB')::bigint;
+	$$;
+});
+my $kinds = sql(q{
+	begin;
+	select from kinds(300);
+	select * from used();
+	select from kinds(1500);
+	select * from used();
+	commit});
+note("kinds: $kinds");
+my @kinds = map { [ split /\|/ ] } grep { /\d\|\d/ } split /\n/, $kinds;
+cmp_ok($kinds[1][0] - $kinds[0][0], '<', 1_500_000, 'memory contexts after many kinds in one transaction');
+
 # Very many calls: the backend's memory stays what it was, and what has expired goes.
 sql(q{
 	create procedure work(first integer, last integer) language plpgsql as $$
@@ -135,10 +162,6 @@ sql(q{
 			if i % 3 = 0 then rollback; else commit; end if;
 		end loop;
 	end $$;
-	create function used(out contexts bigint, out process bigint) language sql as $$
-		select (select sum(total_bytes) from pg_backend_memory_contexts),
-			1024 * substring(pg_read_file('/proc/self/status') from 'RssAnon:\s*(\d+) kB')::bigint;
-	$$;
 });
 my $round = sub {
 	my ($first, $last) = @_;
