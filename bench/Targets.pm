@@ -93,6 +93,16 @@ sub of_section {
 			$add->('WAL of a job, bytes', $side, $bytes{$kind}, 1, $figures->values($section, 'wal', 1, $side));
 		}
 	}
+	my @unique = (['unique-new', 'unique insert of a new job', '0.9'], ['unique-duplicate', 'unique insert of a duplicate', '1.0']);
+	for (@unique) {
+		my ($situation, $measure, $target) = @$_;
+		$add->("$measure, $_ clients, to ON CONFLICT", 'unique-insert', $target, 0,
+			$ratios->($situation, [$_, 'unique-insert'], [$_, 'on-conflict']))
+			for $figures->points($section, $situation);
+	}
+	$add->("unique insert, batch of $_, to ON CONFLICT", 'unique-insert', '1.0', 0,
+		$ratios->('unique-batch', [$_, 'unique-insert'], [$_, 'on-conflict']))
+		for grep { $_ == 1000 } $figures->points($section, 'unique-batch');
 	return @found;
 }
 

@@ -53,10 +53,11 @@ from pg_constraint
 where connamespace = 'test_create'::regnamespace and contype <> 'n'
 order by conrelid::regclass::text, contype;
 
--- The claim index.
+-- The claim index, and that of unique inserts.
 select pg_get_indexdef(indexrelid) as definition
 from pg_index
-where indrelid = 'jobs'::regclass and not indisprimary;
+where indrelid = 'jobs'::regclass and not indisprimary
+order by 1;
 
 -- The storage parameters, the TOAST table's too.
 select unnest(c.reloptions) as option from pg_class c where c.oid = 'jobs'::regclass;

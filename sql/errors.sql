@@ -30,7 +30,7 @@ from unnest(array[
 	$$select queue_fail('jobs', 1, 1, retry_in => '-1 minute')$$,
 	$$select queue_complete_many('jobs', '{1,2}', '{1}')$$,
 	$$select queue_complete_many('jobs', '{{1}}', '{1}')$$,
-	$$select queue_purge('jobs', 'done')$$,
+	$$select queue_purge('jobs', 'finished')$$,
 	$$select queue_pop('a b')$$,
 	$$select queue_create('n2345678901234567890123456789012345678901234567890123456789012345')$$,
 	$$select queue_pop('emials')$$,
@@ -60,6 +60,7 @@ select queue_create('test_errors_2.jobs');
 alter table test_errors_2.jobs rename to more_jobs;
 alter index test_errors_2.jobs_pkey rename to more_jobs_pkey;
 alter index test_errors_2.jobs_priority_run_at_id_idx rename to more_jobs_claim;
+alter index test_errors_2.jobs_unique_key_idx rename to more_jobs_unique_key;
 alter sequence test_errors_2.jobs_id_seq rename to more_jobs_id_seq;
 alter table test_errors_2.more_jobs set schema test_errors;
 select show_error($$select queue_pop('jobs')$$);

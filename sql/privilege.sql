@@ -20,6 +20,13 @@ select n, call
 from unnest(array[
 	'queue_send(''jobs'', ''1'')',
 	'queue_send_many(''jobs'', ''{1,2}'')',
+	'queue_unique_insert(''jobs'', ''1'')',
+	'queue_unique_insert_many(''jobs'', ''{1,2}'')',
+	'queue_unique_key(''jobs'', ''1'')',
+	'queue_unique_insert_row(jsonb_populate_record(null::jobs, ''{"payload": 1}''), ''{payload}'', ''id < 0'')',
+	'queue_unique_insert_rows(array[jsonb_populate_record(null::jobs, ''{"payload": 1}'')], ''{payload}'', ''id < 0'')',
+	'queue_lock(''name'')',
+	'queue_try_lock(''name'')',
 	'queue_pop(''jobs'')',
 	'queue_complete(''jobs'', 1, 1)',
 	'queue_complete_many(''jobs'', ''{1}'', ''{1}'')',

@@ -59,13 +59,14 @@ select p.proname as function,
        error_of(format('select %s(%s)', p.proname, (
            select string_agg(case when n = 1 and type = 'text'::regtype then '''jobs'''
                                   when type = 'anyelement'::regtype then 'null::jobs'
+                                  when type = 'anyarray'::regtype then 'null::jobs[]'
                                   when p.proisstrict then case when type = 'interval'::regtype then '''1 hour''' else '''1''' end
                                   else 'null' end, ', ' order by n)
            from unnest(p.proargtypes) with ordinality as a(type, n)))) as error
 from pg_proc p
 join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
 join pg_extension e on e.oid = d.refobjid and e.extname = 'queue_ext' and p.prorettype <> 'trigger'::regtype
-where p.provolatile = 'v' and p.proname not in ('queue_counts', 'queue_is_held') and p.proname not like 'queue_claim_%'
+where p.provolatile = 'v' and p.proname not in ('queue_counts', 'queue_is_held', 'queue_lock', 'queue_try_lock', 'queue_unique_key') and p.proname not like 'queue_claim_%'
 order by 1;
 select count(*) as queues from queues where queue = 'test_transaction.jobs';
 commit;

@@ -9,7 +9,7 @@ create table tasks (id integer primary key, state text not null default 'new', n
 create function resolve(name text, types oidvector, arguments integer) returns void language plpgsql as $$
 begin
 	execute format('prepare untyped as select * from %s(%s)', name,
-		(select string_agg('$' || n || case when type = 'anyelement'::regtype then '::tasks' else '' end, ', ' order by n)
+		(select string_agg('$' || n || case when type = 'anyelement'::regtype then '::tasks' when type = 'anyarray'::regtype then '::tasks[]' else '' end, ', ' order by n)
 		 from unnest(types) with ordinality as a(type, n) where n <= arguments));
 	deallocate untyped;
 end $$;
@@ -51,6 +51,21 @@ prepare s3 as select queue_send_many($1, $2);
 execute s3('jobs', '{3,4,5,6,7,8,9,10,11,12,13,14,15,16}');
 prepare s4 as select queue_send_many($1, $2, $3, $4, $5);
 execute s4('jobs', '{17,18}', 1, null, null);
+prepare u1 as select * from queue_unique_insert($1, $2);
+execute u1('jobs', '{"unique": 1}');
+prepare u2 as select * from queue_unique_insert($1, $2, $3, $4, $5, $6, $7, $8);
+execute u2('jobs', '{"unique": 1}', '{unique}', '1 hour', '{ready,done}', 1, '2001-01-01', 3);
+prepare u3 as select * from queue_unique_insert_many($1, $2);
+execute u3('jobs', '{"{\"unique\": 1}", "{\"unique\": 1.0}"}');
+prepare u4 as select * from queue_unique_insert_many($1, $2, $3, $4, $5, $6, $7, $8);
+execute u4('jobs', '{"{\"unique\": 1}"}', '{unique}', '1 hour', '{ready,done}', 1, '2001-01-01', 3);
+prepare u5 as select queue_unique_key($1, $2);
+execute u5('jobs', '{"unique": 1}');
+prepare u6 as select queue_unique_key($1, $2, $3, $4, $5);
+execute u6('jobs', '{"unique": 1}', '{unique}', '1 hour', '2001-01-01 00:00:00+00');
+select queue_cancel_many('jobs', '{19,20}') is not null as cancelled;
+prepare v1 as select queue_lock($1), queue_try_lock($1);
+execute v1('jobs');
 prepare p1 as select id, attempt from queue_pop($1);
 execute p1('jobs');
 prepare p2 as select id, attempt from queue_pop($1, $2, $3, $4);
@@ -121,6 +136,14 @@ insert into tasks values (1), (2), (3), (4), (5);
 prepare t1 as select queue_attach($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
 execute t1('tasks', 'tasks', 'state = ''new''', 'id', 'state = ''taken''', 'state = ''done''', 'state = ''new''',
 	'state = ''failed'', note = error', 'update', 'note = lease::text', '1 minute', true);
+prepare t15 as select * from queue_unique_insert_row($1::tasks, $2);
+execute t15('(1,,)', '{id}');
+prepare t16 as select * from queue_unique_insert_row($1::tasks, $2, $3);
+execute t16('(1,,)', '{id}', 'true');
+prepare t17 as select * from queue_unique_insert_rows($1::tasks[], $2);
+execute t17('{"(1,,)","(2,,)"}', '{id}');
+prepare t18 as select * from queue_unique_insert_rows($1::tasks[], $2, $3);
+execute t18('{"(1,,)","(2,,)"}', '{id}', 'true');
 prepare t2 as select * from queue_pop_rows($1::tasks);
 execute t2(null);
 prepare t3 as select * from queue_pop_rows($1::tasks, $2, $3, $4, $5);

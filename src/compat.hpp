@@ -220,7 +220,7 @@ delete_tuple(Relation table, ItemPointer place, CommandId command, Snapshot snap
 #endif
 }
 
-// 18 counts index searches; 19 has flags.
+// 18 counts what a scan does, if asked to; 19 has flags.
 inline IndexScanDesc
 begin_index_scan(Relation table, Relation index, Snapshot snapshot, int key_count)
 {

@@ -81,7 +81,7 @@ void
 unknown_state(const char *state)
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("\"state\" must be ready, scheduled, leased or dead"),
+					errmsg("\"state\" must be ready, scheduled, leased, dead or done"),
 					errdetail("It is \"%s\".", state)));
 }
 
@@ -101,6 +101,102 @@ check_not_blank(const char *what, const text *value)
 	if (is_blank(value))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("\"%s\" must not be blank", what)));
+}
+
+void
+unknown_counted_state(const char *state)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"states\" must be of ready, scheduled, leased, dead and done"),
+					errdetail("There is \"%s\".", state)));
+}
+
+void
+no_states()
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("\"states\" must not be empty"),
+			 errdetail("No job would count, and every one be inserted."),
+			 errhint("Use queue_send(), or name states: '{ready,scheduled,leased}'.")));
+}
+
+void
+period_of_months(const Interval *period)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("\"period\" must not have months or years"),
+			 errdetail("It is \"%s\", which is not always of the same length.", to_text(period)),
+			 errhint("Use days, or put the month into the payload and its key into "
+					 "\"unique_by\".")));
+}
+
+void
+names_too_long(const char *what, int most)
+{
+	ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("\"%s\" is too long", what),
+					errdetail("Written as a JSON array it has more than %d bytes.", most)));
+}
+
+void
+payload_is_no_object()
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"unique_by\" names keys of a payload that is not an object"),
+					errhint("Leave \"unique_by\" out to compare the whole payload.")));
+}
+
+void
+done_under_row_security(const char *table)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("jobs that are done cannot count under row security"),
+			 errdetail("Table \"%s\" has policies that apply to you; what is remembered of done "
+					   "jobs is not subject to them.",
+					   table),
+			 errhint("Name the other states: states => '{ready,scheduled,leased,dead}'.")));
+}
+
+void
+not_a_table_row(const char *what, Oid type)
+{
+	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("\"%s\" must be of the row type of a table", what),
+					OidIsValid(type) ? errdetail("It is of type %s.", format_type_be(type)) : 0,
+					errhint("Write it as a row of the table: ROW(...)::the_table, or "
+							"jsonb_populate_record(NULL::the_table, ...).")));
+}
+
+void
+cannot_insert_into(const char *name, char kind)
+{
+	ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					errmsg("cannot insert unique rows into \"%s\"", name),
+					errdetail_relkind_not_supported(kind)));
+}
+
+void
+no_such_column(const char *table, const char *column)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+					errmsg("column \"%s\" of relation \"%s\" does not exist", column, table)));
+}
+
+void
+no_equality(const char *column, Oid type)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
+					errmsg("column \"%s\" cannot tell rows apart", column),
+					errdetail("Type %s has no equality.", format_type_be(type))));
+}
+
+void
+warn_no_unique_index(const char *table, const char *command)
+{
+	ereport(WARNING, (errmsg("no index serves the look for rows of %s that are the same", table),
+					  errdetail("Each unique insert may have to read the whole table."),
+					  errhint("Run %s", command)));
 }
 
 void

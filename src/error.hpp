@@ -32,6 +32,29 @@ void check_not_negative(const char *what, const Interval *value);
 bool is_blank(const text *value);
 // 22023: a text that must not be blank is.
 void check_not_blank(const char *what, const text *value);
+// Of unique inserts.
+// 22023: not one of the states that can count; or none given.
+[[noreturn]] void unknown_counted_state(const char *state);
+[[noreturn]] void no_states();
+// 0A000: months and years differ in length.
+[[noreturn]] void period_of_months(const Interval *period);
+// 54000: the names are too long, written as a JSON array.
+[[noreturn]] void names_too_long(const char *what, int most);
+// 22023: keys are asked for, of a payload that has none.
+[[noreturn]] void payload_is_no_object();
+// 0A000: what is remembered of done jobs would tell of rows that row security hides.
+[[noreturn]] void done_under_row_security(const char *table);
+
+// 42804: not a row of a table.
+[[noreturn]] void not_a_table_row(const char *what, Oid type);
+// 42809: not a table that rows can be inserted into.
+[[noreturn]] void cannot_insert_into(const char *name, char kind);
+// 42703: the table has no such column.
+[[noreturn]] void no_such_column(const char *table, const char *column);
+// 42883: values of the column's type cannot be compared.
+[[noreturn]] void no_equality(const char *column, Oid type);
+// 01000: no index finds rows by their unique columns.
+void warn_no_unique_index(const char *table, const char *command);
 
 // 42602: the text is no queue name.
 [[noreturn]] void invalid_name(const char *text);

@@ -6,10 +6,12 @@
 #include "claim/directory.hpp"
 #include "claim/undo.hpp"
 #include "compat.hpp"
+#include "key/lock.hpp"
 #include "queue/cache.hpp"
 #include "queue/hold.hpp"
 #include "queue/plan.hpp"
 #include "row/keyed.hpp"
+#include "unique/row_rule.hpp"
 
 extern "C" {
 QUEUE_EXT_MODULE_MAGIC;
@@ -21,6 +23,7 @@ void
 _PG_init(void)
 {
 	queue_ext::claim::define_settings();
+	queue_ext::key::define_lock_setting();
 	MarkGUCPrefixReserved("queue_ext");
 	queue_ext::claim::register_shared_memory();
 	queue_ext::claim::register_undo();
@@ -28,4 +31,5 @@ _PG_init(void)
 	queue_ext::queue::register_hold_callbacks();
 	queue_ext::queue::register_planner_hook();
 	queue_ext::row::register_keyed_tables();
+	queue_ext::unique::register_rule_invalidation();
 }

@@ -6,39 +6,10 @@
 #include "postgres.hpp"
 
 #include "key/fnv.hpp"
+#include "key/utf8.hpp"
 
 namespace queue_ext::key {
 namespace {
-
-struct Bytes
-{
-	const unsigned char *start;
-	std::size_t length;
-};
-
-Bytes
-bytes_of(const varlena *value)
-{
-	return {reinterpret_cast<const unsigned char *>(VARDATA_ANY(value)),
-			static_cast<std::size_t>(VARSIZE_ANY_EXHDR(value))};
-}
-
-// The text's UTF-8 bytes, so that databases of different encodings, and their
-// clients, agree on the hash. SQL_ASCII says nothing about what its bytes mean,
-// so they stay as they are; the server's conversion would reject most of them.
-Bytes
-utf8_of(const text *value)
-{
-	const Bytes stored = bytes_of(value);
-	const int encoding = GetDatabaseEncoding();
-	if (encoding == PG_UTF8 || encoding == PG_SQL_ASCII || stored.length == 0)
-		return stored;
-
-	const unsigned char *converted =
-		pg_do_encoding_conversion(const_cast<unsigned char *>(stored.start),
-								  static_cast<int>(stored.length), encoding, PG_UTF8);
-	return {converted, strlen(reinterpret_cast<const char *>(converted))};
-}
 
 // SQL has no unsigned integers: the same bits, read as signed.
 Datum

@@ -8,6 +8,7 @@
 #include "../claim/wake.hpp"
 #include "../compat.hpp"
 #include "../error.hpp"
+#include "../unique/memory.hpp"
 #include "argument.hpp"
 #include "cache.hpp"
 #include "fragment.hpp"
@@ -231,10 +232,13 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 		PG_RETURN_BOOL(false);
 	check_owner(definition->source);
 	const Oid source = definition->source;
+	const bool is_managed = definition->is_managed;
 	delete_definition(definition->name, source);
 	CommandCounterIncrement();
 	if (!has_queue(source))
 		claim::drop_wake_trigger(source);
+	if (is_managed)
+		(void) unique::forget_all(source);
 	PG_RETURN_BOOL(true);
 }
 

@@ -151,6 +151,8 @@ build(Oid source, const char *name)
 	const uint64 changes_before = change_count;
 	const bool is_found = read_definition(source, name, definition);
 	definition->source_name = qualified_name(source);
+	if (is_found)
+		definition->lock_name = lock_name(get_rel_namespace(source), name);
 	definition->row_type = get_rel_type_id(source);
 	definition->has_children = has_subclass(source);
 	definition->is_partitioned = get_rel_relkind(source) == RELKIND_PARTITIONED_TABLE;

@@ -9,6 +9,7 @@
 
 #include "../claim/wake.hpp"
 #include "../error.hpp"
+#include "../unique/memory.hpp"
 #include "argument.hpp"
 #include "cache.hpp"
 #include "managed.hpp"
@@ -60,10 +61,11 @@ create(const text *name_text, const Options &options, bool archived)
 		error::queue_exists(to_text(name));
 
 	const char *table = pstrdup(quote_qualified_identifier(name.schema, name.name));
-	run_command(psprintf(create_table_text, table, *options.max_attempts, table));
+	run_command(psprintf(create_table_text, table, *options.max_attempts, table, table));
 	const Oid source = get_relname_relid(name.name, schema);
 	const Oid archive = archived ? make_archive(schema, name.name) : InvalidOid;
 
+	unique::forget_dropped();
 	Options stored = options;
 	stored.is_archived = &archived;
 	if (archived)
@@ -133,6 +135,8 @@ drop(const text *name)
 	if (definition->is_archived && definition->archive_name != nullptr)
 		run_command(psprintf("drop table %s", definition->archive_name));
 	run_command(psprintf("drop table %s", definition->source_name));
+	// Now that nobody inserts any more.
+	(void) unique::forget_all(definition->source);
 	return true;
 }
 

@@ -16,6 +16,9 @@
 namespace queue_ext::claim {
 struct Program;
 }
+namespace queue_ext::unique {
+struct Lookup;
+}
 
 namespace queue_ext::queue {
 
@@ -79,8 +82,11 @@ enum class Prepared {
 	any_pending, // whether a row is pending, locked or not
 	next_due,    // of a managed queue: when the first row becomes claimable by itself
 	recheck,     // in session mode: the row, if it is still pending
+	unique_find,
+	unique_insert,
+	unique_insert_many,
 };
-constexpr int prepared_count = static_cast<int>(Prepared::recheck) + 1;
+constexpr int prepared_count = static_cast<int>(Prepared::unique_insert_many) + 1;
 
 // A claim's statement holds the number of jobs as a constant, for the planner to
 // see; workers rarely use more than a few different ones.
@@ -100,6 +106,7 @@ struct Definition
 	const char *name;         // as stored: one part, not quoted
 	Oid source;               // the table
 	const char *source_name;  // qualified and quoted
+	const char *lock_name;    // the queue's, in the names of locks (name.hpp)
 	bool is_archived;         // finished jobs go to the archive
 	Oid archive;              // the last one it had, or InvalidOid
 	const char *archive_name; // likewise; null when there is no such table (any more)
@@ -122,6 +129,7 @@ struct Definition
 	int32 max_attempts;
 
 	claim::Program *program; // of the direct path; null until made
+	unique::Lookup *lookup;  // of unique inserts; null until made
 
 	Statement prepared[prepared_count];
 	PreparedClaim claims[prepared_claim_count]; // most recently made first

@@ -24,7 +24,10 @@ add_context(void *argument)
 		internalerrposition(position - static_cast<int>(strlen(statement_before(fragment->kind))));
 		internalerrquery(fragment->text);
 	}
-	errcontext("\"%s\" of queue \"%s\"", fragment->label, fragment->queue);
+	if (fragment->queue != nullptr)
+		errcontext("\"%s\" of queue \"%s\"", fragment->label, fragment->queue);
+	else
+		errcontext("\"%s\"", fragment->label);
 }
 
 struct Variable

@@ -27,8 +27,8 @@ struct Fragment
 {
 	const char *text;
 	FragmentKind kind;
-	const char *label; // "pending" and so on
-	const char *queue;
+	const char *label;    // "pending" and so on
+	const char *queue;    // null: it is of none
 	bool variables_first; // before columns of the same name
 };
 

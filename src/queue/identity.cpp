@@ -31,7 +31,7 @@ is_key(Relation table, Relation index)
 		   are_all_not_null(table, index);
 }
 
-static char *
+char *
 operator_name(Oid operator_oid)
 {
 	HeapTuple tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(operator_oid));

@@ -34,6 +34,9 @@ struct Identity
 // locked.
 Identity find_identity(Relation table);
 
+// The operator, with its schema, for statements. In the current context.
+char *operator_name(Oid operator_oid);
+
 // "t.key = ($row).key and ...", for statements.
 char *key_matches_row(const Identity &identity);
 

@@ -56,14 +56,16 @@ const char *const create_table_text =
 	" priority pg_catalog.int2 not null default 0,"
 	" leased_by pg_catalog.text,"
 	" last_error pg_catalog.text,"
-	" payload pg_catalog.jsonb not null"
+	" payload pg_catalog.jsonb not null,"
+	" unique_key pg_catalog.text collate pg_catalog.\"C\""
 	") with (fillfactor = 45,"
 	" autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,"
 	" autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.1,"
 	" autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off,"
 	" toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_threshold = 1000,"
 	" toast.autovacuum_vacuum_cost_delay = 0, toast.vacuum_truncate = off);"
-	" create index on %s (priority, run_at, id) where dead_at is null";
+	" create index on %s (priority, run_at, id) where dead_at is null;"
+	" create index on %s (unique_key) where unique_key is not null";
 
 const char *const create_archive_text = "create table %s ("
 										" id pg_catalog.int8 primary key,"

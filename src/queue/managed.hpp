@@ -9,6 +9,8 @@
 //     then, and nobody need come by to say so.
 //   - what a claim and a heartbeat write stands in no index, so both are HOT, but
 //     for the last attempt's dead_at, which takes the row out of the claim index.
+//   - unique_key is null but for jobs of queue_unique_insert, which has an index of its
+//     own for them.
 
 #pragma once
 
@@ -30,7 +32,7 @@ constexpr const char *job_states[] = {"ready", "scheduled", "leased", "dead"};
 constexpr int max_attempts_limit = 1000000;
 
 // The statements that make the tables, for psprintf.
-extern const char *const create_table_text;   // format: table, max_attempts, table
+extern const char *const create_table_text;   // format: table, max_attempts, table, table
 extern const char *const create_archive_text; // format: table
 
 // The columns that the queue's table and its archive share.

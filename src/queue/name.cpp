@@ -85,6 +85,46 @@ to_text(const Name &name)
 	return name.is_qualified() ? psprintf("%s.%s", name.schema, name.name) : pstrdup(name.name);
 }
 
+static bool
+is_bare(const char *name)
+{
+	const char *cursor = name;
+	while ((*cursor >= 'a' && *cursor <= 'z') || *cursor == '_' ||
+		   (*cursor >= '0' && *cursor <= '9' && cursor > name))
+		cursor++;
+	return cursor > name && *cursor == '\0';
+}
+
+static void
+append_for_lock(StringInfo text, const char *name)
+{
+	if (is_bare(name)) {
+		appendStringInfoString(text, name);
+		return;
+	}
+	appendStringInfoChar(text, '"');
+	for (; *name != '\0'; name++) {
+		if (*name == '"')
+			appendStringInfoChar(text, '"');
+		appendStringInfoChar(text, *name);
+	}
+	appendStringInfoChar(text, '"');
+}
+
+char *
+lock_name(Oid schema, const char *name)
+{
+	const char *schema_name = get_namespace_name(schema);
+	if (schema_name == nullptr)
+		return nullptr;
+	StringInfoData text;
+	initStringInfo(&text);
+	append_for_lock(&text, schema_name);
+	appendStringInfoChar(&text, '.');
+	append_for_lock(&text, name);
+	return text.data;
+}
+
 char *
 qualified_name(Oid relation)
 {

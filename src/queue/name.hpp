@@ -37,4 +37,11 @@ char *to_text(const Name &name);
 // relation (any more). In the current context.
 char *qualified_name(Oid relation);
 
+// The name in that schema as the names of locks have it: schema.name, each in double
+// quotes unless it is of lower-case letters, digits and underscores, and does not begin
+// with a digit. It depends neither on settings nor on the words that a version of
+// PostgreSQL reserves. Null when there is no such schema (any more). In the current
+// context.
+char *lock_name(Oid schema, const char *name);
+
 } // namespace queue_ext::queue

@@ -5,6 +5,7 @@
 #include "../postgres.hpp"
 
 #include "../error.hpp"
+#include "../unique/memory.hpp"
 #include "argument.hpp"
 #include "cache.hpp"
 #include "managed.hpp"
@@ -21,6 +22,22 @@ check_state(const char *state)
 		if (strcmp(state, known) == 0)
 			return;
 	error::unknown_state(state);
+}
+
+static bool
+is_done(const char *state)
+{
+	return state != nullptr && strcmp(state, "done") == 0;
+}
+
+// Forgets what unique inserts remember of jobs; who may delete these may do that.
+static int64
+forget_done(const Definition *definition)
+{
+	const AclResult result = pg_class_aclcheck(definition->source, GetUserId(), ACL_DELETE);
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_TABLE, get_rel_name(definition->source));
+	return unique::forget_all(definition->source);
 }
 
 // Runs a statement that has the moment as $1 and a state as $2.
@@ -42,10 +59,14 @@ queue_ext_queue_purge(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("queue_purge()");
 	const text *name = required_text(fcinfo, 0, "queue");
 	const text *state = PG_ARGISNULL(1) ? nullptr : PG_GETARG_TEXT_PP(1);
-	if (state != nullptr)
-		check_state(text_to_cstring(state));
+	const char *state_name = state == nullptr ? nullptr : text_to_cstring(state);
+	if (state != nullptr && !is_done(state_name))
+		check_state(state_name);
 
 	const Definition *definition = open_managed_queue(name, RowExclusiveLock, "Ask its table.");
+	(void) unique::forget_expired();
+	if (is_done(state_name))
+		PG_RETURN_INT64(forget_done(definition));
 	int64 purged = 0;
 	with_spi([&] {
 		run_with_state(psprintf("delete from %s as t where $2 is null"

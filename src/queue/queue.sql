@@ -52,7 +52,7 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_purge';
 
 comment on function @extschema@.queue_purge(text, text) is
-	'deletes all jobs of a queue, or those in one state, and returns how many';
+	'deletes all jobs of a queue, or those in one state, and returns how many; done: what unique inserts remember of its jobs';
 
 create function @extschema@.queue_counts(
 	queue text,

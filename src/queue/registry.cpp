@@ -150,6 +150,20 @@ has_queue(Oid source)
 	return is_found;
 }
 
+List *
+find_names(Oid source)
+{
+	List *names = NIL;
+	each_row(nullptr, [&](HeapTuple row, TupleDesc descriptor) {
+		bool is_null;
+		if (source_of(row, descriptor) == source)
+			names = lappend(
+				names, TextDatumGetCString(heap_getattr(row, column_name, descriptor, &is_null)));
+		return true;
+	});
+	return names;
+}
+
 ClaimMode
 claim_mode_of(const char *name)
 {

@@ -5,10 +5,9 @@
 #include "../claim/insert.hpp"
 #include "../claim/wake.hpp"
 #include "../error.hpp"
-#include "argument.hpp"
 #include "cache.hpp"
-#include "managed.hpp"
 #include "rows.hpp"
+#include "send.hpp"
 
 namespace queue_ext::queue {
 
@@ -37,42 +36,12 @@ statement_for(Definition *definition, bool is_many)
 					   [&] { return send_text(definition, is_many); });
 }
 
-// What both forms share: arguments 2 to 4.
-static Arguments
-read_options(FunctionCallInfo fcinfo, const Definition *definition)
-{
-	const int32 priority = required_int32(fcinfo, 2, "priority");
-	error::check_range("priority", priority, PG_INT16_MIN, PG_INT16_MAX);
-	const int32 max_attempts = PG_ARGISNULL(4) ? definition->max_attempts : PG_GETARG_INT32(4);
-	error::check_range("max_attempts", max_attempts, 1, max_attempts_limit);
-
-	Arguments arguments(GetCurrentTimestamp());
-	arguments.set(Parameter::priority, Int16GetDatum(static_cast<int16>(priority)));
-	arguments.set(Parameter::max_attempts, Int32GetDatum(max_attempts));
-	if (!PG_ARGISNULL(3))
-		arguments.set(Parameter::run_at, PG_GETARG_DATUM(3));
-	return arguments;
-}
-
 // A value for the result, where nothing has swallowed the row.
 struct Sent
 {
 	int64 id;
 	bool is_there;
 };
-
-static claim::NewJobs
-new_jobs(const Arguments &arguments, const Datum *payloads, int count)
-{
-	const auto value = [&](Parameter parameter) {
-		return arguments.values[static_cast<int>(parameter)];
-	};
-	const bool is_now = arguments.nulls[static_cast<int>(Parameter::run_at)] != ' ';
-	return {DatumGetInt16(value(Parameter::priority)),
-			is_now ? GetCurrentTransactionStartTimestamp()
-				   : DatumGetTimestampTz(value(Parameter::run_at)),
-			DatumGetInt32(value(Parameter::max_attempts)), payloads, count};
-}
 
 static Sent
 send_by_statement(Definition *definition, const Arguments &arguments)
@@ -128,7 +97,7 @@ queue_ext_queue_send(PG_FUNCTION_ARGS)
 	const text *name = required_text(fcinfo, 0, "queue");
 	check_not_null(fcinfo, 1, "payload");
 	Definition *definition = open_managed_queue(name, RowExclusiveLock, "Insert into its table.");
-	Arguments arguments = read_options(fcinfo, definition);
+	Arguments arguments = read_send_options(fcinfo, 2, definition);
 	arguments.set(Parameter::payload, PG_GETARG_DATUM(1));
 	const Sent sent = send(definition, arguments);
 	if (!sent.is_there) // a trigger has swallowed the row
@@ -146,7 +115,7 @@ queue_ext_queue_send_many(PG_FUNCTION_ARGS)
 	if (array_contains_nulls(payloads))
 		error::null_element("payloads");
 	Definition *definition = open_managed_queue(name, RowExclusiveLock, "Insert into its table.");
-	Arguments arguments = read_options(fcinfo, definition);
+	Arguments arguments = read_send_options(fcinfo, 2, definition);
 	arguments.set(Parameter::payloads, PointerGetDatum(payloads));
 	send_many(definition, arguments, payloads, result);
 	return static_cast<Datum>(0);

@@ -36,6 +36,8 @@ static constexpr ParameterType parameters[] = {
 	{"$18", InvalidOid},          // row: of the table of the queue
 	{"$19", OIDARRAYOID},         // tables
 	{"$20", TIDARRAYOID},         // places
+	{"$21", TEXTOID},             // unique_key
+	{"$22", TEXTARRAYOID},        // unique_keys
 };
 static_assert(lengthof(parameters) == parameter_count);
 
@@ -119,8 +121,8 @@ run_command(const char *text)
 	});
 }
 
-static uint64
-run_once(const Statement &statement, const Datum *values, const char *nulls)
+uint64
+run_newest(const Statement &statement, const Datum *values, const char *nulls)
 {
 	pin(statement.plan, statement.access);
 	// Without a snapshot of ours SPI takes the transaction's, which is a new one
@@ -154,7 +156,7 @@ try_once(const Statement &statement, const Datum *values, const char *nulls, uin
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		*processed = run_once(statement, values, nulls);
+		*processed = run_newest(statement, values, nulls);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -182,7 +184,7 @@ run(const Statement &statement, const Datum *values, const char *nulls)
 	// The executor follows a row to its newest version only in READ COMMITTED, and
 	// not even there to another partition.
 	if (!IsolationUsesXactSnapshot() && !statement.follows_partitions)
-		return run_once(statement, values, nulls);
+		return run_newest(statement, values, nulls);
 
 	// Otherwise a new snapshot does nearly the same; for a row that changes between
 	// the snapshot and the visit, look again.
@@ -193,13 +195,19 @@ run(const Statement &statement, const Datum *values, const char *nulls)
 		if (try_once(statement, values, nulls, &processed))
 			return processed;
 	}
-	return run_once(statement, values, nulls);
+	return run_newest(statement, values, nulls);
 }
 
 uint64
 run(const Statement &statement, const Arguments &arguments)
 {
 	return run(statement, arguments.values, arguments.nulls);
+}
+
+uint64
+run_newest(const Statement &statement, const Arguments &arguments)
+{
+	return run_newest(statement, arguments.values, arguments.nulls);
 }
 
 } // namespace queue_ext::queue

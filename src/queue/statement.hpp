@@ -37,8 +37,10 @@ enum class Parameter {
 	row, // of the queue's table
 	tables,
 	places,
+	unique_key,
+	unique_keys,
 };
-constexpr int parameter_count = static_cast<int>(Parameter::places) + 1;
+constexpr int parameter_count = static_cast<int>(Parameter::unique_keys) + 1;
 
 // "$1" and so on: the parameter as it is written in a statement's text.
 const char *placeholder(Parameter parameter);
@@ -117,5 +119,9 @@ uint64 run(const Statement &statement, const Arguments &arguments);
 
 // The same, for a statement with parameters of its own.
 uint64 run(const Statement &statement, const Datum *values, const char *nulls);
+
+// The same for a statement that changes no row: it has nothing to try again for.
+uint64 run_newest(const Statement &statement, const Arguments &arguments);
+uint64 run_newest(const Statement &statement, const Datum *values, const char *nulls);
 
 } // namespace queue_ext::queue

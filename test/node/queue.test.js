@@ -105,6 +105,29 @@ queueTest('many at once', async () => {
 	assert.deepEqual(await column('select queue_requeue_many($1, $2, $3)', queue, more, one), []);
 });
 
+queueTest('a job that is sent only once', async () => {
+	const [first] = await rows('select * from queue_unique_insert($1, $2)', queue, { to: 'ada' });
+	assert.equal(first.inserted, true);
+	const [second] = await rows(
+		'select * from queue_unique_insert($1, $2, $3, $4, $5, $6, $7, $8)',
+		queue, { to: 'ada' }, null, null, ['ready', 'leased'], 1, new Date(0), 2,
+	);
+	assert.deepEqual(second, { id: first.id, inserted: false });
+	const both = await rows('select * from queue_unique_insert_many($1, $2)', queue, ['{"to": "ada"}', '{"to": "bob"}']);
+	assert.deepEqual(both.map((job) => job.inserted), [false, true]);
+	const more = await rows(
+		'select * from queue_unique_insert_many($1, $2, $3, $4, $5, $6, $7, $8)',
+		queue, ['{"to": "ada"}', '{"to": "ada", "n": 1}'], ['to'], '1 hour', null, 0, null, null,
+	);
+	assert.deepEqual(more.map((job) => job.inserted), [true, false]);
+	const key = await value('select queue_unique_key($1, $2)', queue, { to: 'ada' });
+	assert.match(key, /^unique_key\|queue=.*\|args=\{"to": "ada"\}$/);
+	assert.equal(await value('select queue_unique_key($1, $2, $3, $4, $5)', queue, { n: 1 }, ['n'], '1 hour', new Date(0)),
+		key.replace(/args=.*/, 'by=["n"]|period=3600|bucket=0|args={"n": 1}'));
+	await value('select queue_lock($1)', key);
+	assert.equal(await value('select queue_try_lock($1)', key), true);
+});
+
 queueTest('a job that fails', async () => {
 	const id = await value('select queue_send($1, $2)', queue, 1);
 	await rows('select * from queue_pop($1)', queue);

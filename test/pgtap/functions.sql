@@ -67,6 +67,23 @@ insert into wanted values
 	('queue_send_many(queue text, payloads jsonb[], priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
 		'max_attempts integer DEFAULT NULL::integer)', 'SETOF bigint'),
+	('queue_lock(key text)', 'void'),
+	('queue_try_lock(key text)', 'boolean'),
+	('queue_unique_insert(queue text, payload jsonb, unique_by text[] DEFAULT NULL::text[], '
+		'period interval DEFAULT NULL::interval, states text[] DEFAULT NULL::text[], priority integer DEFAULT 0, '
+		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
+		'max_attempts integer DEFAULT NULL::integer, OUT id bigint, OUT inserted boolean)', 'record'),
+	('queue_unique_insert_many(queue text, payloads jsonb[], unique_by text[] DEFAULT NULL::text[], '
+		'period interval DEFAULT NULL::interval, states text[] DEFAULT NULL::text[], priority integer DEFAULT 0, '
+		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
+		'max_attempts integer DEFAULT NULL::integer, OUT id bigint, OUT inserted boolean)', 'SETOF record'),
+	('queue_unique_insert_row(job anyelement, unique_by text[], among text DEFAULT NULL::text, '
+		'OUT inserted boolean, OUT job anyelement)', 'record'),
+	('queue_unique_insert_rows(jobs anyarray, unique_by text[], among text DEFAULT NULL::text, '
+		'OUT inserted boolean, OUT job anyelement)', 'SETOF record'),
+	('queue_unique_key(queue text, payload jsonb, unique_by text[] DEFAULT NULL::text[], '
+		'period interval DEFAULT NULL::interval, '
+		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'text'),
 	('queue_pop(queue text, max_jobs integer DEFAULT 1, lease interval DEFAULT NULL::interval, '
 		'worker text DEFAULT NULL::text)', 'SETOF queue_job'),
 	('queue_complete(queue text, id bigint, attempt integer)', 'boolean'),
@@ -94,7 +111,7 @@ join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.de
 join pg_extension e on d.refclassid = 'pg_extension'::regclass and e.oid = d.refobjid
 where e.extname = 'queue_ext';
 
-select plan(13);
+select plan(14);
 
 select bag_eq(
 	$$select format('%s(%s)', proname, pg_get_function_arguments(oid)), pg_get_function_result(oid) from member$$,
@@ -114,11 +131,11 @@ select is_empty('select oid::regprocedure from member where prosecdef', 'none is
 select is_empty('select oid::regprocedure from member where proleakproof', 'none is LEAKPROOF');
 select bag_eq(
 	$$select oid::regprocedure::text from member where provolatile <> 'v' or proparallel <> 'u'$$,
-	$$select oid::regprocedure::text from member where proname like 'fnv%' or proname = 'queue_is_held'$$,
+	$$select oid::regprocedure::text from member where proname like 'fnv%' or proname in ('queue_is_held', 'queue_lock', 'queue_try_lock')$$,
 	'all others are VOLATILE and PARALLEL UNSAFE'
 );
 select bag_eq(
-	$$select proname::text from member where proisstrict and proname not like 'fnv%' and proname <> 'queue_is_held'$$,
+	$$select proname::text from member where proisstrict and proname not like 'fnv%' and proname not in ('queue_is_held', 'queue_lock', 'queue_try_lock')$$,
 	$$values ('lock_throttled_resource'), ('mutex_acquire'), ('mutex_acquire_fenced'), ('timeout_acquire'),
 	         ('timeout_acquire_fenced'), ('mutex_release'), ('mutex_release')$$,
 	'those that ask for a lock are STRICT, the others not'
@@ -132,6 +149,12 @@ select results_eq(
 	$$select provolatile::text, proparallel::text, proisstrict from member where proname = 'queue_is_held'$$,
 	$$values ('v', 'r', true)$$,
 	'but queue_is_held, which claims use, is STRICT, and of the leader'
+);
+select bag_eq(
+	$$select proname::text, provolatile::text, proparallel::text, proisstrict from member
+	  where proname in ('queue_lock', 'queue_try_lock')$$,
+	$$values ('queue_lock', 'v', 'r', true), ('queue_try_lock', 'v', 'r', true)$$,
+	'and those that only lock, like pg_advisory_xact_lock'
 );
 select is_empty(
 	$$select oid::regprocedure from member where not has_function_privilege('public', oid, 'execute')

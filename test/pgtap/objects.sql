@@ -12,12 +12,12 @@ from pg_depend d
 join pg_extension e on d.refclassid = 'pg_extension'::regclass and e.oid = d.refobjid
 where d.deptype = 'e' and e.extname = 'queue_ext';
 
-select plan(24);
+select plan(31);
 
 select bag_eq(
 	$$select relkind::text, relname::text from pg_class
 	  where oid in (select objid from member where classid = 'pg_class'::regclass)$$,
-	$$values ('r', 'queue_definition'), ('v', 'queues'), ('v', 'queue_claim_stats'),
+	$$values ('r', 'queue_definition'), ('r', 'queue_unique_job'), ('v', 'queues'), ('v', 'queue_claim_stats'),
 	         ('r', 'throttled_resource'), ('r', 'named_lock'), ('v', 'held_locks')$$,
 	'the relations'
 );
@@ -91,7 +91,9 @@ select is_empty(
 	'public has no rights on throttles and locks'
 );
 
--- The registry is the extension's own.
+-- The registry is the extension's own, and so is what unique inserts remember.
+select ok(not has_table_privilege('public', 'queue_unique_job', p), format('public may not %s queue_unique_job', p))
+from unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as p;
 select ok(not has_table_privilege('public', 'queue_definition', p), format('public may not %s the registry', p))
 from unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as p;
 select ok(has_table_privilege('public', 'queues', 'select'), 'public may read the view');
@@ -105,7 +107,7 @@ select is(extrelocatable, false, 'the extension cannot be moved to another schem
 from pg_extension where extname = 'queue_ext';
 select bag_eq(
 	$$select unnest(extconfig)::regclass::text from pg_extension where extname = 'queue_ext'$$,
-	$$values ('queue_definition'), ('throttled_resource'), ('named_lock')$$,
+	$$values ('queue_definition'), ('queue_unique_job'), ('throttled_resource'), ('named_lock')$$,
 	'the tables that are dumped with their rows'
 );
 select ok(superuser and not trusted and not relocatable, 'control file: for superusers')

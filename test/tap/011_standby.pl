@@ -36,6 +36,7 @@ sub on_standby
 is(on_standby(q{select * from queue_counts('q')}), '2|0|1|0', 'jobs are counted on a standby');
 is(on_standby('select queue, source, archive from queues'),
 	'public.q|q|q_archive', 'queues are listed on a standby');
+is(on_standby(q{select queue_unique_key('q', '1.0')}), 'unique_key|queue=public.q|args=1', 'keys of jobs are written on a standby');
 is(on_standby(q{select fnv_lock_key('x') = fnv1_64('x')}), 't', 'keys are hashed on a standby');
 
 # Every function that is not said to be harmless here must refuse. So a new one
@@ -49,6 +50,10 @@ my %call = (
 	queue_resume => q{'q'},
 	queue_send => q{'q', '1'},
 	queue_send_many => q{'q', array['1']::jsonb[]},
+	queue_unique_insert => q{'q', '1'},
+	queue_unique_insert_row => q{null::q, '{id}'},
+	queue_unique_insert_rows => q{array[null]::q[], '{id}'},
+	queue_unique_insert_many => q{'q', array['1']::jsonb[]},
 	queue_pop => q{'q'},
 	queue_attach => q{'mine', 'q', 'true', claim_mode => 'transaction'},
 	queue_detach => q{'q'},
@@ -73,7 +78,7 @@ my @writers = split /\n/, $primary->safe_psql(
 	join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
 	join pg_extension e on e.oid = d.refobjid and e.extname = 'queue_ext'
 	where p.proname not like 'fnv%' and p.proname not in ('queue_counts', 'queue_is_held', 'queue_claim_counters',
-		'queue_claim_stats_reset')
+		'queue_claim_stats_reset', 'queue_lock', 'queue_try_lock', 'queue_unique_key')
 	order by 1});
 cmp_ok(scalar @writers, '>=', 28, 'there are functions that write');
 for my $writer (@writers)

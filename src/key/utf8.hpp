@@ -1,0 +1,53 @@
+// utf8.hpp - the bytes of a text as every client has them.
+//
+// Nothing here locks. A conversion may raise what PostgreSQL raises for text that has
+// no UTF-8; its result is in the current context.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+namespace queue_ext::key {
+
+struct Bytes
+{
+	const unsigned char *start;
+	std::size_t length;
+};
+
+inline Bytes
+bytes_of(const varlena *value)
+{
+	return {reinterpret_cast<const unsigned char *>(VARDATA_ANY(value)),
+			static_cast<std::size_t>(VARSIZE_ANY_EXHDR(value))};
+}
+
+// The stored text's UTF-8 bytes, so that databases of different encodings, and their
+// clients, agree on the hash. SQL_ASCII says nothing about what its bytes mean,
+// so they stay as they are; the server's conversion would reject most of them.
+inline Bytes
+utf8_of(const Bytes stored)
+{
+	const int encoding = GetDatabaseEncoding();
+	if (encoding == PG_UTF8 || encoding == PG_SQL_ASCII || stored.length == 0)
+		return stored;
+
+	const unsigned char *converted =
+		pg_do_encoding_conversion(const_cast<unsigned char *>(stored.start),
+								  static_cast<int>(stored.length), encoding, PG_UTF8);
+	return {converted, strlen(reinterpret_cast<const char *>(converted))};
+}
+
+inline Bytes
+utf8_of(const text *value)
+{
+	return utf8_of(bytes_of(value));
+}
+
+inline Bytes
+utf8_of(const char *value, std::size_t length)
+{
+	return utf8_of(Bytes{reinterpret_cast<const unsigned char *>(value), length});
+}
+
+} // namespace queue_ext::key

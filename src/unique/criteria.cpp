@@ -1,0 +1,101 @@
+// criteria.cpp - see criteria.hpp.
+
+#include "../postgres.hpp"
+
+#include "criteria.hpp"
+
+#include "../error.hpp"
+
+namespace queue_ext::unique {
+
+// Stretches of time are counted from here: a Monday, midnight in UTC.
+constexpr TimestampTz origin = 366 * USECS_PER_DAY; // 2001-01-01
+
+// What "by" may have, since it stands in every job's key.
+constexpr int max_by_length = 1000;
+
+static const char *const state_names[] = {"ready", "scheduled", "leased", "dead", "done"};
+static_assert(lengthof(state_names) == state_count);
+
+static int
+state_of(const Name &name)
+{
+	for (int i = 0; i < state_count; i++)
+		if (strlen(state_names[i]) == static_cast<size_t>(name.length) &&
+			memcmp(state_names[i], name.bytes, name.length) == 0)
+			return i;
+	error::unknown_counted_state(pnstrdup(name.bytes, name.length));
+}
+
+static void
+read_states(Criteria *criteria, ArrayType *states)
+{
+	if (states == nullptr) {
+		for (bool &counts : criteria->counts)
+			counts = true;
+		if (!criteria->has_period()) {
+			criteria->counts[static_cast<int>(State::dead)] = false;
+			criteria->counts[static_cast<int>(State::done)] = false;
+		}
+		return;
+	}
+	const Names names = read_names("states", states);
+	if (names.count == 0)
+		error::no_states();
+	for (int i = 0; i < names.count; i++)
+		criteria->counts[state_of(names.list[i])] = true;
+}
+
+static int64
+microseconds_of(const Interval *period)
+{
+	if (period->month != 0)
+		error::period_of_months(period);
+	int64 days = 0;
+	int64 sum = 0;
+	if (pg_mul_s64_overflow(period->day, USECS_PER_DAY, &days) ||
+		pg_add_s64_overflow(days, period->time, &sum) || sum <= 0)
+		error::check_positive("period", period);
+	return sum;
+}
+
+static void
+set_bucket(Criteria *criteria, TimestampTz moment)
+{
+	criteria->bucket = criteria->bucket_end = moment;
+	if (TIMESTAMP_NOT_FINITE(moment))
+		return;
+	const int64 since = moment - origin;
+	int64 into = since % criteria->period;
+	if (into < 0)
+		into += criteria->period;
+	criteria->bucket = moment - into;
+	if (pg_add_s64_overflow(criteria->bucket, criteria->period, &criteria->bucket_end) ||
+		criteria->bucket_end >= END_TIMESTAMP)
+		criteria->bucket_end = DT_NOEND;
+}
+
+Criteria
+read_criteria(const Choice &choice)
+{
+	Criteria criteria{};
+	criteria.is_whole = choice.unique_by == nullptr;
+	if (!criteria.is_whole) {
+		criteria.names = read_names("unique_by", choice.unique_by);
+		StringInfoData by;
+		initStringInfo(&by);
+		append_names(&by, criteria.names);
+		if (by.len > max_by_length)
+			error::names_too_long("unique_by", max_by_length);
+		criteria.by = by.data;
+	}
+	if (choice.period != nullptr) {
+		error::check_positive("period", choice.period);
+		criteria.period = microseconds_of(choice.period);
+		set_bucket(&criteria, choice.moment);
+	}
+	read_states(&criteria, choice.states);
+	return criteria;
+}
+
+} // namespace queue_ext::unique

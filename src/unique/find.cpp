@@ -1,0 +1,233 @@
+// find.cpp - see find.hpp.
+
+#include "../postgres.hpp"
+
+#include "find.hpp"
+
+#include "../queue/managed.hpp"
+#include "newest.hpp"
+
+namespace queue_ext::unique {
+
+using queue::Arguments;
+using queue::Definition;
+using queue::Parameter;
+using queue::Statement;
+
+// Where the columns are that a look needs.
+struct Lookup
+{
+	Oid index; // InvalidOid: there is none to read at once
+	AttrNumber id;
+	AttrNumber run_at;
+	AttrNumber leased_until;
+	AttrNumber dead_at;
+	AttrNumber payload;
+};
+
+static bool
+is_of_key(Relation index, AttrNumber key)
+{
+	const Form_pg_index form = index->rd_index;
+	return form->indisvalid && !form->indcheckxmin && form->indkey.values[0] == key &&
+		   index->rd_rel->relam == BTREE_AM_OID && index->rd_indcollation[0] == C_COLLATION_OID;
+}
+
+// Whether the index has every row whose key is not null.
+static bool
+has_all_keys(Relation index, AttrNumber key)
+{
+	List *predicate = RelationGetIndexPredicate(index);
+	if (predicate == NIL)
+		return true;
+	if (list_length(predicate) != 1 || !IsA(linitial(predicate), NullTest))
+		return false;
+	const auto *test = linitial_node(NullTest, predicate);
+	return test->nulltesttype == IS_NOT_NULL && IsA(test->arg, Var) &&
+		   reinterpret_cast<const Var *>(test->arg)->varattno == key;
+}
+
+// The number of the column, if it is of that type still.
+static AttrNumber
+column_of(Oid source, const char *name, Oid type)
+{
+	const AttrNumber number = get_attnum(source, name);
+	return number > 0 && get_atttype(source, number) == type ? number : InvalidAttrNumber;
+}
+
+static Oid
+find_index(Oid source)
+{
+	const AttrNumber key = column_of(source, "unique_key", TEXTOID);
+	if (key == InvalidAttrNumber)
+		return InvalidOid;
+	Oid found = InvalidOid;
+	Relation table = table_open(source, NoLock);
+	List *indexes = RelationGetIndexList(table);
+	ListCell *cell;
+	foreach (cell, indexes) {
+		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+		if (!OidIsValid(found) && is_of_key(index, key) && has_all_keys(index, key))
+			found = lfirst_oid(cell);
+		index_close(index, NoLock);
+	}
+	list_free(indexes);
+	table_close(table, NoLock);
+	return found;
+}
+
+static const Lookup &
+lookup_of(Definition *definition)
+{
+	if (definition->lookup == nullptr) {
+		auto *lookup =
+			static_cast<Lookup *>(MemoryContextAllocZero(definition->context, sizeof(Lookup)));
+		const Oid source = definition->source;
+		lookup->id = column_of(source, "id", INT8OID);
+		lookup->run_at = column_of(source, "run_at", TIMESTAMPTZOID);
+		lookup->leased_until = column_of(source, "leased_until", TIMESTAMPTZOID);
+		lookup->dead_at = column_of(source, "dead_at", TIMESTAMPTZOID);
+		lookup->payload = column_of(source, "payload", JSONBOID);
+		const bool has_all = lookup->id > 0 && lookup->run_at > 0 && lookup->leased_until > 0 &&
+							 lookup->dead_at > 0 && lookup->payload > 0;
+		const bool is_plain = !definition->is_partitioned && !definition->has_children &&
+							  get_rel_relkind(source) == RELKIND_RELATION;
+		if (has_all && is_plain)
+			lookup->index = find_index(source);
+		definition->lookup = lookup;
+	}
+	return *definition->lookup;
+}
+
+static bool
+may_read_at_once(Definition *definition)
+{
+	return OidIsValid(lookup_of(definition).index) &&
+		   pg_class_aclcheck(definition->source, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
+		   check_enable_rls(definition->source, InvalidOid, true) != RLS_ENABLED;
+}
+
+static void
+add(Found *found, const FoundJob &job)
+{
+	if (found->count == found->capacity) {
+		found->capacity = Max(4, 2 * found->capacity);
+		const Size size = sizeof(FoundJob) * found->capacity;
+		found->jobs = static_cast<FoundJob *>(found->jobs == nullptr ? palloc(size)
+																	 : repalloc(found->jobs, size));
+	}
+	found->jobs[found->count++] = job;
+}
+
+static bool
+has_values(const Criteria &criteria, Datum payload, const JobKey &key)
+{
+	Jsonb *document = DatumGetJsonbP(payload);
+	// Its keys may have been changed by hand since.
+	if (!criteria.is_whole && criteria.names.count > 0 && !JB_ROOT_IS_OBJECT(document))
+		return false;
+	int length;
+	char *values = values_of(criteria, document, &length);
+	const bool is_equal = length == key.values_length && memcmp(values, key.values, length) == 0;
+	pfree(values);
+	if (PointerGetDatum(document) != payload)
+		pfree(document);
+	return is_equal;
+}
+
+// The state of the row, as queue::job_state() says it in SQL.
+static State
+state_of_row(const Lookup &lookup, TupleTableSlot *row, TimestampTz now)
+{
+	bool is_null;
+	Datum value = slot_getattr(row, lookup.dead_at, &is_null);
+	if (!is_null && DatumGetTimestampTz(value) <= now)
+		return State::dead;
+	value = slot_getattr(row, lookup.leased_until, &is_null);
+	if (!is_null && DatumGetTimestampTz(value) > now)
+		return State::leased;
+	value = slot_getattr(row, lookup.run_at, &is_null);
+	return !is_null && DatumGetTimestampTz(value) > now ? State::scheduled : State::ready;
+}
+
+static void
+read_at_once(Definition *definition, const Criteria &criteria, const JobKey *keys, int count,
+			 Found *found)
+{
+	const Lookup &lookup = lookup_of(definition);
+	const TimestampTz now = GetCurrentTimestamp();
+	const NewestScan scan = open_newest(definition->source, NoLock, lookup.index, 1);
+	for (int i = 0; i < count; i++) {
+		CHECK_FOR_INTERRUPTS();
+		ScanKeyData key;
+		ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_TEXTEQ,
+					PointerGetDatum(cstring_to_text(keys[i].text)));
+		restart(scan, &key, 1);
+		while (next_row(scan)) {
+			bool is_null;
+			const int64 id = DatumGetInt64(slot_getattr(scan.row, lookup.id, &is_null));
+			const State state = state_of_row(lookup, scan.row, now);
+			const Datum payload = slot_getattr(scan.row, lookup.payload, &is_null);
+			add(&found[i], {id, state, !is_null && has_values(criteria, payload, keys[i])});
+		}
+	}
+	close_newest(scan);
+}
+
+static const char *
+find_text(const Definition *definition)
+{
+	return psprintf("select k.place, t.id::pg_catalog.int8, %s, t.payload::pg_catalog.jsonb"
+					" from pg_catalog.unnest(%s) with ordinality as k(unique_key, place)"
+					" join %s as t on t.unique_key operator(pg_catalog.=) k.unique_key",
+					queue::job_state(queue::placeholder(Parameter::call_time)),
+					queue::placeholder(Parameter::unique_keys), definition->source_name);
+}
+
+static State
+state_named(const char *name)
+{
+	for (int i = 0; i < static_cast<int>(lengthof(queue::job_states)); i++)
+		if (strcmp(name, queue::job_states[i]) == 0)
+			return static_cast<State>(i);
+	elog(ERROR, "unknown state: %s", name);
+}
+
+static void
+read_by_statement(Definition *definition, const Criteria &criteria, const JobKey *keys, int count,
+				  Found *found)
+{
+	auto *texts = static_cast<Datum *>(palloc(sizeof(Datum) * count));
+	for (int i = 0; i < count; i++)
+		texts[i] = PointerGetDatum(cstring_to_text(keys[i].text));
+	Arguments arguments(GetCurrentTimestamp());
+	arguments.set(Parameter::unique_keys,
+				  PointerGetDatum(construct_array(texts, count, TEXTOID, -1, false, TYPALIGN_INT)));
+	const Statement &statement = queue::prepared_of(definition, queue::Prepared::unique_find,
+													[&] { return find_text(definition); });
+	queue::run_newest(statement, arguments);
+	TupleDesc shape = SPI_tuptable->tupdesc;
+	for (uint64 i = 0; i < SPI_tuptable->numvals; i++) {
+		CHECK_FOR_INTERRUPTS();
+		HeapTuple row = SPI_tuptable->vals[i];
+		bool is_null;
+		const int64 place = DatumGetInt64(SPI_getbinval(row, shape, 1, &is_null)) - 1;
+		const int64 id = DatumGetInt64(SPI_getbinval(row, shape, 2, &is_null));
+		const State state = state_named(SPI_getvalue(row, shape, 3));
+		const Datum payload = SPI_getbinval(row, shape, 4, &is_null);
+		add(&found[place], {id, state, !is_null && has_values(criteria, payload, keys[place])});
+	}
+	SPI_freetuptable(SPI_tuptable);
+}
+
+void
+find_jobs(Definition *definition, const Criteria &criteria, const JobKey *keys, int count,
+		  Found *found)
+{
+	if (may_read_at_once(definition))
+		read_at_once(definition, criteria, keys, count, found);
+	else
+		read_by_statement(definition, criteria, keys, count, found);
+}
+
+} // namespace queue_ext::unique

@@ -1,0 +1,303 @@
+// insert.cpp - see insert.hpp.
+
+#include "../postgres.hpp"
+
+#include "insert.hpp"
+
+#include "allocate.hpp"
+#include "find.hpp"
+#include "locks.hpp"
+#include "memory.hpp"
+
+namespace queue_ext::unique {
+
+using queue::Arguments;
+using queue::Definition;
+using queue::Parameter;
+using queue::placeholder;
+using queue::Prepared;
+using queue::Statement;
+
+// The different jobs of a call, in the order in which they first come.
+struct Batch
+{
+	int count;
+	JobKey *keys;
+	const Datum **payloads;
+	Outcome *outcomes;
+	int *place_of; // by payload: which of them it is
+};
+
+struct Entry
+{
+	JobKey key;
+	int payload;
+};
+
+static int
+compare_entries(const void *left, const void *right)
+{
+	const auto *a = static_cast<const Entry *>(left);
+	const auto *b = static_cast<const Entry *>(right);
+	if (a->key.lock.key != b->key.lock.key)
+		return a->key.lock.key < b->key.lock.key ? -1 : 1;
+	if (a->key.values_length != b->key.values_length)
+		return a->key.values_length < b->key.values_length ? -1 : 1;
+	const int order = memcmp(a->key.values, b->key.values, a->key.values_length);
+	return order != 0 ? order : a->payload - b->payload;
+}
+
+static bool
+are_equal(const Entry &a, const Entry &b)
+{
+	return a.key.values_length == b.key.values_length &&
+		   memcmp(a.key.values, b.key.values, a.key.values_length) == 0;
+}
+
+static Batch
+make_batch(const Definition *definition, const Criteria &criteria, const Datum *payloads, int count)
+{
+	KeyMaker maker = make_key_maker(definition, criteria);
+	auto *entries = allocate<Entry>(count);
+	auto *first_of = allocate<int>(count); // by payload: the first that is equal
+	for (int i = 0; i < count; i++) {
+		CHECK_FOR_INTERRUPTS();
+		Jsonb *payload = DatumGetJsonbP(payloads[i]);
+		entries[i] = {make_key(&maker, payload), i};
+		if (PointerGetDatum(payload) != payloads[i])
+			pfree(payload);
+	}
+	auto *by_payload = allocate<JobKey>(count);
+	for (int i = 0; i < count; i++)
+		by_payload[i] = entries[i].key;
+	qsort(entries, count, sizeof(Entry), compare_entries);
+	for (int i = 0; i < count; i++)
+		first_of[entries[i].payload] = i > 0 && are_equal(entries[i], entries[i - 1])
+										   ? first_of[entries[i - 1].payload]
+										   : entries[i].payload;
+
+	Batch batch{};
+	batch.keys = allocate<JobKey>(count);
+	batch.payloads = allocate<const Datum *>(count);
+	batch.outcomes = allocate<Outcome>(count);
+	batch.place_of = allocate<int>(count);
+	for (int i = 0; i < count; i++) {
+		if (first_of[i] != i) {
+			batch.place_of[i] = batch.place_of[first_of[i]];
+			continue;
+		}
+		batch.keys[batch.count] = by_payload[i];
+		batch.payloads[batch.count] = &payloads[i];
+		batch.place_of[i] = batch.count++;
+	}
+	return batch;
+}
+
+static void
+take_smallest(Outcome *outcome, int64 id)
+{
+	if (!outcome->has_id || id < outcome->id)
+		*outcome = {id, true, false};
+}
+
+static const FoundJob *
+with_id(const Found &found, int64 id)
+{
+	for (int i = 0; i < found.count; i++)
+		if (found.jobs[i].id == id)
+			return &found.jobs[i];
+	return nullptr;
+}
+
+static void
+settle(const Criteria &criteria, const Found &found, const List *remembered, Outcome *outcome)
+{
+	for (int i = 0; i < found.count; i++)
+		if (found.jobs[i].is_equal && criteria.does_count(found.jobs[i].state))
+			take_smallest(outcome, found.jobs[i].id);
+	if (outcome->has_id)
+		return;
+	ListCell *cell;
+	foreach (cell, remembered) {
+		const int64 id = *static_cast<const int64 *>(lfirst(cell));
+		const FoundJob *job = with_id(found, id);
+		if (criteria.does_count(job == nullptr ? State::done : job->state))
+			take_smallest(outcome, id);
+	}
+}
+
+static Datum *
+digests_of(const Criteria &criteria, const Batch &batch)
+{
+	auto *digests = allocate<Datum>(batch.count);
+	for (int i = 0; i < batch.count; i++)
+		digests[i] = digest_of(criteria, batch.keys[i]);
+	return digests;
+}
+
+// Gives those an outcome that are there.
+static void
+look(Definition *definition, const Criteria &criteria, const Batch &batch, const Datum *digests)
+{
+	auto *found = allocate<Found>(batch.count);
+	auto **remembered = allocate<List *>(batch.count);
+	find_jobs(definition, criteria, batch.keys, batch.count, found);
+	if (criteria.does_count(State::done))
+		recall(definition->source, digests, batch.count, remembered);
+	for (int i = 0; i < batch.count; i++)
+		settle(criteria, found[i], remembered[i], &batch.outcomes[i]);
+}
+
+static const char *
+insert_text(const Definition *definition, bool is_many)
+{
+	const char *source =
+		is_many ? psprintf(" from unnest(%s, %s) as p(payload, unique_key)",
+						   placeholder(Parameter::payloads), placeholder(Parameter::unique_keys))
+				: "";
+	return psprintf("insert into %s (payload, priority, run_at, max_attempts, unique_key)"
+					" select %s, %s, coalesce(%s, pg_catalog.now()), %s, %s%s"
+					" returning id::pg_catalog.int8, unique_key",
+					definition->source_name,
+					is_many ? "p.payload" : placeholder(Parameter::payload),
+					placeholder(Parameter::priority), placeholder(Parameter::run_at),
+					placeholder(Parameter::max_attempts),
+					is_many ? "p.unique_key" : placeholder(Parameter::unique_key), source);
+}
+
+static Datum
+array_of(Datum *elements, int count, Oid type)
+{
+	return PointerGetDatum(construct_array(elements, count, type, -1, false, TYPALIGN_INT));
+}
+
+// Sets the values of the rows to insert: one, or an array of them.
+static void
+set_rows(Arguments *arguments, const Batch &batch, const int *places, int count)
+{
+	auto *payloads = allocate<Datum>(count);
+	auto *keys = allocate<Datum>(count);
+	for (int i = 0; i < count; i++) {
+		payloads[i] = *batch.payloads[places[i]];
+		keys[i] = PointerGetDatum(cstring_to_text(batch.keys[places[i]].text));
+	}
+	if (count == 1) {
+		arguments->set(Parameter::payload, payloads[0]);
+		arguments->set(Parameter::unique_key, keys[0]);
+	} else {
+		arguments->set(Parameter::payloads, array_of(payloads, count, JSONBOID));
+		arguments->set(Parameter::unique_keys, array_of(keys, count, TEXTOID));
+	}
+}
+
+static bool
+has_key(HeapTuple row, const char *key)
+{
+	const char *value = SPI_getvalue(row, SPI_tuptable->tupdesc, 2);
+	return value != nullptr && strcmp(value, key) == 0;
+}
+
+// The rows come back in order, but for those that a trigger has swallowed: what has
+// the next key is the next.
+static void
+take_ids(const Batch &batch, const int *places, int count)
+{
+	const bool are_all = SPI_tuptable->numvals == static_cast<uint64>(count);
+	uint64 row = 0;
+	for (int i = 0; i < count && row < SPI_tuptable->numvals; i++) {
+		HeapTuple tuple = SPI_tuptable->vals[row];
+		if (!are_all && !has_key(tuple, batch.keys[places[i]].text))
+			continue;
+		bool is_null;
+		const Datum id = SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &is_null);
+		batch.outcomes[places[i]] = {DatumGetInt64(id), true, true};
+		row++;
+	}
+}
+
+static void
+insert(Definition *definition, Arguments arguments, const Batch &batch, const int *places,
+	   int count)
+{
+	const bool is_many = count > 1;
+	set_rows(&arguments, batch, places, count);
+	const Statement &statement = queue::prepared_of(
+		definition, is_many ? Prepared::unique_insert_many : Prepared::unique_insert,
+		[&] { return insert_text(definition, is_many); });
+	queue::run_newest(statement, arguments);
+	take_ids(batch, places, count);
+	SPI_freetuptable(SPI_tuptable);
+}
+
+// A bucket that the clock has left may still be asked for, by one who is late.
+static TimestampTz
+expiry_of(const Criteria &criteria)
+{
+	constexpr int64 least_delay = 10 * USECS_PER_MINUTE;
+	if (!criteria.has_period() || TIMESTAMP_NOT_FINITE(criteria.bucket_end))
+		return DT_NOEND;
+	const TimestampTz end = Max(criteria.bucket_end, GetCurrentTimestamp());
+	TimestampTz expiry;
+	if (pg_add_s64_overflow(end, Max(criteria.period, least_delay), &expiry) ||
+		expiry >= END_TIMESTAMP)
+		return DT_NOEND;
+	return expiry;
+}
+
+static void
+remember_inserted(Definition *definition, const Criteria &criteria, const Batch &batch,
+				  const Datum *digests, const int *places, int count)
+{
+	auto *inserted = allocate<Datum>(count);
+	auto *jobs = allocate<int64>(count);
+	int length = 0;
+	for (int i = 0; i < count; i++) {
+		if (!batch.outcomes[places[i]].is_inserted)
+			continue;
+		inserted[length] = digests[places[i]];
+		jobs[length++] = batch.outcomes[places[i]].id;
+	}
+	remember(definition->source, inserted, jobs, length, expiry_of(criteria));
+}
+
+static void
+take_all_locks(const Definition *definition, const Batch &batch)
+{
+	auto *locks = allocate<Lock>(batch.count);
+	for (int i = 0; i < batch.count; i++)
+		locks[i] = batch.keys[i].lock;
+	take_locks(psprintf("queue=%s", definition->lock_name), locks, batch.count);
+	pfree(locks);
+}
+
+void
+insert_unique(Definition *definition, const Criteria &criteria, const Datum *payloads, int count,
+			  Arguments arguments, Outcome *outcomes)
+{
+	const Batch batch = make_batch(definition, criteria, payloads, count);
+	const Datum *digests = criteria.is_to_be_remembered() ? digests_of(criteria, batch) : nullptr;
+	take_all_locks(definition, batch);
+	look(definition, criteria, batch, digests);
+
+	auto *places = allocate<int>(batch.count);
+	int missing = 0;
+	for (int i = 0; i < batch.count; i++)
+		if (!batch.outcomes[i].has_id)
+			places[missing++] = i;
+	if (missing > 0) {
+		insert(definition, arguments, batch, places, missing);
+		if (criteria.is_to_be_remembered())
+			remember_inserted(definition, criteria, batch, digests, places, missing);
+	}
+
+	auto *is_taken = allocate<bool>(batch.count);
+	for (int i = 0; i < count; i++) {
+		const int place = batch.place_of[i];
+		outcomes[i] = batch.outcomes[place];
+		// The later of equal ones get the first's id.
+		outcomes[i].is_inserted = outcomes[i].is_inserted && !is_taken[place];
+		is_taken[place] = true;
+	}
+}
+
+} // namespace queue_ext::unique

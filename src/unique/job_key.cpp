@@ -1,0 +1,140 @@
+// job_key.cpp - see job_key.hpp.
+
+#include "../postgres.hpp"
+
+#include "job_key.hpp"
+
+#include "../error.hpp"
+#include "../key/fnv.hpp"
+#include "../key/utf8.hpp"
+
+namespace queue_ext::unique {
+
+static void
+append_values(StringInfo text, const Criteria &criteria, Jsonb *payload)
+{
+	if (criteria.is_whole)
+		append_value(text, payload);
+	else if (criteria.names.count == 0 || JB_ROOT_IS_OBJECT(payload))
+		append_keys(text, payload, criteria.names);
+	else
+		error::payload_is_no_object();
+}
+
+char *
+values_of(const Criteria &criteria, Jsonb *payload, int *length)
+{
+	StringInfoData text;
+	initStringInfo(&text);
+	append_values(&text, criteria, payload);
+	*length = text.len;
+	return text.data;
+}
+
+// As a decimal fraction without zeros at its end.
+static void
+append_seconds(StringInfo text, int64 microseconds)
+{
+	const bool is_negative = microseconds < 0;
+	const uint64 size =
+		is_negative ? -static_cast<uint64>(microseconds) : static_cast<uint64>(microseconds);
+	appendStringInfo(text, "%s" UINT64_FORMAT, is_negative ? "-" : "", size / USECS_PER_SEC);
+	auto rest = static_cast<int>(size % USECS_PER_SEC);
+	if (rest == 0)
+		return;
+	int digits = 6;
+	for (; rest % 10 == 0; rest /= 10)
+		digits--;
+	appendStringInfo(text, ".%0*d", digits, rest);
+}
+
+static void
+append_epoch(StringInfo text, TimestampTz moment)
+{
+	if (TIMESTAMP_IS_NOBEGIN(moment))
+		appendStringInfoString(text, "-infinity");
+	else if (TIMESTAMP_IS_NOEND(moment))
+		appendStringInfoString(text, "infinity");
+	else
+		append_seconds(text, moment + (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY);
+}
+
+static void
+append_criteria(StringInfo text, const Criteria &criteria)
+{
+	if (!criteria.is_whole)
+		appendStringInfo(text, "|by=%s", criteria.by);
+	if (!criteria.has_period())
+		return;
+	appendStringInfoString(text, "|period=");
+	append_seconds(text, criteria.period);
+	appendStringInfoString(text, "|bucket=");
+	append_epoch(text, criteria.bucket);
+}
+
+// All of the lock's string but the values.
+static void
+append_lock_prefix(StringInfo text, const queue::Definition *definition, const Criteria &criteria)
+{
+	appendStringInfo(text, "unique_key|queue=%s", definition->lock_name);
+	append_criteria(text, criteria);
+	appendStringInfoString(text, "|args=");
+}
+
+char *
+lock_string(const queue::Definition *definition, const Criteria &criteria, const char *values)
+{
+	StringInfoData text;
+	initStringInfo(&text);
+	append_lock_prefix(&text, definition, criteria);
+	appendStringInfoString(&text, values);
+	return text.data;
+}
+
+KeyMaker
+make_key_maker(const queue::Definition *definition, const Criteria &criteria)
+{
+	KeyMaker maker{};
+	maker.criteria = &criteria;
+	initStringInfo(&maker.scratch);
+	append_criteria(&maker.scratch, criteria);
+	maker.suffix = pstrdup(maker.scratch.data);
+	resetStringInfo(&maker.scratch);
+	append_lock_prefix(&maker.scratch, definition, criteria);
+	maker.prefix_length = maker.scratch.len;
+	return maker;
+}
+
+JobKey
+make_key(KeyMaker *maker, Jsonb *payload)
+{
+	JobKey key{};
+	StringInfo text = &maker->scratch;
+	text->len = maker->prefix_length;
+	append_values(text, *maker->criteria, payload);
+	key.lock = lock_named(text->data);
+	key.values_length = text->len - maker->prefix_length;
+	key.values = pnstrdup(text->data + maker->prefix_length, key.values_length);
+
+	const key::Bytes values = key::utf8_of(key.values, key.values_length);
+	const uint64 hash = key::fnv1a_64(values.start, values.length);
+	key.text = psprintf("%08x%08x%s", static_cast<uint32>(hash >> 32), static_cast<uint32>(hash),
+						maker->suffix);
+	return key;
+}
+
+Datum
+digest_of(const Criteria &criteria, const JobKey &key)
+{
+	StringInfoData text;
+	initStringInfo(&text);
+	append_criteria(&text, criteria);
+	appendStringInfoString(&text, "|args=");
+	appendBinaryStringInfo(&text, key.values, key.values_length);
+	const key::Bytes bytes = key::utf8_of(text.data, text.len);
+	const auto *data = reinterpret_cast<const char *>(bytes.start);
+	return DirectFunctionCall1(sha256_bytea, PointerGetDatum(cstring_to_text_with_len(
+												 data, static_cast<int>(bytes.length))));
+}
+
+} // namespace queue_ext::unique

@@ -1,0 +1,75 @@
+// locks.cpp - see locks.hpp.
+
+#include "../postgres.hpp"
+
+#include "locks.hpp"
+
+#include "allocate.hpp"
+#include "../key/fnv.hpp"
+#include "../key/lock.hpp"
+#include "../key/utf8.hpp"
+
+namespace queue_ext::unique {
+
+// How many keys a call locks one by one. A server whose lock table has more room than
+// by default lets larger batches go side by side.
+static int
+max_key_locks()
+{
+	constexpr int least = 256;
+	constexpr int calls_at_once = 32;
+	const int64 room = static_cast<int64>(max_locks_per_xact) * (MaxBackends + max_prepared_xacts);
+	return static_cast<int>(Max(least, Min(room / calls_at_once, PG_INT16_MAX)));
+}
+
+Lock
+lock_named(const char *name)
+{
+	const size_t length = strlen(name);
+	const key::Bytes bytes = key::utf8_of(name, length);
+	return {key::lock_key_of(name, length),
+			static_cast<int>(key::fnv1_32(bytes.start, bytes.length) % stripe_count)};
+}
+
+static void
+take_stripes(const char *space, const Lock *locks, int count, LOCKMODE mode)
+{
+	bool is_wanted[stripe_count] = {};
+	for (int i = 0; i < count; i++)
+		is_wanted[locks[i].stripe] = true;
+	for (int i = 0; i < stripe_count; i++) {
+		if (!is_wanted[i])
+			continue;
+		char *name = psprintf("unique_stripe|%s|%d", space, i);
+		key::lock(key::lock_key_of(name, strlen(name)), mode);
+		pfree(name);
+	}
+}
+
+static int
+compare_keys(const void *left, const void *right)
+{
+	const int64 a = *static_cast<const int64 *>(left);
+	const int64 b = *static_cast<const int64 *>(right);
+	return a < b ? -1 : a > b;
+}
+
+void
+take_locks(const char *space, const Lock *locks, int count)
+{
+	if (count > max_key_locks()) {
+		take_stripes(space, locks, count, ExclusiveLock);
+		return;
+	}
+	take_stripes(space, locks, count, ShareLock);
+	auto *keys = allocate<int64>(count);
+	for (int i = 0; i < count; i++)
+		keys[i] = locks[i].key;
+	qsort(keys, count, sizeof(int64), compare_keys);
+	for (int i = 0; i < count; i++)
+		if (i == 0 || keys[i] != keys[i - 1])
+			key::lock(keys[i], ExclusiveLock);
+	pfree(keys);
+}
+
+} // namespace queue_ext::unique

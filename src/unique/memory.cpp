@@ -1,0 +1,165 @@
+// memory.cpp - see memory.hpp.
+
+#include "../postgres.hpp"
+
+#include "memory.hpp"
+
+#include "../queue/registry.hpp"
+#include "newest.hpp"
+
+namespace queue_ext::unique {
+
+// The table's columns, in the order of memory.sql.
+enum Column : AttrNumber {
+	column_source = 1,
+	column_digest,
+	column_job,
+	column_expires_at,
+	column_count = column_expires_at,
+};
+
+// How many rows a pass looks at, and how many are written between two passes.
+constexpr int pass_length = 500;
+constexpr int pass_interval = 100;
+
+struct Memory
+{
+	Oid table;
+	Oid by_digest;
+	Oid by_expiry;
+};
+
+// Where the extension's schema has them; it cannot be dropped without them.
+static Memory
+memory()
+{
+	const Oid schema = get_rel_namespace(queue::registry_oid());
+	return {get_relname_relid("queue_unique_job", schema),
+			get_relname_relid("queue_unique_job_digest_idx", schema),
+			get_relname_relid("queue_unique_job_expires_at_idx", schema)};
+}
+
+void
+recall(Oid source, const Datum *digests, int count, List **jobs)
+{
+	const Memory places = memory();
+	const NewestScan scan = open_newest(places.table, AccessShareLock, places.by_digest, 2);
+	for (int i = 0; i < count; i++) {
+		CHECK_FOR_INTERRUPTS();
+		ScanKeyData keys[2];
+		ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(source));
+		ScanKeyInit(&keys[1], 2, BTEqualStrategyNumber, F_BYTEAEQ, digests[i]);
+		restart(scan, keys, 2);
+		while (next_row(scan)) {
+			bool is_null;
+			auto *job = static_cast<int64 *>(palloc(sizeof(int64)));
+			*job = DatumGetInt64(slot_getattr(scan.row, column_job, &is_null));
+			jobs[i] = lappend(jobs[i], job);
+		}
+	}
+	close_newest(scan);
+}
+
+static bool
+remove_row(const NewestScan &scan)
+{
+	TM_FailureData failure;
+	return compat::delete_tuple(scan.table, &scan.row->tts_tid, GetCurrentCommandId(true),
+								InvalidSnapshot, false, &failure) == TM_Ok;
+}
+
+// Removes rows in the order of the index, up to a limit of rows looked at.
+static int64
+remove_rows(Oid index, ScanKey key, int64 most)
+{
+	const NewestScan scan = open_newest(memory().table, RowExclusiveLock, index, 1);
+	restart(scan, key, 1);
+	int64 removed = 0;
+	for (int64 i = 0; i < most && next_row(scan); i++)
+		removed += remove_row(scan);
+	close_newest(scan);
+	CommandCounterIncrement();
+	return removed;
+}
+
+static int64
+remove_expired(int64 most)
+{
+	ScanKeyData key;
+	ScanKeyInit(&key, 1, BTLessEqualStrategyNumber, F_TIMESTAMPTZ_LE,
+				TimestampTzGetDatum(GetCurrentTimestamp()));
+	return remove_rows(memory().by_expiry, &key, most);
+}
+
+// Whether so many new rows call for a pass. A serializable one could not mark the
+// index's dead entries, and would read them again and again.
+static bool
+is_pass_due(int added)
+{
+	return !IsolationIsSerializable() &&
+		   (added >= pass_interval ||
+			pg_prng_uint64_range(&pg_global_prng_state, 1, pass_interval) <=
+				static_cast<uint64>(added));
+}
+
+void
+remember(Oid source, const Datum *digests, const int64 *jobs, int count, TimestampTz expires_at)
+{
+	Relation table = table_open(memory().table, RowExclusiveLock);
+	CatalogIndexState indexes = CatalogOpenIndexes(table);
+	for (int i = 0; i < count; i++) {
+		CHECK_FOR_INTERRUPTS();
+		Datum values[column_count] = {ObjectIdGetDatum(source), digests[i], Int64GetDatum(jobs[i]),
+									  TimestampTzGetDatum(expires_at)};
+		bool nulls[column_count] = {};
+		HeapTuple row = heap_form_tuple(RelationGetDescr(table), values, nulls);
+		CatalogTupleInsertWithInfo(table, row, indexes);
+		heap_freetuple(row);
+	}
+	CatalogCloseIndexes(indexes);
+	table_close(table, NoLock);
+	CommandCounterIncrement();
+	if (is_pass_due(count))
+		(void) remove_expired(Max(pass_length, 2 * static_cast<int64>(count)));
+}
+
+int64
+forget_expired()
+{
+	return remove_expired(PG_INT64_MAX);
+}
+
+int64
+forget_all(Oid source)
+{
+	ScanKeyData key;
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(source));
+	return remove_rows(memory().by_digest, &key, PG_INT64_MAX);
+}
+
+// The first table after that one of which something is remembered, or InvalidOid.
+static Oid
+next_source(Oid source)
+{
+	ScanKeyData key;
+	ScanKeyInit(&key, 1, BTGreaterStrategyNumber, F_OIDGT, ObjectIdGetDatum(source));
+	const Memory places = memory();
+	const NewestScan scan = open_newest(places.table, AccessShareLock, places.by_digest, 1);
+	restart(scan, &key, 1);
+	Oid next = InvalidOid;
+	bool is_null;
+	if (next_row(scan))
+		next = DatumGetObjectId(slot_getattr(scan.row, column_source, &is_null));
+	close_newest(scan);
+	return next;
+}
+
+void
+forget_dropped()
+{
+	for (Oid source = InvalidOid; OidIsValid(source = next_source(source));)
+		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)))
+			forget_all(source);
+}
+
+} // namespace queue_ext::unique

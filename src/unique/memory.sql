@@ -1,0 +1,21 @@
+-- What unique inserts remember of jobs, so that a job counts when it is done and its row
+-- gone. Written by them alone, after the caller's INSERT into the queue's table; nobody
+-- else has rights.
+
+create table @extschema@.queue_unique_job (
+	source regclass not null,
+	digest bytea not null,
+	job bigint not null,
+	expires_at timestamptz not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+
+create index queue_unique_job_digest_idx on @extschema@.queue_unique_job (source, digest);
+create index queue_unique_job_expires_at_idx on @extschema@.queue_unique_job (expires_at);
+
+revoke all on @extschema@.queue_unique_job from public;
+
+comment on table @extschema@.queue_unique_job is
+	'jobs that queue_unique_insert added where a finished one counts; written by its functions only';
+
+select pg_catalog.pg_extension_config_dump('@extschema@.queue_unique_job',
+	'where exists (select from pg_catalog.pg_class c where c.oid operator(pg_catalog.=) source)');

@@ -1,0 +1,124 @@
+// row.cpp - queue_unique_insert_row, queue_unique_insert_rows.
+
+#include "../postgres.hpp"
+
+#include "../claim/wake.hpp"
+#include "../error.hpp"
+#include "../queue/argument.hpp"
+#include "../queue/cache.hpp"
+#include "allocate.hpp"
+#include "privilege.hpp"
+#include "row_insert.hpp"
+
+namespace queue_ext::unique {
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_row);
+QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_rows);
+
+// Opens the table with that row type, locked as for INSERT.
+static Oid
+lock_table(const char *what, Oid type)
+{
+	const Oid table = OidIsValid(type) ? get_typ_typrelid(type) : InvalidOid;
+	if (!OidIsValid(table) || get_rel_relkind(table) == RELKIND_COMPOSITE_TYPE)
+		error::not_a_table_row(what, type);
+	LockRelationOid(table, RowExclusiveLock);
+	const char kind = get_rel_relkind(table);
+	if (kind == '\0')
+		error::no_such_table(table);
+	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
+		error::cannot_insert_into(get_rel_name(table), kind);
+	return table;
+}
+
+// The rule that the arguments from number 1 on ask for.
+static RowRule *
+rule_of_arguments(FunctionCallInfo fcinfo, Oid table)
+{
+	RowChoice choice{};
+	choice.table = table;
+	choice.unique_by = queue::required_array(fcinfo, 1, "unique_by");
+	choice.among = PG_ARGISNULL(2) ? nullptr : text_to_cstring(PG_GETARG_TEXT_PP(2));
+	return rule_for(choice);
+}
+
+// Lets claims know of new rows when they have been committed.
+static void
+wake_queues(const RowRule *rule)
+{
+	ListCell *cell;
+	foreach (cell, rule->queues) {
+		queue::Definition *definition =
+			queue::open_queue_if_exists(static_cast<text *>(lfirst(cell)), AccessShareLock);
+		if (definition != nullptr)
+			claim::note_given_back(definition, 0);
+	}
+}
+
+// Calls put(outcome) for each row, with SPI open.
+template <typename Put>
+static void
+insert_all(FunctionCallInfo fcinfo, Oid table, const Datum *rows, int count, Put &&put)
+{
+	RowRule *rule = rule_of_arguments(fcinfo, table);
+	check_may_insert(table);
+	bool is_any_inserted = false;
+	begin_use(rule);
+	queue::with_spi([&] {
+		auto *outcomes = allocate<RowOutcome>(count);
+		insert_unique_rows(rule, rows, count, outcomes);
+		for (int i = 0; i < count; i++) {
+			is_any_inserted = is_any_inserted || outcomes[i].is_inserted;
+			put(outcomes[i]);
+		}
+	});
+	if (is_any_inserted)
+		wake_queues(rule);
+	end_use(rule);
+}
+
+Datum
+queue_ext_queue_unique_insert_row(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_unique_insert_row()");
+	TupleDesc descriptor;
+	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	queue::check_not_null(fcinfo, 0, "job");
+	const Oid table = lock_table("job", get_fn_expr_argtype(fcinfo->flinfo, 0));
+	const Datum row = PG_GETARG_DATUM(0);
+	Datum values[2];
+	bool nulls[2];
+	insert_all(fcinfo, table, &row, 1, [&](const RowOutcome &outcome) {
+		values[0] = BoolGetDatum(outcome.is_inserted);
+		nulls[0] = false;
+		values[1] =
+			outcome.has_row ? SPI_datumTransfer(outcome.row, false, -1) : static_cast<Datum>(0);
+		nulls[1] = !outcome.has_row;
+	});
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}
+
+Datum
+queue_ext_queue_unique_insert_rows(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_unique_insert_rows()");
+	InitMaterializedSRF(fcinfo, 0);
+	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	ArrayType *array = queue::required_array(fcinfo, 0, "jobs");
+	if (array_contains_nulls(array))
+		error::null_element("jobs");
+	const Oid type = ARR_ELEMTYPE(array);
+	const Oid table = lock_table("jobs", type);
+	Datum *rows;
+	int count;
+	deconstruct_array(array, type, -1, false, TYPALIGN_DOUBLE, &rows, nullptr, &count);
+	insert_all(fcinfo, table, rows, count, [&](const RowOutcome &outcome) {
+		Datum values[] = {BoolGetDatum(outcome.is_inserted), outcome.row};
+		bool nulls[] = {false, !outcome.has_row};
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	});
+	return static_cast<Datum>(0);
+}
+
+} // namespace queue_ext::unique

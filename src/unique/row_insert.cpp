@@ -1,0 +1,180 @@
+// row_insert.cpp - see row_insert.hpp.
+
+#include "../postgres.hpp"
+
+#include "row_insert.hpp"
+
+#include "allocate.hpp"
+#include "locks.hpp"
+
+namespace queue_ext::unique {
+
+using queue::Arguments;
+using queue::Parameter;
+using queue::Statement;
+
+// A row of the call.
+struct Row
+{
+	Datum row;
+	bool *is_null;     // by the table's columns
+	Datum *values;     // of the rule's columns
+	bool *value_nulls; // likewise
+	Lock lock;
+	int place;
+	Row *first; // that is equal; itself if there is none before
+};
+
+static void
+read_row(const RowRule *rule, TupleDesc shape, Row *row)
+{
+	HeapTupleHeader header = DatumGetHeapTupleHeader(row->row);
+	HeapTupleData tuple{};
+	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
+	tuple.t_data = header;
+	ItemPointerSetInvalid(&tuple.t_self);
+	auto *values = allocate<Datum>(shape->natts);
+	row->is_null = allocate<bool>(shape->natts);
+	heap_deform_tuple(&tuple, shape, values, row->is_null);
+	row->values = allocate<Datum>(rule->column_count);
+	row->value_nulls = allocate<bool>(rule->column_count);
+	for (int i = 0; i < rule->column_count; i++) {
+		row->values[i] = values[rule->columns[i].number - 1];
+		row->value_nulls[i] = row->is_null[rule->columns[i].number - 1];
+	}
+	pfree(values);
+}
+
+static const char *
+lock_string(const RowRule *rule, const Row *row)
+{
+	StringInfoData text;
+	initStringInfo(&text);
+	appendStringInfo(&text, "unique_key|%s|by=%s|values=[", rule->lock_space, rule->by);
+	for (int i = 0; i < rule->column_count; i++) {
+		if (i > 0)
+			appendStringInfoString(&text, ", ");
+		if (row->value_nulls[i])
+			appendStringInfoString(&text, "null");
+		else
+			append_value_text(&text, rule->columns[i], row->values[i]);
+	}
+	appendStringInfoChar(&text, ']');
+	return text.data;
+}
+
+static Row *
+read_rows(const RowRule *rule, const Datum *datums, int count)
+{
+	auto *rows = allocate<Row>(count);
+	Relation table = table_open(rule->table, NoLock);
+	for (int i = 0; i < count; i++) {
+		CHECK_FOR_INTERRUPTS();
+		rows[i].row = datums[i];
+		rows[i].place = i;
+		read_row(rule, RelationGetDescr(table), &rows[i]);
+		rows[i].lock = lock_named(lock_string(rule, &rows[i]));
+	}
+	table_close(table, NoLock);
+	return rows;
+}
+
+static bool
+are_rows_equal(const RowRule *rule, const Row *left, const Row *right)
+{
+	for (int i = 0; i < rule->column_count; i++) {
+		if (left->value_nulls[i] != right->value_nulls[i])
+			return false;
+		if (!left->value_nulls[i] &&
+			!are_equal(rule->columns[i], left->values[i], right->values[i]))
+			return false;
+	}
+	return true;
+}
+
+static int
+compare_rows(const void *left, const void *right)
+{
+	const Row *a = *static_cast<Row *const *>(left);
+	const Row *b = *static_cast<Row *const *>(right);
+	if (a->lock.key != b->lock.key)
+		return a->lock.key < b->lock.key ? -1 : 1;
+	return a->place - b->place;
+}
+
+// Equal rows have the same lock: only these need be compared.
+static void
+find_equal(const RowRule *rule, Row *rows, int count)
+{
+	auto **sorted = allocate<Row *>(count);
+	for (int i = 0; i < count; i++)
+		sorted[i] = &rows[i];
+	qsort(sorted, count, sizeof(Row *), compare_rows);
+	int start = 0;
+	for (int i = 0; i < count; i++) {
+		CHECK_FOR_INTERRUPTS();
+		if (sorted[i]->lock.key != sorted[start]->lock.key)
+			start = i;
+		sorted[i]->first = sorted[i];
+		for (int j = start; j < i && sorted[i]->first == sorted[i]; j++)
+			if (sorted[j]->first == sorted[j] && are_rows_equal(rule, sorted[j], sorted[i]))
+				sorted[i]->first = sorted[j];
+	}
+	pfree(sorted);
+}
+
+static void
+take_all_locks(const RowRule *rule, const Row *rows, int count)
+{
+	auto *locks = allocate<Lock>(count);
+	int length = 0;
+	for (int i = 0; i < count; i++)
+		if (rows[i].first == &rows[i])
+			locks[length++] = rows[i].lock;
+	take_locks(rule->lock_space, locks, length);
+	pfree(locks);
+}
+
+// Runs the statement on the row; true if it returned one.
+static bool
+run_on(const Statement &statement, const Row *row, RowOutcome *outcome)
+{
+	Arguments arguments(GetCurrentTimestamp());
+	arguments.set(Parameter::row, row->row);
+	queue::run_newest(statement, arguments);
+	if (SPI_tuptable->numvals > 0) {
+		bool is_null;
+		const Datum value =
+			SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+		outcome->row = datumCopy(value, false, -1);
+		outcome->has_row = true;
+	}
+	SPI_freetuptable(SPI_tuptable);
+	return outcome->has_row;
+}
+
+static void
+find_or_insert(RowRule *rule, const Row *row, RowOutcome *outcome)
+{
+	if (!run_on(find_statement(rule, row->value_nulls), row, outcome))
+		outcome->is_inserted = run_on(insert_statement(rule, row->is_null), row, outcome);
+}
+
+void
+insert_unique_rows(RowRule *rule, const Datum *datums, int count, RowOutcome *outcomes)
+{
+	Row *rows = read_rows(rule, datums, count);
+	find_equal(rule, rows, count);
+	take_all_locks(rule, rows, count);
+	for (int i = 0; i < count; i++) {
+		CHECK_FOR_INTERRUPTS();
+		if (rows[i].first == &rows[i]) {
+			find_or_insert(rule, &rows[i], &outcomes[i]);
+			continue;
+		}
+		outcomes[i] = outcomes[rows[i].first->place];
+		outcomes[i].is_inserted = false;
+	}
+}
+
+} // namespace queue_ext::unique

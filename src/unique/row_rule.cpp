@@ -1,0 +1,388 @@
+// row_rule.cpp - see row_rule.hpp.
+
+#include "../postgres.hpp"
+
+#include "row_rule.hpp"
+
+#include "../compat.hpp"
+#include "../error.hpp"
+#include "../queue/fragment.hpp"
+#include "../queue/identity.hpp"
+#include "../queue/name.hpp"
+#include "../queue/registry.hpp"
+#include "../queue/search_path.hpp"
+#include "canonical.hpp"
+#include "row_index.hpp"
+
+namespace queue_ext::unique {
+
+using queue::Parameter;
+using queue::placeholder;
+using queue::Statement;
+
+constexpr int max_rules = 64;
+
+static RowRule *rules = nullptr; // most recently used first; the invalid ones too
+static bool any_invalid = false;
+static uint64 change_count = 0; // of changes that this backend was told of
+
+static void
+invalidate(RowRule *rule)
+{
+	rule->is_valid = false;
+	any_invalid = true;
+}
+
+static void
+on_relation_change(Datum, Oid relation)
+{
+	change_count++;
+	for (RowRule *rule = rules; rule != nullptr; rule = rule->next)
+		if (!OidIsValid(relation) || rule->table == relation || rule->registry == relation)
+			invalidate(rule);
+}
+
+// Of a schema or a function: "among" may name it.
+static void
+on_catalog_change(Datum, compat::SysCacheId, uint32)
+{
+	change_count++;
+	for (RowRule *rule = rules; rule != nullptr; rule = rule->next)
+		invalidate(rule);
+}
+
+static void
+free_rule(RowRule *rule)
+{
+	for (MaskedStatement &find : rule->finds)
+		queue::discard(&find.statement);
+	for (MaskedStatement &insert : rule->inserts)
+		queue::discard(&insert.statement);
+	MemoryContextDelete(rule->context);
+}
+
+static void
+free_invalid()
+{
+	if (!any_invalid)
+		return;
+	any_invalid = false;
+	for (RowRule **link = &rules; *link != nullptr;) {
+		RowRule *rule = *link;
+		if (rule->is_valid) {
+			link = &rule->next;
+			continue;
+		}
+		*link = rule->next;
+		free_rule(rule);
+	}
+}
+
+static void
+drop_least_used()
+{
+	int count = 0;
+	for (RowRule **link = &rules; *link != nullptr;) {
+		RowRule *rule = *link;
+		if (++count <= max_rules || rule->use_count > 0) {
+			link = &rule->next;
+			continue;
+		}
+		*link = rule->next;
+		free_rule(rule);
+	}
+}
+
+static bool any_use = false;
+
+void
+begin_use(RowRule *rule)
+{
+	rule->use_count++;
+	any_use = true;
+}
+
+void
+end_use(RowRule *rule)
+{
+	rule->use_count--;
+}
+
+// No call is under way any more, also none that has failed.
+static void
+end_all_use()
+{
+	if (!any_use)
+		return;
+	any_use = false;
+	for (RowRule *rule = rules; rule != nullptr; rule = rule->next)
+		rule->use_count = 0;
+	drop_least_used();
+}
+
+static void
+on_transaction_end(XactEvent event, void *)
+{
+	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
+		return;
+	free_invalid();
+	end_all_use();
+}
+
+void
+register_rule_invalidation()
+{
+	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
+	CacheRegisterSyscacheCallback(NAMESPACEOID, on_catalog_change, static_cast<Datum>(0));
+	CacheRegisterSyscacheCallback(PROCOID, on_catalog_change, static_cast<Datum>(0));
+	RegisterXactCallback(on_transaction_end, nullptr);
+}
+
+static Column
+make_column(Relation table, const Name &name)
+{
+	const char *string = pnstrdup(name.bytes, name.length);
+	const AttrNumber number = get_attnum(RelationGetRelid(table), string);
+	if (number <= 0)
+		error::no_such_column(RelationGetRelationName(table), string);
+	const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(table), number - 1);
+	const Oid type = getBaseType(attribute->atttypid);
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_EQ_OPR | TYPECACHE_EQ_OPR_FINFO |
+														TYPECACHE_HASH_EXTENDED_PROC |
+														TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+	if (!OidIsValid(entry->eq_opr))
+		error::no_equality(string, type);
+	return {number, quote_identifier(string), queue::operator_name(entry->eq_opr),
+			type,   attribute->attcollation,  entry};
+}
+
+// The table's name for locks: rows of a partition are rows of the whole.
+static const char *
+lock_space_of(Oid table)
+{
+	if (get_rel_relispartition(table))
+		table = llast_oid(get_partition_ancestors(table));
+	return psprintf("table=%s", queue::lock_name(get_rel_namespace(table), get_rel_name(table)));
+}
+
+static List *
+queues_of(Oid table)
+{
+	const char *schema = get_namespace_name(get_rel_namespace(table));
+	List *queues = NIL;
+	ListCell *cell;
+	foreach (cell, queue::find_names(table))
+		queues = lappend(queues, cstring_to_text(quote_qualified_identifier(
+									 schema, static_cast<char *>(lfirst(cell)))));
+	return queues;
+}
+
+static List *
+queues_of_all(Oid table)
+{
+	List *queues = queues_of(table);
+	if (!get_rel_relispartition(table))
+		return queues;
+	ListCell *cell;
+	foreach (cell, get_partition_ancestors(table))
+		queues = list_concat(queues, queues_of(lfirst_oid(cell)));
+	return queues;
+}
+
+static void
+compile_among(RowRule *rule, Relation table, List **conjuncts)
+{
+	if (rule->among_text == nullptr)
+		return;
+	const queue::Fragment fragment{rule->among_text, queue::FragmentKind::condition, "among",
+								   nullptr, false};
+	const queue::Compiled compiled = queue::compile(fragment, table, rule->search_path);
+	rule->among = compiled.text;
+	*conjuncts = compiled.conjuncts;
+}
+
+static RowRule *
+make_rule(const RowChoice &choice, const Names &names, const char *by, const char *path)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "queue_ext unique rule", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Relation table = table_open(choice.table, NoLock);
+	auto *rule = static_cast<RowRule *>(palloc0(sizeof(RowRule)));
+	rule->context = context;
+	rule->table = choice.table;
+	rule->row_type = table->rd_rel->reltype;
+	rule->registry = queue::registry_oid();
+	rule->by = pstrdup(by);
+	rule->among_text = choice.among == nullptr ? nullptr : pstrdup(choice.among);
+	rule->search_path = path == nullptr ? nullptr : pstrdup(path);
+	rule->table_name = queue::qualified_name(choice.table);
+	rule->lock_space = lock_space_of(choice.table);
+	rule->width = RelationGetNumberOfAttributes(table);
+	rule->column_count = names.count;
+	rule->columns = static_cast<Column *>(palloc0(sizeof(Column) * Max(names.count, 1)));
+	for (int i = 0; i < names.count; i++)
+		rule->columns[i] = make_column(table, names.list[i]);
+	List *conjuncts = NIL;
+	compile_among(rule, table, &conjuncts);
+	rule->queues = queues_of_all(choice.table);
+	rule->index_command = missing_index(rule, table, conjuncts);
+	table_close(table, NoLock);
+	MemoryContextSwitchTo(old);
+	return rule;
+}
+
+static bool
+is_same(const char *left, const char *right)
+{
+	return left == nullptr || right == nullptr ? left == right : strcmp(left, right) == 0;
+}
+
+static RowRule *
+find_rule(const RowChoice &choice, const char *by, const char *path)
+{
+	for (RowRule **link = &rules; *link != nullptr; link = &(*link)->next) {
+		RowRule *rule = *link;
+		if (!rule->is_valid || rule->table != choice.table || !is_same(rule->by, by) ||
+			!is_same(rule->among_text, choice.among) || !is_same(rule->search_path, path))
+			continue;
+		*link = rule->next;
+		rule->next = rules;
+		rules = rule;
+		return rule;
+	}
+	return nullptr;
+}
+
+static void
+keep(RowRule *rule, uint64 changes_before)
+{
+	MemoryContextSetParent(rule->context, CacheMemoryContext);
+	// A change that came while it was made may have come too late for some of it: then
+	// it is good for this call alone.
+	if (changes_before == change_count)
+		rule->is_valid = true;
+	else
+		any_invalid = true;
+	rule->next = rules;
+	rules = rule;
+	drop_least_used();
+}
+
+RowRule *
+rule_for(const RowChoice &choice)
+{
+	const Names names = read_names("unique_by", choice.unique_by);
+	StringInfoData by;
+	initStringInfo(&by);
+	append_names(&by, names);
+	const char *path = choice.among == nullptr ? nullptr : queue::current_search_path();
+	RowRule *rule = find_rule(choice, by.data, path);
+	if (rule == nullptr) {
+		const uint64 changes_before = change_count;
+		rule = make_rule(choice, names, by.data, path);
+		keep(rule, changes_before);
+		warn_once(rule);
+	}
+	return rule;
+}
+
+static void
+move_to_front(MaskedStatement *list, int place)
+{
+	const MaskedStatement moved = list[place];
+	memmove(&list[1], &list[0], sizeof(MaskedStatement) * place);
+	list[0] = moved;
+}
+
+// The statement for those nulls; if there is none yet, a place for it. First in line.
+static MaskedStatement *
+masked_statement(RowRule *rule, MaskedStatement *list, const bool *is_null, int count)
+{
+	for (int i = 0; i < masked_count; i++) {
+		if (!list[i].statement.is_prepared() ||
+			memcmp(list[i].is_null, is_null, sizeof(bool) * count) != 0)
+			continue;
+		move_to_front(list, i);
+		return &list[0];
+	}
+	move_to_front(list, masked_count - 1);
+	// A call further up may be running it.
+	if (rule->use_count > 1)
+		queue::discard_later(&list[0].statement);
+	else
+		queue::discard(&list[0].statement);
+	if (list[0].is_null == nullptr)
+		list[0].is_null =
+			static_cast<bool *>(MemoryContextAlloc(rule->context, sizeof(bool) * Max(count, 1)));
+	memcpy(list[0].is_null, is_null, sizeof(bool) * count);
+	return &list[0];
+}
+
+static const char *
+find_text(const RowRule *rule, const bool *is_null)
+{
+	StringInfoData text;
+	initStringInfo(&text);
+	appendStringInfo(&text, "select t.*::%s from %s as t where true", rule->table_name,
+					 rule->table_name);
+	for (int i = 0; i < rule->column_count; i++) {
+		const Column &column = rule->columns[i];
+		if (is_null[i])
+			appendStringInfo(&text, " and t.%s is not distinct from null", column.name);
+		else
+			appendStringInfo(&text, " and t.%s %s (%s).%s", column.name, column.equality,
+							 placeholder(Parameter::row), column.name);
+	}
+	if (rule->among != nullptr)
+		appendStringInfo(&text, " and (%s)", rule->among);
+	appendStringInfoString(&text, " limit 1");
+	return text.data;
+}
+
+Statement
+find_statement(RowRule *rule, const bool *are_columns_null)
+{
+	MaskedStatement *find =
+		masked_statement(rule, rule->finds, are_columns_null, rule->column_count);
+	if (!find->statement.is_prepared())
+		queue::prepare(&find->statement, find_text(rule, are_columns_null), rule->row_type,
+					   queue::Access::by_key);
+	return find->statement;
+}
+
+static const char *
+insert_text(const RowRule *rule, const bool *is_null)
+{
+	StringInfoData columns;
+	StringInfoData values;
+	initStringInfo(&columns);
+	initStringInfo(&values);
+	Relation table = table_open(rule->table, NoLock);
+	for (int i = 0; i < rule->width; i++) {
+		const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(table), i);
+		if (attribute->attisdropped || attribute->attgenerated != '\0' || is_null[i])
+			continue;
+		const char *name = quote_identifier(NameStr(attribute->attname));
+		const char *comma = columns.len > 0 ? ", " : "";
+		appendStringInfo(&columns, "%s%s", comma, name);
+		appendStringInfo(&values, "%s(%s).%s", comma, placeholder(Parameter::row), name);
+	}
+	table_close(table, NoLock);
+	const char *rest = columns.len > 0 ? psprintf("(%s) values (%s)", columns.data, values.data)
+									   : "default values";
+	return psprintf("insert into %s as t %s returning t.*::%s", rule->table_name, rest,
+					rule->table_name);
+}
+
+Statement
+insert_statement(RowRule *rule, const bool *is_null)
+{
+	MaskedStatement *insert = masked_statement(rule, rule->inserts, is_null, rule->width);
+	if (!insert->statement.is_prepared())
+		queue::prepare(&insert->statement, insert_text(rule, is_null), rule->row_type,
+					   queue::Access::by_key);
+	return insert->statement;
+}
+
+} // namespace queue_ext::unique

@@ -1,0 +1,80 @@
+// row_rule.hpp - how rows of a table are kept unique: by which columns, among which
+// rows, with the statements that look and insert.
+//
+// Invariant: a rule is made for the table as it is, and marked invalid as soon as that
+// may have changed. It stays in memory for the calls that use it. A backend has a
+// limited number of them, and each a limited number of statements.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../queue/statement.hpp"
+#include "value_text.hpp"
+
+namespace queue_ext::unique {
+
+// A statement for rows with nulls in these places.
+struct MaskedStatement
+{
+	bool *is_null;
+	queue::Statement statement;
+};
+constexpr int masked_count = 16;
+
+struct RowRule
+{
+	MemoryContext context; // holds this struct and all it points to
+	RowRule *next;
+	bool is_valid;
+	int use_count; // of calls that are under way; too high after one has failed
+
+	Oid table;
+	Oid row_type;
+	Oid registry;            // as it was
+	const char *by;          // the columns' names as a JSON array
+	const char *among_text;  // as the caller wrote it; null for all rows
+	const char *search_path; // under which
+	const char *among;       // compiled
+
+	const char *table_name; // for statements
+	const char *lock_space; // "table=public.orders"; of partitions, the root's
+	int width;              // of the table
+	int column_count;
+	Column *columns;
+	List *queues;              // text *: the names of the queues that the table carries
+	const char *index_command; // null: an index serves the look, or none can
+
+	// Most recently used first.
+	MaskedStatement finds[masked_count];   // by nulls in the columns
+	MaskedStatement inserts[masked_count]; // by nulls in the row
+};
+
+static_assert(std::is_trivially_destructible_v<RowRule>);
+
+// What the caller gave.
+struct RowChoice
+{
+	Oid table;
+	ArrayType *unique_by;
+	const char *among; // or null
+};
+
+// The rule for that choice. The table must be locked. Raises 22004, 42703 for a column
+// that is not there, 42883 for one that cannot be compared, and for "among" what the
+// parser raises. May warn (01000) that no index serves it, once for each table.
+RowRule *rule_for(const RowChoice &choice);
+
+// Between these the rule and its statements stay in memory. Calls may nest: a trigger
+// may insert unique rows, too.
+void begin_use(RowRule *rule);
+void end_use(RowRule *rule);
+
+// The statements for a row, good until the next is asked for. Want SPI open.
+queue::Statement find_statement(RowRule *rule, const bool *are_columns_null);
+queue::Statement insert_statement(RowRule *rule, const bool *is_null);
+
+// Registers the callbacks that mark rules invalid. Called once, by _PG_init.
+void register_rule_invalidation();
+
+} // namespace queue_ext::unique

@@ -1,0 +1,152 @@
+// unique.cpp - queue_unique_insert, queue_unique_insert_many, queue_unique_key.
+
+#include "../postgres.hpp"
+
+#include "../claim/wake.hpp"
+#include "../error.hpp"
+#include "../queue/argument.hpp"
+#include "../queue/cache.hpp"
+#include "../queue/rows.hpp"
+#include "../queue/send.hpp"
+#include "insert.hpp"
+#include "job_key.hpp"
+#include "privilege.hpp"
+
+namespace queue_ext::unique {
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert);
+QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_many);
+QUEUE_EXT_FUNCTION(queue_ext_queue_unique_key);
+
+using queue::Arguments;
+using queue::Definition;
+
+// The places of the arguments of both inserts.
+enum Argument : int {
+	argument_queue,
+	argument_payload, // or payloads
+	argument_unique_by,
+	argument_period,
+	argument_states,
+	argument_priority,
+	argument_run_at,
+};
+
+constexpr const char *for_others = "Use queue_unique_insert_row() for a table of your own.";
+
+static ArrayType *
+optional_array(FunctionCallInfo fcinfo, int n, const char *what)
+{
+	return PG_ARGISNULL(n) ? nullptr : queue::required_array(fcinfo, n, what);
+}
+
+static Choice
+read_choice(FunctionCallInfo fcinfo, int run_at)
+{
+	Choice choice{};
+	choice.unique_by = optional_array(fcinfo, argument_unique_by, "unique_by");
+	choice.period = queue::optional_interval(fcinfo, argument_period);
+	choice.moment = PG_ARGISNULL(run_at) ? GetCurrentTimestamp() : PG_GETARG_TIMESTAMPTZ(run_at);
+	return choice;
+}
+
+static Criteria
+read_insert_criteria(FunctionCallInfo fcinfo, const Definition *definition)
+{
+	Choice choice = read_choice(fcinfo, argument_run_at);
+	choice.states = optional_array(fcinfo, argument_states, "states");
+	const Criteria criteria = read_criteria(choice);
+	if (criteria.does_count(State::done) &&
+		check_enable_rls(definition->source, InvalidOid, true) == RLS_ENABLED)
+		error::done_under_row_security(get_rel_name(definition->source));
+	return criteria;
+}
+
+// Inserts, and wakes claims.
+static void
+insert_all(FunctionCallInfo fcinfo, Definition *definition, const Datum *payloads, int count,
+		   Outcome *outcomes)
+{
+	const Arguments arguments = read_send_options(fcinfo, argument_priority, definition);
+	const Criteria criteria = read_insert_criteria(fcinfo, definition);
+	check_may_insert(definition->source);
+	queue::with_spi(
+		[&] { insert_unique(definition, criteria, payloads, count, arguments, outcomes); });
+	bool is_any_inserted = false;
+	for (int i = 0; i < count; i++)
+		is_any_inserted = is_any_inserted || outcomes[i].is_inserted;
+	if (is_any_inserted)
+		claim::note_given_back(definition, 0);
+}
+
+// The result's shape, made once: to ask the catalogs for it takes longer than to lock.
+static TupleDesc
+outcome_shape()
+{
+	static TupleDesc shape = nullptr;
+	if (shape != nullptr)
+		return shape;
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+	TupleDesc made = CreateTemplateTupleDesc(2);
+	TupleDescInitEntry(made, 1, "id", INT8OID, -1, 0);
+	TupleDescInitEntry(made, 2, "inserted", BOOLOID, -1, 0);
+	MemoryContextSwitchTo(old);
+	shape = BlessTupleDesc(made);
+	return shape;
+}
+
+Datum
+queue_ext_queue_unique_insert(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_unique_insert()");
+	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
+	queue::check_not_null(fcinfo, argument_payload, "payload");
+	Definition *definition = queue::open_managed_queue(name, RowExclusiveLock, for_others);
+	const Datum payload = PG_GETARG_DATUM(argument_payload);
+	Outcome outcome{};
+	insert_all(fcinfo, definition, &payload, 1, &outcome);
+
+	Datum values[] = {Int64GetDatum(outcome.id), BoolGetDatum(outcome.is_inserted)};
+	bool nulls[] = {!outcome.has_id, false};
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(outcome_shape(), values, nulls)));
+}
+
+Datum
+queue_ext_queue_unique_insert_many(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_unique_insert_many()");
+	InitMaterializedSRF(fcinfo, 0);
+	auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
+	ArrayType *array = queue::required_array(fcinfo, argument_payload, "payloads");
+	if (array_contains_nulls(array))
+		error::null_element("payloads");
+	Definition *definition = queue::open_managed_queue(name, RowExclusiveLock, for_others);
+
+	Datum *payloads;
+	int count;
+	deconstruct_array(array, JSONBOID, -1, false, TYPALIGN_INT, &payloads, nullptr, &count);
+	auto *outcomes = static_cast<Outcome *>(palloc0(sizeof(Outcome) * Max(count, 1)));
+	insert_all(fcinfo, definition, payloads, count, outcomes);
+	for (int i = 0; i < count; i++) {
+		Datum values[] = {Int64GetDatum(outcomes[i].id), BoolGetDatum(outcomes[i].is_inserted)};
+		bool nulls[] = {!outcomes[i].has_id, false};
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	return static_cast<Datum>(0);
+}
+
+Datum
+queue_ext_queue_unique_key(PG_FUNCTION_ARGS)
+{
+	constexpr int argument_moment = 4;
+	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
+	queue::check_not_null(fcinfo, argument_payload, "payload");
+	const Definition *definition = queue::open_managed_queue(name, AccessShareLock, for_others);
+	const Criteria criteria = read_criteria(read_choice(fcinfo, argument_moment));
+	int length;
+	const char *values = values_of(criteria, PG_GETARG_JSONB_P(argument_payload), &length);
+	PG_RETURN_TEXT_P(cstring_to_text(lock_string(definition, criteria, values)));
+}
+
+} // namespace queue_ext::unique

@@ -1,0 +1,48 @@
+create function @extschema@.queue_unique_insert(
+	queue text,
+	payload jsonb,
+	unique_by text[] default null,
+	period interval default null,
+	states text[] default null,
+	priority integer default 0,
+	run_at timestamptz default null,
+	max_attempts integer default null,
+	out id bigint,
+	out inserted boolean
+)
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_unique_insert';
+
+comment on function @extschema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamptz, integer) is
+	'adds a job to a queue unless it is there already, and returns its id and whether it was added';
+
+create function @extschema@.queue_unique_insert_many(
+	queue text,
+	payloads jsonb[],
+	unique_by text[] default null,
+	period interval default null,
+	states text[] default null,
+	priority integer default 0,
+	run_at timestamptz default null,
+	max_attempts integer default null,
+	out id bigint,
+	out inserted boolean
+) returns setof record
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_unique_insert_many';
+
+comment on function @extschema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamptz, integer) is
+	'adds a job for each payload that is not there already, and returns ids in the same order';
+
+create function @extschema@.queue_unique_key(
+	queue text,
+	payload jsonb,
+	unique_by text[] default null,
+	period interval default null,
+	run_at timestamptz default null
+) returns text
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_unique_key';
+
+comment on function @extschema@.queue_unique_key(text, jsonb, text[], interval, timestamptz) is
+	'the name of the lock that queue_unique_insert takes with the same arguments';

@@ -1,0 +1,131 @@
+// value_text.cpp - see value_text.hpp.
+
+#include "../postgres.hpp"
+
+#include "value_text.hpp"
+
+#include "canonical.hpp"
+
+namespace queue_ext::unique {
+
+static void
+append(StringInfo out, const char *value)
+{
+	append_string(out, value, static_cast<int>(strlen(value)));
+}
+
+// By the type's own output, for types whose output heeds no setting.
+static void
+append_output(StringInfo out, Oid type, Datum value)
+{
+	Oid function;
+	bool is_varlena;
+	getTypeOutputInfo(type, &function, &is_varlena);
+	append(out, OidOutputFunctionCall(function, value));
+}
+
+static void
+append_hash(StringInfo out, const Column &column, Datum value)
+{
+	if (!OidIsValid(column.entry->hash_extended_proc)) {
+		append(out, "*");
+		return;
+	}
+	const int64 hash = DatumGetInt64(FunctionCall2Coll(&column.entry->hash_extended_proc_finfo,
+													   column.collation, value, Int64GetDatum(0)));
+	append(out, psprintf("#" INT64_FORMAT, hash));
+}
+
+static void
+append_text(StringInfo out, const Column &column, Datum value)
+{
+	if (!get_collation_isdeterministic(column.collation)) {
+		append_hash(out, column, value);
+		return;
+	}
+	char *string = TextDatumGetCString(value);
+	int length = static_cast<int>(strlen(string));
+	while (column.type == BPCHAROID && length > 0 && string[length - 1] == ' ')
+		length--;
+	append_string(out, string, length);
+}
+
+static void
+append_bytes(StringInfo out, Datum value)
+{
+	const bytea *bytes = DatumGetByteaPP(value);
+	const size_t length = VARSIZE_ANY_EXHDR(bytes);
+	auto *hex = static_cast<char *>(palloc_extended(2 * length + 1, MCXT_ALLOC_HUGE));
+	hex[hex_encode(VARDATA_ANY(bytes), length, hex)] = '\0';
+	append(out, hex);
+}
+
+// ISO 8601; a timestamptz in UTC.
+static void
+append_moment(StringInfo out, Oid type, Datum value)
+{
+	char moment[128 + 1]; // MAXDATELEN
+	const int utc = 0;
+	append(out, JsonEncodeDateTime(moment, value, type, type == TIMESTAMPTZOID ? &utc : nullptr));
+}
+
+static void
+append_document(StringInfo out, Datum value)
+{
+	StringInfoData document;
+	initStringInfo(&document);
+	append_value(&document, DatumGetJsonbP(value));
+	append_string(out, document.data, document.len);
+}
+
+void
+append_value_text(StringInfo out, const Column &column, Datum value)
+{
+	switch (column.type) {
+		case BOOLOID:
+			append(out, DatumGetBool(value) ? "true" : "false");
+			return;
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case OIDOID:
+		case UUIDOID:
+		case NAMEOID:
+		case CHAROID:
+			append_output(out, column.type, value);
+			return;
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+			append_text(out, column, value);
+			return;
+		case BYTEAOID:
+			append_bytes(out, value);
+			return;
+		case NUMERICOID:
+			append(out, numeric_normalize(DatumGetNumeric(value)));
+			return;
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			append_moment(out, column.type, value);
+			return;
+		case JSONBOID:
+			append_document(out, value);
+			return;
+		default:
+			if (type_is_enum(column.type))
+				append_output(out, column.type, value);
+			else
+				append_hash(out, column, value);
+	}
+}
+
+bool
+are_equal(const Column &column, Datum left, Datum right)
+{
+	return DatumGetBool(
+		FunctionCall2Coll(&column.entry->eq_opr_finfo, column.collation, left, right));
+}
+
+} // namespace queue_ext::unique
