@@ -22,6 +22,13 @@ can_insert_directly(Definition *definition)
 		   has_rights(definition->source, ACL_INSERT | ACL_SELECT);
 }
 
+bool
+can_insert_keyed_directly(Definition *definition)
+{
+	return can_insert_directly(definition) &&
+		   program_of(definition)->unique_key != InvalidAttrNumber;
+}
+
 static void
 set_value(TupleTableSlot *row, AttrNumber number, Datum value)
 {
@@ -46,6 +53,8 @@ make_row(const Writer *writer, const NewJobs &jobs, int index)
 		row->tts_values[column.number - 1] = ExecEvalExprSwitchContext(
 			column.value, writer->context, &row->tts_isnull[column.number - 1]);
 	}
+	if (jobs.unique_keys != nullptr)
+		set_value(row, program->unique_key, jobs.unique_keys[index]);
 	ExecStoreVirtualTuple(row);
 	row->tts_tableOid = RelationGetRelid(writer->table);
 	check_constraints(writer, program->defaults, program->default_count);

@@ -16,11 +16,14 @@ struct NewJobs
 	int32 max_attempts;
 	const Datum *payloads; // jsonb
 	int count;
+	const Datum *unique_keys; // text, one for each payload; null: none have one
 };
 
 // Whether the caller's jobs can be added so: the table is as queue_create made it, more
 // or less, and the caller may write all of its columns.
 bool can_insert_directly(queue::Definition *definition);
+// The same for jobs with keys.
+bool can_insert_keyed_directly(queue::Definition *definition);
 
 // Adds the jobs, puts their ids into ids, and has them offered to the queue's ring when
 // the transaction commits. The table must be locked (RowExclusiveLock). Raises what an

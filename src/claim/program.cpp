@@ -260,6 +260,7 @@ find_columns(Program *program, Relation table)
 	program->run_at = find_column(table, "run_at", TIMESTAMPTZOID);
 	program->max_attempts = find_column(table, "max_attempts", INT4OID);
 	program->payload = find_column(table, "payload", JSONBOID);
+	program->unique_key = find_column(table, "unique_key", TEXTOID);
 	const AttrNumber found[] = {program->id,       program->attempt, program->leased_until,
 								program->priority, program->run_at,  program->max_attempts,
 								program->payload};

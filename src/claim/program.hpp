@@ -52,6 +52,7 @@ struct Program
 	AttrNumber run_at;
 	AttrNumber max_attempts;
 	AttrNumber payload;
+	AttrNumber unique_key; // InvalidAttrNumber: the user has changed it
 
 	RingKey key;
 	Ring *ring; // where it was last seen; null until asked for

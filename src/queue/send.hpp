@@ -32,7 +32,7 @@ read_send_options(FunctionCallInfo fcinfo, int n, const Definition *definition)
 	return arguments;
 }
 
-// The jobs of these payloads with the arguments' options.
+// The jobs of these payloads with the arguments' options, without keys.
 inline claim::NewJobs
 new_jobs(const Arguments &arguments, const Datum *payloads, int count)
 {
@@ -43,7 +43,10 @@ new_jobs(const Arguments &arguments, const Datum *payloads, int count)
 	return {DatumGetInt16(value(Parameter::priority)),
 			is_now ? GetCurrentTransactionStartTimestamp()
 				   : DatumGetTimestampTz(value(Parameter::run_at)),
-			DatumGetInt32(value(Parameter::max_attempts)), payloads, count};
+			DatumGetInt32(value(Parameter::max_attempts)),
+			payloads,
+			count,
+			nullptr};
 }
 
 } // namespace queue_ext::queue

@@ -4,6 +4,9 @@
 
 #include "insert.hpp"
 
+#include "../claim/insert.hpp"
+#include "../claim/wake.hpp"
+#include "../queue/send.hpp"
 #include "allocate.hpp"
 #include "find.hpp"
 #include "locks.hpp"
@@ -171,22 +174,35 @@ array_of(Datum *elements, int count, Oid type)
 	return PointerGetDatum(construct_array(elements, count, type, -1, false, TYPALIGN_INT));
 }
 
-// Sets the values of the rows to insert: one, or an array of them.
-static void
-set_rows(Arguments *arguments, const Batch &batch, const int *places, int count)
+// The rows to insert.
+struct Rows
 {
-	auto *payloads = allocate<Datum>(count);
-	auto *keys = allocate<Datum>(count);
+	Datum *payloads;
+	Datum *keys;
+	int count;
+};
+
+static Rows
+rows_of(const Batch &batch, const int *places, int count)
+{
+	const Rows rows{allocate<Datum>(count), allocate<Datum>(count), count};
 	for (int i = 0; i < count; i++) {
-		payloads[i] = *batch.payloads[places[i]];
-		keys[i] = PointerGetDatum(cstring_to_text(batch.keys[places[i]].text));
+		rows.payloads[i] = *batch.payloads[places[i]];
+		rows.keys[i] = PointerGetDatum(cstring_to_text(batch.keys[places[i]].text));
 	}
-	if (count == 1) {
-		arguments->set(Parameter::payload, payloads[0]);
-		arguments->set(Parameter::unique_key, keys[0]);
+	return rows;
+}
+
+// Sets their values: of one, or arrays of them.
+static void
+set_rows(Arguments *arguments, const Rows &rows)
+{
+	if (rows.count == 1) {
+		arguments->set(Parameter::payload, rows.payloads[0]);
+		arguments->set(Parameter::unique_key, rows.keys[0]);
 	} else {
-		arguments->set(Parameter::payloads, array_of(payloads, count, JSONBOID));
-		arguments->set(Parameter::unique_keys, array_of(keys, count, TEXTOID));
+		arguments->set(Parameter::payloads, array_of(rows.payloads, rows.count, JSONBOID));
+		arguments->set(Parameter::unique_keys, array_of(rows.keys, rows.count, TEXTOID));
 	}
 }
 
@@ -216,17 +232,35 @@ take_ids(const Batch &batch, const int *places, int count)
 }
 
 static void
-insert(Definition *definition, Arguments arguments, const Batch &batch, const int *places,
-	   int count)
+insert_by_statement(Definition *definition, Arguments arguments, const Rows &rows,
+					const Batch &batch, const int *places)
 {
-	const bool is_many = count > 1;
-	set_rows(&arguments, batch, places, count);
+	const bool is_many = rows.count > 1;
+	set_rows(&arguments, rows);
 	const Statement &statement = queue::prepared_of(
 		definition, is_many ? Prepared::unique_insert_many : Prepared::unique_insert,
 		[&] { return insert_text(definition, is_many); });
 	queue::run_newest(statement, arguments);
-	take_ids(batch, places, count);
+	take_ids(batch, places, rows.count);
 	SPI_freetuptable(SPI_tuptable);
+	claim::note_given_back(definition, 0);
+}
+
+static void
+insert(Definition *definition, const Arguments &arguments, const Batch &batch, const int *places,
+	   int count)
+{
+	const Rows rows = rows_of(batch, places, count);
+	if (!claim::can_insert_keyed_directly(definition)) {
+		insert_by_statement(definition, arguments, rows, batch, places);
+		return;
+	}
+	claim::NewJobs jobs = queue::new_jobs(arguments, rows.payloads, count);
+	jobs.unique_keys = rows.keys;
+	auto *ids = allocate<int64>(count);
+	claim::insert_directly(definition, jobs, ids);
+	for (int i = 0; i < count; i++)
+		batch.outcomes[places[i]] = {ids[i], true, true};
 }
 
 // A bucket that the clock has left may still be asked for, by one who is late.

@@ -2,7 +2,6 @@
 
 #include "../postgres.hpp"
 
-#include "../claim/wake.hpp"
 #include "../error.hpp"
 #include "../queue/argument.hpp"
 #include "../queue/cache.hpp"
@@ -62,7 +61,6 @@ read_insert_criteria(FunctionCallInfo fcinfo, const Definition *definition)
 	return criteria;
 }
 
-// Inserts, and wakes claims.
 static void
 insert_all(FunctionCallInfo fcinfo, Definition *definition, const Datum *payloads, int count,
 		   Outcome *outcomes)
@@ -72,11 +70,6 @@ insert_all(FunctionCallInfo fcinfo, Definition *definition, const Datum *payload
 	check_may_insert(definition->source);
 	queue::with_spi(
 		[&] { insert_unique(definition, criteria, payloads, count, arguments, outcomes); });
-	bool is_any_inserted = false;
-	for (int i = 0; i < count; i++)
-		is_any_inserted = is_any_inserted || outcomes[i].is_inserted;
-	if (is_any_inserted)
-		claim::note_given_back(definition, 0);
 }
 
 // The result's shape, made once: to ask the catalogs for it takes longer than to lock.
