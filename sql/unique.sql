@@ -377,4 +377,20 @@ alter table jobs disable row level security;
 drop owned by regress_unique_sender;
 drop role regress_unique_sender;
 
+-- A queue that was found empty knows of new jobs at once, however they are inserted.
+select queue_create('idle') \g /dev/null
+select count(*) as popped from queue_pop('idle');
+select inserted from queue_unique_insert('idle', '1', priority => 5, max_attempts => 2);
+select payload, priority, max_attempts from queue_pop('idle');
+select count(*) as popped from queue_pop('idle');
+select inserted from queue_unique_insert_many('idle', '{1, 2, 3, 2}');
+select payload from queue_pop('idle', max_jobs => 3);
+create function untouched() returns trigger language plpgsql as $$ begin return new; end $$;
+create trigger untouched before insert on idle for each row execute function untouched();
+select inserted from queue_unique_insert('idle', '4');
+select payload from queue_pop('idle');
+select inserted from queue_unique_insert_many('idle', '{4, 5, 6}');
+select payload from queue_pop('idle', max_jobs => 3);
+select count(unique_key) as keyed, count(distinct unique_key) as keys from idle;
+
 drop schema test_unique cascade;
