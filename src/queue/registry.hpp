@@ -37,6 +37,9 @@ char *find_only_name(Oid source);
 // Whether the table carries a queue. Reads the whole registry.
 bool has_queue(Oid source);
 
+// Whether the table carries a queue of another name. Reads the whole registry.
+bool has_other_queue(Oid source, const char *name);
+
 // Copies the registry row of (source, name) into *definition, in the current
 // context. False when there is none. Takes ACCESS SHARE on the registry.
 bool read_definition(Oid source, const char *name, Definition *definition);
