@@ -18,8 +18,8 @@ alter table t disable trigger queue_ext_wake;
 insert into jobs (payload) values ('1');
 insert into t values (1);
 select pops();
-alter table jobs enable trigger queue_ext_wake;
-alter table t enable trigger queue_ext_wake;
+alter table jobs enable always trigger queue_ext_wake;
+alter table t enable always trigger queue_ext_wake;
 
 select pops();
 select pops();

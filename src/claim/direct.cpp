@@ -252,19 +252,40 @@ read(Claimer *claimer, Candidate *candidate)
 	return true;
 }
 
-// Whether somebody is about to change the row read, as far as can be seen without
-// trying, which would take a transaction number.
+// Whether one of the transactions that have locked the row together is in the way.
 static bool
-is_being_changed(const Claimer *claimer)
+is_locked_by_any(MultiXactId lockers, uint16 mask)
+{
+	if (HEAP_LOCKED_UPGRADED(mask))
+		return false;
+	MultiXactMember *members;
+	const int count =
+		GetMultiXactIdMembers(lockers, &members, false, HEAP_XMAX_IS_LOCKED_ONLY(mask));
+	bool is_locked = false;
+	for (int i = 0; i < count && !is_locked; i++)
+		is_locked = members[i].status != MultiXactStatusForKeyShare &&
+					!TransactionIdIsCurrentTransactionId(members[i].xid) &&
+					TransactionIdIsInProgress(members[i].xid);
+	if (count > 0)
+		pfree(members);
+	return is_locked;
+}
+
+// Whether somebody is about to change the row read, or has locked it, as far as can be
+// seen without trying, which would take a transaction number.
+static bool
+is_taken(const Claimer *claimer)
 {
 	const auto *slot = reinterpret_cast<const BufferHeapTupleTableSlot *>(claimer->old_row);
 	const HeapTupleHeader header = slot->base.tuple->t_data;
 	const uint16 mask = header->t_infomask;
-	if ((mask & (HEAP_XMAX_INVALID | HEAP_XMAX_IS_MULTI)) != 0 ||
-		(mask & HEAP_LOCK_MASK) == HEAP_XMAX_KEYSHR_LOCK)
-		return false;
 	const TransactionId locker = HeapTupleHeaderGetRawXmax(header);
-	return !TransactionIdIsCurrentTransactionId(locker) && TransactionIdIsInProgress(locker);
+	if ((mask & HEAP_XMAX_INVALID) != 0)
+		return false;
+	if ((mask & HEAP_XMAX_IS_MULTI) != 0)
+		return is_locked_by_any(locker, mask);
+	return (mask & HEAP_LOCK_MASK) != HEAP_XMAX_KEYSHR_LOCK &&
+		   !TransactionIdIsCurrentTransactionId(locker) && TransactionIdIsInProgress(locker);
 }
 
 static bool
@@ -272,7 +293,7 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 {
 	if (!read(claimer, candidate))
 		return false;
-	if (is_being_changed(claimer)) {
+	if (is_taken(claimer)) {
 		claimer->counters.locked++;
 		return false;
 	}

@@ -435,8 +435,11 @@ ring_of(Definition *definition)
 	const Program *program = program_of(definition);
 	if (!program->is_direct)
 		return nullptr;
-	if (program->ring == nullptr || !is_of(program->ring, program->key))
+	if (program->ring == nullptr || !is_of(program->ring, program->key)) {
 		definition->program->ring = get_ring(program->key);
+		// Before this program was made, the trigger may have been off for a while.
+		distrust(program->ring, program->key);
+	}
 	return program->ring;
 }
 

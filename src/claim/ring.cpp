@@ -310,6 +310,12 @@ put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 }
 
 void
+distrust(Ring *ring, const RingKey &key)
+{
+	with_ring(ring, key, [&] { ring->idle_until = 0; });
+}
+
+void
 ask_for_sweep(Ring *ring, const RingKey &key)
 {
 	with_ring(ring, key, [&] { request_sweep(ring); });

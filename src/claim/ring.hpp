@@ -187,6 +187,9 @@ void offer_from(Ring *ring, const RingKey &key, const Rank &first);
 // Says that a row will be claimable at that time, wherever it stands.
 void expect(Ring *ring, const RingKey &key, TimestampTz due);
 
+// Says that nobody may rely on the queue being idle.
+void distrust(Ring *ring, const RingKey &key);
+
 // Says that rows have become claimable, wherever they stand.
 void ask_for_sweep(Ring *ring, const RingKey &key);
 
