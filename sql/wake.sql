@@ -366,7 +366,7 @@ alter table woken disable trigger queue_ext_wake;
 select is_idle('woken');
 insert into woken values (2);
 select next_woken();
-alter table woken enable trigger queue_ext_wake;
+alter table woken enable always trigger queue_ext_wake;
 select is_idle('woken');
 
 -- 5. The trigger goes with the last queue of its table.
