@@ -501,6 +501,7 @@ drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 		const Filled filled = fill_or_wait(definition, ring, request);
 		if (filled.is_foreign)
 			return false;
+		move_clock(claimer);
 		follow(&pass, filled);
 		if (filled.is_mine && filled.is_sweep && filled.read == 0)
 			return true;

@@ -181,8 +181,10 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 		set_cursor_argument(&arguments, program, order.cursor);
 	const bool may_be_so = order.is_sweep && may_be_idle(definition, program);
 	fill->began = GetCurrentTimestamp();
-	fill->count =
-		static_cast<int>(queue::run(statement_for(definition, program, is_behind), arguments));
+	queue::with_newest(&arguments, [&](Snapshot snapshot) {
+		fill->count = static_cast<int>(
+			queue::run_under(snapshot, statement_for(definition, program, is_behind), arguments));
+	});
 	for (int i = 0; i < fill->count; i++)
 		fill->candidates[i] = candidate_of(program, SPI_tuptable->vals[i]);
 	fill->is_complete = fill->count < fill_size;
