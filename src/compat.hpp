@@ -220,6 +220,17 @@ delete_tuple(Relation table, ItemPointer place, CommandId command, Snapshot snap
 #endif
 }
 
+// 18 lets the primary key be deferrable, if asked so.
+inline Oid
+primary_key_of(Relation table)
+{
+#if PG_VERSION_NUM >= 180000
+	return RelationGetPrimaryKeyIndex(table, false);
+#else
+	return RelationGetPrimaryKeyIndex(table);
+#endif
+}
+
 // 18 counts what a scan does, if asked to; 19 has flags.
 inline IndexScanDesc
 begin_index_scan(Relation table, Relation index, Snapshot snapshot, int key_count)

@@ -4,6 +4,7 @@
 
 #include "claim/claim.hpp"
 #include "claim/directory.hpp"
+#include "claim/filler.hpp"
 #include "claim/undo.hpp"
 #include "compat.hpp"
 #include "key/lock.hpp"
@@ -24,9 +25,10 @@ _PG_init(void)
 {
 	queue_ext::claim::define_settings();
 	queue_ext::key::define_lock_setting();
-	MarkGUCPrefixReserved("queue_ext");
 	queue_ext::claim::register_shared_memory();
+	MarkGUCPrefixReserved("queue_ext"); // behind the last setting
 	queue_ext::claim::register_undo();
+	queue_ext::claim::register_filler();
 	queue_ext::queue::register_invalidation();
 	queue_ext::queue::register_hold_callbacks();
 	queue_ext::queue::register_planner_hook();

@@ -16,6 +16,7 @@ extern "C" {
 
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/multixact.h"
 #include "access/relation.h"
 #include "access/heapam.h"
 #include "access/table.h"

@@ -56,6 +56,7 @@ struct Claimer
 	const Output *output;
 	Writer writer;
 	CommandId first_command; // that this call has written by
+	BlockNumber block_count; // of the table, as far as it was asked for
 	TupleTableSlot *old_row;
 	TupleConversionMap *map; // to the result's shape; null where they are alike
 	TupleTableSlot *result;
@@ -207,11 +208,22 @@ is_own(const Claimer *claimer)
 		   HeapTupleHeaderGetCmin(header) >= claimer->first_command;
 }
 
+// Whether the table has that block (still): VACUUM may have given it back, before we
+// locked the table.
+static bool
+has_block(Claimer *claimer, BlockNumber block)
+{
+	if (block >= claimer->block_count)
+		claimer->block_count = RelationGetNumberOfBlocks(claimer->writer.table);
+	return block < claimer->block_count;
+}
+
 // Reads the candidate's row. Counts why not.
 static bool
 read(Claimer *claimer, Candidate *candidate)
 {
-	if (!table_tuple_fetch_row_version(claimer->writer.table, &candidate->place, SnapshotSelf,
+	if (!has_block(claimer, ItemPointerGetBlockNumber(&candidate->place)) ||
+		!table_tuple_fetch_row_version(claimer->writer.table, &candidate->place, SnapshotSelf,
 									   claimer->old_row)) {
 		claimer->counters.gone++;
 		return false;
@@ -223,19 +235,40 @@ read(Claimer *claimer, Candidate *candidate)
 	return true;
 }
 
-// Whether somebody is about to change the row read, as far as can be seen without
-// trying, which would take a transaction number.
+// Whether one of the transactions that have locked the row together is in the way.
 static bool
-is_being_changed(const Claimer *claimer)
+is_locked_by_any(MultiXactId lockers, uint16 mask)
+{
+	if (HEAP_LOCKED_UPGRADED(mask))
+		return false;
+	MultiXactMember *members;
+	const int count =
+		GetMultiXactIdMembers(lockers, &members, false, HEAP_XMAX_IS_LOCKED_ONLY(mask));
+	bool is_locked = false;
+	for (int i = 0; i < count && !is_locked; i++)
+		is_locked = members[i].status != MultiXactStatusForKeyShare &&
+					!TransactionIdIsCurrentTransactionId(members[i].xid) &&
+					TransactionIdIsInProgress(members[i].xid);
+	if (count > 0)
+		pfree(members);
+	return is_locked;
+}
+
+// Whether somebody is about to change the row read, or has locked it, as far as can be
+// seen without trying, which would take a transaction number.
+static bool
+is_taken(const Claimer *claimer)
 {
 	const auto *slot = reinterpret_cast<const BufferHeapTupleTableSlot *>(claimer->old_row);
 	const HeapTupleHeader header = slot->base.tuple->t_data;
 	const uint16 mask = header->t_infomask;
-	if ((mask & (HEAP_XMAX_INVALID | HEAP_XMAX_IS_MULTI)) != 0 ||
-		(mask & HEAP_LOCK_MASK) == HEAP_XMAX_KEYSHR_LOCK)
-		return false;
 	const TransactionId locker = HeapTupleHeaderGetRawXmax(header);
-	return !TransactionIdIsCurrentTransactionId(locker) && TransactionIdIsInProgress(locker);
+	if ((mask & HEAP_XMAX_INVALID) != 0)
+		return false;
+	if ((mask & HEAP_XMAX_IS_MULTI) != 0)
+		return is_locked_by_any(locker, mask);
+	return (mask & HEAP_LOCK_MASK) != HEAP_XMAX_KEYSHR_LOCK &&
+		   !TransactionIdIsCurrentTransactionId(locker) && TransactionIdIsInProgress(locker);
 }
 
 static bool
@@ -243,7 +276,7 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 {
 	if (!read(claimer, candidate))
 		return false;
-	if (is_being_changed(claimer)) {
+	if (is_taken(claimer)) {
 		claimer->counters.locked++;
 		return false;
 	}
@@ -389,16 +422,25 @@ is_idle(Ring *ring, const RingKey &key, Wakes *wakes, TimestampTz call_time)
 	const bool is_quiet = pg_atomic_read_u32(&wakes->under_way) == 0;
 	pg_read_barrier();
 	const uint32 wake_number = pg_atomic_read_u32(&wakes->number);
-	return is_quiet && take(ring, key, call_time, wake_number, 0, nullptr).is_idle;
+	return is_quiet && is_shared_by_all() &&
+		   take(ring, key, call_time, wake_number, 0, nullptr).is_idle;
 }
+
+// What has changed since the call began is told by these.
+struct Watch
+{
+	Wakes *wakes;
+	uint32 sweep_number;
+};
 
 // Whether there is nothing more for this call. One that has some jobs already need not
 // be sure.
 static bool
-is_done(const Claimer *claimer, Ring *ring, const Pass &pass, uint32 sweep_number, uint64 claimed)
+is_done(const Claimer *claimer, Ring *ring, const Pass &pass, const Watch &watch, uint64 claimed)
 {
 	return (claimed > 0 && leaves_nothing(pass)) ||
-		   is_exhausted(ring, claimer->writer.program->key, sweep_number);
+		   is_exhausted(ring, claimer->writer.program->key, claimer->request.call_time,
+						pg_atomic_read_u32(&watch.wakes->number), watch.sweep_number);
 }
 
 // Claims from the ring until there are enough, or nothing is claimable. False when the
@@ -407,38 +449,44 @@ static bool
 drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 {
 	constexpr int run_length = 64;
-	constexpr int most_futile = 100;
 	Candidate candidates[run_length];
 	Definition *definition = claimer->definition;
 	const Request &request = claimer->request;
 	const RingKey &key = claimer->writer.program->key;
-	Wakes *wakes = get_wakes(definition->source);
 	const auto wanted = static_cast<uint64>(request.max_jobs);
-	const uint32 sweep_number = last_sweep(ring, key);
+	const Watch watch{get_wakes(definition->source), last_sweep(ring, key)};
+	// Without a cursor what stands behind the first rows is out of reach while those
+	// are locked.
+	const bool has_cursor = claimer->writer.program->order_count > 0;
+	const int most_futile = has_cursor ? 100 : 1;
 	Pass pass{};
 	int futile = 0;
+	prepare_note(ring, key);
 	while (*claimed < wanted) {
 		CHECK_FOR_INTERRUPTS();
 		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
-		const Taken taken = take(ring, key, request.call_time, pg_atomic_read_u32(&wakes->number),
-								 asked, candidates);
+		const Taken taken = take(ring, key, request.call_time,
+								 pg_atomic_read_u32(&watch.wakes->number), asked, candidates);
 		if (taken.is_foreign)
 			return false;
 		if (taken.count > 0) {
 			*claimed += try_all(claimer, ring, candidates, taken);
 			pass.passed += taken.count - static_cast<int>(claimer->counters.gone);
-			if (taken.is_low)
+			if (taken.is_low && has_cursor) {
+				move_clock(claimer);
 				follow(&pass, fill_ahead(definition, ring, request));
+			}
 			continue;
 		}
-		if (is_done(claimer, ring, pass, sweep_number, *claimed))
+		if (is_done(claimer, ring, pass, watch, *claimed))
 			return true;
 		if (futile++ == most_futile)
-			return *claimed > 0;
+			return has_cursor && *claimed > 0;
 		move_clock(claimer);
 		const Filled filled = fill_or_wait(definition, ring, request);
 		if (filled.is_foreign)
 			return false;
+		move_clock(claimer);
 		follow(&pass, filled);
 		if (filled.is_mine && filled.is_sweep && filled.read == 0)
 			return true;
@@ -475,7 +523,8 @@ claim_direct(Definition *definition, const Request &request, const Output &outpu
 	Ring *ring = ring_of(definition);
 	const RingKey &key = program_of(definition)->key;
 	uint64 claimed = 0;
-	if (!is_idle(ring, key, get_wakes(definition->source), request.call_time))
+	if (!program_of(definition)->has_wake_trigger ||
+		!is_idle(ring, key, get_wakes(definition->source), request.call_time))
 		claimed = claim_from(ring, definition, request, output);
 	if (claimed == 0) {
 		RingCounters counters{};

@@ -73,7 +73,11 @@ wanted_sets()
 struct Anchor
 {
 	dsm_handle segment; // DSM_HANDLE_INVALID: none yet
+	bool has_strays;    // backends that had no room for it
 };
+
+static Anchor *anchor = nullptr;
+static bool is_local = false; // this backend's rings are its own
 
 #if QUEUE_EXT_HAS_NAMED_SEGMENTS
 
@@ -87,7 +91,9 @@ find_anchor()
 	bool is_found;
 	return static_cast<Anchor *>(compat::named_segment(
 		segment_name, sizeof(Anchor),
-		[](void *memory) { static_cast<Anchor *>(memory)->segment = DSM_HANDLE_INVALID; },
+		[](void *memory) {
+			*static_cast<Anchor *>(memory) = {DSM_HANDLE_INVALID, false};
+		},
 		&is_found));
 }
 
@@ -112,15 +118,16 @@ request_shared_memory()
 	shmem_request_hook = request_anchor;
 }
 
-// AddinShmemInitLock must be held.
 static Anchor *
 find_anchor()
 {
 	bool is_found;
-	auto *anchor = static_cast<Anchor *>(ShmemInitStruct(segment_name, sizeof(Anchor), &is_found));
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	auto *found = static_cast<Anchor *>(ShmemInitStruct(segment_name, sizeof(Anchor), &is_found));
 	if (!is_found)
-		anchor->segment = DSM_HANDLE_INVALID;
-	return anchor;
+		*found = {DSM_HANDLE_INVALID, false};
+	LWLockRelease(AddinShmemInitLock);
+	return found;
 }
 
 #endif
@@ -137,25 +144,27 @@ register_shared_memory()
 }
 
 // Runs body, which asks the server for memory. False when there is none, which the
-// server would raise an error for; any other error goes on. An error forgets which
-// interrupts were held off; the caller still holds a lock.
+// server would raise an error for; any other error goes on. In a subtransaction, whose
+// end lets go of what the server may hold by then.
 template <typename Body>
 static bool
 if_there_is_room(Body &&body)
 {
-	MemoryContext context = CurrentMemoryContext;
-	const uint32 held_off = InterruptHoldoffCount;
+	const MemoryContext context = CurrentMemoryContext;
+	const ResourceOwner owner = CurrentResourceOwner;
 	volatile bool is_done = true;
+	BeginInternalSubTransaction(nullptr);
 	PG_TRY();
 	{
 		body();
+		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
 	{
-		InterruptHoldoffCount = held_off;
 		MemoryContextSwitchTo(context);
 		ErrorData *error = CopyErrorData();
 		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
 		const int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
 		if (category != ERRCODE_INSUFFICIENT_RESOURCES && category != ERRCODE_SYSTEM_ERROR)
 			ReThrowError(error);
@@ -163,12 +172,14 @@ if_there_is_room(Body &&body)
 		is_done = false;
 	}
 	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
 	return is_done;
 }
 
 // The segment that the anchor leads to, made if there is none; null without room.
 static void *
-find_segment(Anchor *anchor)
+find_segment()
 {
 	const bool is_new = anchor->segment == DSM_HANDLE_INVALID;
 	dsm_segment *segment = is_new
@@ -191,19 +202,11 @@ attach_shared()
 {
 	void *memory = nullptr;
 	(void) if_there_is_room([&] {
-#if QUEUE_EXT_HAS_NAMED_SEGMENTS
-		// It takes locks of its own to make one.
-		Anchor *anchor = find_anchor();
+		anchor = find_anchor();
 		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-#else
-		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-		Anchor *anchor = find_anchor();
-#endif
-		memory = find_segment(anchor);
+		memory = find_segment();
 		LWLockRelease(AddinShmemInitLock);
 	});
-	if (LWLockHeldByMe(AddinShmemInitLock))
-		LWLockRelease(AddinShmemInitLock);
 	return memory;
 }
 
@@ -214,6 +217,9 @@ attached()
 		return directory;
 	void *memory = attach_shared();
 	if (memory == nullptr) {
+		is_local = true;
+		if (anchor != nullptr)
+			anchor->has_strays = true;
 		memory = MemoryContextAllocHuge(TopMemoryContext, size_for(wanted_sets()));
 		initialize(memory, wanted_sets());
 	}
@@ -283,6 +289,12 @@ get_ring(const RingKey &key)
 		pg_atomic_write_u32(&get_wakes(key.table)->ranked, static_cast<uint32>(place));
 	}
 	return ring;
+}
+
+bool
+is_shared_by_all()
+{
+	return !is_local && !anchor->has_strays;
 }
 
 Wakes *

@@ -36,6 +36,10 @@ struct Wakes
 // Those of the table. Does not raise but for want of memory.
 Wakes *get_wakes(Oid table);
 
+// Whether all backends have these rings and wakes, so that what is not told here does
+// not happen.
+bool is_shared_by_all();
+
 // The ranked ring of the table, whose key is put into *key; null where there is none
 // that is known of.
 Ring *find_ranked_ring(Oid table, RingKey *key);

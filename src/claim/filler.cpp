@@ -122,7 +122,7 @@ set_cursor_argument(Arguments *arguments, const Program *program, const Cursor &
 	arguments->set(Parameter::id, Int64GetDatum(cursor.rank.id));
 }
 
-// Whether there are prepared transactions, which commit without a word to us.
+// Whether there are prepared transactions, which end without a word to us.
 static bool
 has_prepared_transactions()
 {
@@ -153,16 +153,22 @@ next_due(Definition *definition, const Arguments &arguments)
 	return is_null ? PG_INT64_MAX : DatumGetTimestampTz(due);
 }
 
-// Until when a queue is idle of which a sweep has just found nothing: 0 where rows can
-// become claimable that nobody would tell of. What this transaction itself has changed
-// others may yet see again.
+// Until when a queue is idle of which a sweep has just found nothing, if rows that become
+// claimable in other ways are told of.
 static TimestampTz
-idle_until(Definition *definition, const Program *program, const Arguments &arguments)
+idle_until(Definition *definition, const Arguments &arguments)
 {
-	if (!program->has_wake_trigger || (!definition->is_managed && !program->is_timeless) ||
-		TransactionIdIsValid(GetTopTransactionIdIfAny()) || has_prepared_transactions())
-		return 0;
 	return definition->is_managed ? next_due(definition, arguments) : PG_INT64_MAX;
+}
+
+// Whether a sweep that begins now, and finds nothing, may say so. To be asked before it
+// takes its snapshot: a transaction that is prepared later will have asked for a sweep.
+static bool
+may_be_idle(Definition *definition, const Program *program)
+{
+	return program->has_wake_trigger && (definition->is_managed || program->is_timeless) &&
+		   is_shared_by_all() && !TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
+		   !has_prepared_transactions();
 }
 
 static void
@@ -173,9 +179,12 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 	const bool is_behind = !order.is_sweep && program->order_count > 0;
 	if (is_behind)
 		set_cursor_argument(&arguments, program, order.cursor);
+	const bool may_be_so = order.is_sweep && may_be_idle(definition, program);
 	fill->began = GetCurrentTimestamp();
-	fill->count =
-		static_cast<int>(queue::run(statement_for(definition, program, is_behind), arguments));
+	queue::with_newest(&arguments, [&](Snapshot snapshot) {
+		fill->count = static_cast<int>(
+			queue::run_under(snapshot, statement_for(definition, program, is_behind), arguments));
+	});
 	for (int i = 0; i < fill->count; i++)
 		fill->candidates[i] = candidate_of(program, SPI_tuptable->vals[i]);
 	fill->is_complete = fill->count < fill_size;
@@ -185,9 +194,33 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 	} else if (fill->count > 0)
 		set_cursor(&fill->cursor, program, definition->source, SPI_tuptable->vals[fill->count - 1]);
 	SPI_freetuptable(SPI_tuptable);
-	if (order.is_sweep && fill->count == 0)
-		fill->idle_until = idle_until(definition, program, arguments);
+	if (may_be_so && fill->count == 0)
+		fill->idle_until = idle_until(definition, arguments);
 	fill->ended = GetCurrentTimestamp();
+}
+
+// The order that this backend is carrying out, for the end of the transaction: a backend
+// that is terminated comes by no PG_CATCH().
+struct UnderWay
+{
+	Ring *ring; // null: none
+	RingKey key;
+	FillOrder order;
+};
+static UnderWay under_way{};
+
+static void
+on_transaction_end(XactEvent event, void *)
+{
+	if (event == XACT_EVENT_ABORT && under_way.ring != nullptr)
+		cancel_fill(under_way.ring, under_way.key, under_way.order);
+	under_way.ring = nullptr;
+}
+
+void
+register_filler()
+{
+	RegisterXactCallback(on_transaction_end, nullptr);
 }
 
 // Carries out an order to fill; on ERROR somebody else may.
@@ -195,6 +228,7 @@ static Filled
 carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Request &request)
 {
 	const RingKey &key = program_of(definition)->key;
+	under_way = {ring, key, order};
 	auto *fill = static_cast<Fill *>(palloc0(sizeof(Fill)));
 	PG_TRY();
 	{
@@ -203,10 +237,12 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	PG_CATCH();
 	{
 		cancel_fill(ring, key, order);
+		under_way.ring = nullptr;
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
 	const int added = finish_fill(ring, key, order, *fill);
+	under_way.ring = nullptr;
 	const Filled filled{true, false, order.is_sweep, fill->is_complete, fill->count, added};
 	pfree(fill);
 	return filled;

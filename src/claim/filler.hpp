@@ -27,4 +27,7 @@ Filled fill_or_wait(queue::Definition *definition, Ring *ring, const Request &re
 // Fills the ring if nobody is at it.
 Filled fill_ahead(queue::Definition *definition, Ring *ring, const Request &request);
 
+// Registers the callback. Called once, by _PG_init.
+void register_filler();
+
 } // namespace queue_ext::claim

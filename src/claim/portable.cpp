@@ -236,8 +236,12 @@ is_any_pending(Definition *definition, const Request &request)
 					   queue::compiled_of(definition).access);
 		statement->follows_partitions = definition->is_partitioned;
 	}
-	const bool is_any = queue::run(*statement, arguments_for(definition, request)) > 0;
-	SPI_freetuptable(SPI_tuptable);
+	Arguments arguments = arguments_for(definition, request);
+	bool is_any = false;
+	queue::with_newest(&arguments, [&](Snapshot snapshot) {
+		is_any = queue::run_under(snapshot, *statement, arguments) > 0;
+		SPI_freetuptable(SPI_tuptable);
+	});
 	return is_any;
 }
 

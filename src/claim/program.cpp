@@ -6,6 +6,7 @@
 
 #include "../key/fnv.hpp"
 #include "../queue/owner.hpp"
+#include "../queue/registry.hpp"
 #include "../queue/search_path.hpp"
 #include "directory.hpp"
 #include "wake.hpp"
@@ -71,8 +72,7 @@ has_wake_trigger(Relation table)
 		const Trigger *trigger = &triggers->triggers[i];
 		if (is_wake_function(trigger->tgfoid) && (trigger->tgtype & events) == events &&
 			trigger->tgnattr == 0 && trigger->tgqual == nullptr &&
-			(trigger->tgenabled == TRIGGER_FIRES_ON_ORIGIN ||
-			 trigger->tgenabled == TRIGGER_FIRES_ALWAYS))
+			trigger->tgenabled == TRIGGER_FIRES_ALWAYS)
 			return true;
 	}
 	return false;
@@ -128,6 +128,24 @@ add_order(Program *program, const Compiled &order)
 	ListCell *cell;
 	foreach (cell, order.order_columns)
 		program->order_columns[program->order_count++] = static_cast<AttrNumber>(lfirst_int(cell));
+}
+
+// Whether no two rows stand at the same place of the order, so that one can go on behind
+// the other.
+static bool
+is_total(const Program *program, const Definition *definition)
+{
+	const queue::Identity &identity = definition->identity;
+	for (int i = 0; i < identity.length; i++) {
+		bool is_found = false;
+		for (int j = 0; j < program->order_count; j++) {
+			const char *name = get_attname(definition->source, program->order_columns[j], false);
+			is_found |= strcmp(quote_identifier(name), identity.columns[i].name) == 0;
+		}
+		if (!is_found)
+			return false;
+	}
+	return identity.has_key();
 }
 
 static uint64
@@ -217,10 +235,11 @@ add_defaults(Program *program, Relation table)
 		ExprState *value = expression == nullptr ? nullptr : prepare(expression);
 		if (expression != nullptr && value == nullptr)
 			return false;
-		if (value == nullptr && !attribute->attnotnull)
+		const bool is_domain = getBaseType(attribute->atttypid) != attribute->atttypid;
+		if (value == nullptr && !attribute->attnotnull && !is_domain)
 			continue;
 		if (value == nullptr)
-			return false; // an INSERT says what is wrong
+			return false; // an INSERT says what is wrong, if anything
 		program->defaults[program->default_count++] = {number, value, attribute->attnotnull};
 	}
 	return true;
@@ -230,7 +249,7 @@ add_defaults(Program *program, Relation table)
 static bool
 is_keyed_by(Relation table, AttrNumber id)
 {
-	const Oid key = RelationGetPrimaryKeyIndex(table);
+	const Oid key = compat::primary_key_of(table);
 	if (!OidIsValid(key))
 		return false;
 	Relation index = index_open(key, AccessShareLock);
@@ -317,8 +336,13 @@ fill_in(Program *program, Definition *definition, Relation table)
 	if (program->pending == nullptr)
 		return false;
 	add_order(program, order);
+	if (!is_total(program, definition))
+		program->order_count = 0;
 	fill_in_key(program, definition, table);
-	program->has_wake_trigger = has_wake_trigger(table);
+	// Of other queues' claims nobody tells; nor does a statement on a parent of this one.
+	program->has_wake_trigger = has_wake_trigger(table) &&
+								!queue::has_other_queue(definition->source, definition->name) &&
+								!has_superclass(definition->source);
 	if (!writes) {
 		program->identity = prepare_identity(definition, table);
 		return program->identity != nullptr;
@@ -353,8 +377,11 @@ ring_of(Definition *definition)
 	const Program *program = program_of(definition);
 	if (!program->is_direct)
 		return nullptr;
-	if (program->ring == nullptr || !is_of(program->ring, program->key))
+	if (program->ring == nullptr || !is_of(program->ring, program->key)) {
 		definition->program->ring = get_ring(program->key);
+		// Before this program was made, the trigger may have been off for a while.
+		distrust(program->ring, program->key);
+	}
 	return program->ring;
 }
 

@@ -115,7 +115,7 @@ remove_directly(Definition *definition, const Receipt *receipts, int count, int6
 	remover.program = program_of(definition);
 	remover.table = table_open(definition->source, NoLock);
 	CheckCmdReplicaIdentity(remover.table, CMD_DELETE);
-	remover.key = index_open(RelationGetPrimaryKeyIndex(remover.table), RowExclusiveLock);
+	remover.key = index_open(compat::primary_key_of(remover.table), RowExclusiveLock);
 	remover.row = table_slot_create(remover.table, nullptr);
 	int removed = 0;
 	for (int i = 0; i < count; i++)

@@ -47,10 +47,17 @@ request_sweep(Ring *ring)
 	ring->idle_until = 0;
 }
 
+// Whether there may be a row that the last sweep has not seen, and somebody has.
+static bool
+is_row_due(const Ring *ring, TimestampTz now, uint32 wake_number)
+{
+	return ring->sweep_due == 0 || now >= ring->row_due || wake_number != ring->wake_number;
+}
+
 static bool
 is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_number)
 {
-	return now >= ring->sweep_due || now >= ring->row_due || wake_number != ring->wake_number;
+	return now >= ring->sweep_due || is_row_due(ring, now, wake_number);
 }
 
 // Whether the ring, ranked, is to hold what is claimable at that place.
@@ -145,12 +152,13 @@ last_sweep(Ring *ring, const RingKey &key)
 }
 
 bool
-is_exhausted(Ring *ring, const RingKey &key, uint32 sweep_number)
+is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number,
+			 uint32 sweep_number)
 {
 	bool is_it = false;
 	with_ring(ring, key, [&] {
 		is_it = ring->sweep_number != sweep_number && ring->count == 0 && ring->is_at_end &&
-				ring->filler == 0 && ring->in_hand == 0 && ring->sweep_due != 0 &&
+				ring->filler == 0 && ring->in_hand == 0 && !is_row_due(ring, now, wake_number) &&
 				ring->counters.claims == ring->claims_before &&
 				ring->counters.gone == ring->gone_before;
 	});
@@ -193,23 +201,32 @@ open_gap(Ring *ring, uint32 index)
 	ring->count++;
 }
 
+// A fill that is under way may not see that candidate, for which there is no room.
+static void
+note_dropped(Ring *ring, const Rank &rank)
+{
+	if (ring->filler != 0 && (!ring->has_dropped || rank < ring->dropped)) {
+		ring->has_dropped = true;
+		ring->dropped = rank;
+	}
+}
+
 // Lets the last candidate go, to be read again.
 static void
 drop_last(Ring *ring)
 {
 	ring->count--;
+	note_dropped(ring, at(ring, ring->count)->rank());
 	const Rank last = at(ring, ring->count - 1)->rank();
 	if (covers(ring, last))
 		move_cursor(ring, last);
 	ring->is_at_end = false;
-	// A fill that is under way reads from where the cursor was.
-	if (ring->filler != 0)
-		request_sweep(ring);
 }
 
-// Puts the candidate where it belongs.
+// Puts the candidate where it belongs. is_newest: it is of the row's newest version, which
+// takes the place of an older one; else one of them will be found out.
 static void
-insert(Ring *ring, const Candidate &candidate)
+insert(Ring *ring, const Candidate &candidate, bool is_newest)
 {
 	const Rank rank = candidate.rank();
 	const bool is_covered = covers(ring, rank);
@@ -217,14 +234,18 @@ insert(Ring *ring, const Candidate &candidate)
 	if (!is_covered && ring->filler == 0)
 		return;
 	const uint32 index = find_place(ring, rank);
-	if (index < ring->count && at(ring, index)->rank() == rank) {
-		at(ring, index)->place = candidate.place;
-		return;
+	for (uint32 i = index; i < ring->count && at(ring, i)->rank() == rank; i++) {
+		if (is_newest)
+			at(ring, i)->place = candidate.place;
+		if (ItemPointerEquals(&at(ring, i)->place, const_cast<ItemPointer>(&candidate.place)))
+			return;
 	}
 	if (ring->count == ring_size) {
 		drop_last(ring);
-		if (index > ring->count) // it would have been the last itself
+		if (index > ring->count) { // it would have been the last itself
+			note_dropped(ring, rank);
 			return;
+		}
 	}
 	open_gap(ring, index);
 	*at(ring, index) = candidate;
@@ -238,7 +259,7 @@ offer(Ring *ring, const RingKey &key, const Candidate *candidates, int count)
 	with_ring(ring, key, [&] {
 		ring->idle_until = 0;
 		for (int i = 0; i < count; i++)
-			insert(ring, candidates[i]);
+			insert(ring, candidates[i], true);
 	});
 }
 
@@ -277,16 +298,21 @@ put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 		return;
 	with_ring(ring, key, [&] {
 		ring->idle_until = 0;
-		// Backwards: a version that was taken later may be one that the claim has made.
 		if (key.is_ranked)
-			for (int i = count - 1; i >= 0; i--)
-				insert(ring, candidates[i]);
+			for (int i = 0; i < count; i++)
+				insert(ring, candidates[i], false);
 		else if (ring->change_number == number)
 			put_in_front(ring, candidates, count);
 		else
 			request_sweep(ring);
 		ring->change_number++;
 	});
+}
+
+void
+distrust(Ring *ring, const RingKey &key)
+{
+	with_ring(ring, key, [&] { ring->idle_until = 0; });
 }
 
 void
@@ -312,6 +338,7 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, 
 		if (ring->filler != 0) // whatever it was to read is to be read again
 			request_sweep(ring);
 		ring->filler = MyProcPid;
+		ring->has_dropped = false;
 		order.number = ++ring->fill_number;
 		order.is_mine = true;
 		order.is_sweep =
@@ -345,11 +372,16 @@ merge(Ring *ring, const Fill &fill)
 		const bool has_new = new_index < fill.count;
 		const Rank old_rank = has_old ? at(ring, old_index)->rank() : Rank{};
 		const Rank new_rank = has_new ? fill.candidates[new_index].rank() : Rank{};
-		const bool is_same = has_old && has_new && old_rank == new_rank;
 		const bool takes_new = has_new && (!has_old || !(old_rank < new_rank));
-		merged[count++] = takes_new ? fill.candidates[new_index] : *at(ring, old_index);
+		const Candidate &next = takes_new ? fill.candidates[new_index] : *at(ring, old_index);
 		new_index += takes_new;
-		old_index += !takes_new || is_same;
+		old_index += !takes_new;
+		// Both may have the row, and not the same version of it.
+		const bool is_there = count > 0 && merged[count - 1].rank() == next.rank() &&
+							  ItemPointerEquals(const_cast<ItemPointer>(&merged[count - 1].place),
+												const_cast<ItemPointer>(&next.place));
+		if (!is_there)
+			merged[count++] = next;
 	}
 	clear(ring);
 	for (int i = 0; i < count; i++) {
@@ -365,6 +397,21 @@ merge(Ring *ring, const Fill &fill)
 	}
 	if (ring->is_at_end && ring->count > 0)
 		reach(ring, at(ring, ring->count - 1)->rank());
+}
+
+// What was dropped during the fill, and all behind it, is to be read again.
+static void
+step_back(Ring *ring)
+{
+	if (!ring->has_dropped || !covers(ring, ring->dropped))
+		return;
+	ring->is_at_end = false;
+	while (ring->count > 0 && !(at(ring, ring->count - 1)->rank() < ring->dropped))
+		ring->count--;
+	if (ring->count > 0)
+		move_cursor(ring, at(ring, ring->count - 1)->rank());
+	else
+		request_sweep(ring);
 }
 
 static void
@@ -402,9 +449,10 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 		ring->is_at_end = fill.is_complete;
 		if (fill.count > 0)
 			ring->cursor = fill.cursor;
-		if (key.is_ranked)
+		if (key.is_ranked) {
 			merge(ring, fill);
-		else
+			step_back(ring);
+		} else
 			append(ring, order, fill);
 		added = static_cast<int>(ring->count) - count_before;
 		ring->counters.fill_time_us += fill.ended - fill.began;

@@ -126,6 +126,8 @@ struct Ring
 	TimestampTz row_due;    // when a row will become claimable, wherever it stands
 	TimestampTz idle_until; // until then nothing is claimable, if nobody says otherwise
 	int32 filler;           // the process that is reading, or 0
+	bool has_dropped;       // what was offered during the fill that is under way
+	Rank dropped;           // the first of those
 	int32 in_hand;          // candidates that somebody is trying
 	uint32 sweep_number;    // of the last sweep that began
 	int64 claims_before;    // the counters when it did
@@ -162,7 +164,8 @@ uint32 last_sweep(Ring *ring, const RingKey &key);
 // Whether there was a moment since that sweep at which nothing was claimable: a later
 // one has read the queue to its end, all of it has been tried in vain, and nobody has
 // won a claim meanwhile whose lock may have been in the way.
-bool is_exhausted(Ring *ring, const RingKey &key, uint32 sweep_number);
+bool is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number,
+				  uint32 sweep_number);
 
 // So many candidates that were taken have been tried.
 void let_go(Ring *ring, const RingKey &key, int count);
@@ -183,6 +186,9 @@ void offer_from(Ring *ring, const RingKey &key, const Rank &first);
 
 // Says that a row will be claimable at that time, wherever it stands.
 void expect(Ring *ring, const RingKey &key, TimestampTz due);
+
+// Says that nobody may rely on the queue being idle.
+void distrust(Ring *ring, const RingKey &key);
 
 // Says that rows have become claimable, wherever they stand.
 void ask_for_sweep(Ring *ring, const RingKey &key);

@@ -52,8 +52,9 @@ static Note *
 find_note(IsIt &&is_it)
 {
 	const SubTransactionId current = GetCurrentSubTransactionId();
-	for (Note *note = notes; note != nullptr; note = note->next)
-		if (note->made_in == current && is_it(note))
+	// Those of the innermost come first.
+	for (Note *note = notes; note != nullptr && note->made_in == current; note = note->next)
+		if (is_it(note))
 			return note;
 	return nullptr;
 }
@@ -70,6 +71,16 @@ add_note(Ring *ring, const RingKey &key)
 	note->next = notes;
 	notes = note;
 	return note;
+}
+
+static void
+free_note(Note *note)
+{
+	if (note->taken.elements != nullptr)
+		pfree(note->taken.elements);
+	if (note->offered.elements != nullptr)
+		pfree(note->offered.elements);
+	pfree(note);
 }
 
 static Note *
@@ -109,6 +120,12 @@ push(Candidates *candidates, const Candidate &candidate)
 	}
 	candidates->elements[candidates->count++] = candidate;
 	return true;
+}
+
+void
+prepare_note(Ring *ring, const RingKey &key)
+{
+	(void) note_of_ring(ring, key);
 }
 
 void
@@ -153,16 +170,25 @@ note_wake(Oid table)
 	note_of_table(table)->wakes = true;
 }
 
-void
-note_offer(Oid table, const Candidate &candidate)
+static void
+add_more_offered(Note *note, const Rank &rank)
 {
-	Note *note = note_of_table(table);
-	if (push(&note->offered, candidate))
-		return;
-	const Rank rank = candidate.rank();
 	if (!note->has_more_offered || rank < note->more_offered)
 		note->more_offered = rank;
 	note->has_more_offered = true;
+}
+
+static void
+add_offer(Note *note, const Candidate &candidate)
+{
+	if (!push(&note->offered, candidate))
+		add_more_offered(note, candidate.rank());
+}
+
+void
+note_offer(Oid table, const Candidate &candidate)
+{
+	add_offer(note_of_table(table), candidate);
 }
 
 void
@@ -297,22 +323,72 @@ on_transaction_end(XactEvent event, void *)
 }
 
 static void
-on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransactionId parent, void *)
+push_all(Candidates *to, const Candidates &from, bool *has_more)
 {
-	if (event == SUBXACT_EVENT_COMMIT_SUB)
-		for (Note *note = notes; note != nullptr; note = note->next)
-			if (note->made_in == ended)
-				note->made_in = parent;
-	if (event != SUBXACT_EVENT_ABORT_SUB)
-		return;
-	for (Note **link = &notes; *link != nullptr;) {
-		const Note *note = *link;
-		if (note->made_in != ended) {
-			link = &(*link)->next;
+	for (int i = 0; i < from.count; i++)
+		*has_more |= !push(to, from.elements[i]);
+}
+
+// What the subtransaction has noted becomes the parent's: it goes into the parent's own
+// note, if that has one. Otherwise notes would pile up in a loop of subtransactions.
+static void
+merge_into(Note *parent, const Note *child)
+{
+	if (child->ring != nullptr) {
+		const bool is_next = child->taken.count == 0 || parent->taken.count == 0;
+		parent->has_more_taken |= child->has_more_taken || (!is_next && !child->key.is_ranked);
+		push_all(&parent->taken, child->taken, &parent->has_more_taken);
+		if (child->taken.count > 0)
+			parent->number = child->number;
+		parent->is_until_end |= child->is_until_end;
+	}
+	for (int i = 0; i < child->offered.count; i++)
+		add_offer(parent, child->offered.elements[i]);
+	if (child->has_more_offered)
+		add_more_offered(parent, child->more_offered);
+	parent->wakes |= child->wakes;
+	parent->has_writes |= child->has_writes;
+	parent->due = Min(parent->due, child->due);
+}
+
+static Note *
+find_same(const Note *child, SubTransactionId parent)
+{
+	for (Note *note = child->next; note != nullptr; note = note->next)
+		if (note->made_in == parent && note->ring == child->ring && note->key == child->key)
+			return note;
+	return nullptr;
+}
+
+static void
+hand_to_parent(SubTransactionId ended, SubTransactionId parent)
+{
+	for (Note **link = &notes; *link != nullptr && (*link)->made_in == ended;) {
+		Note *child = *link;
+		Note *same = find_same(child, parent);
+		if (same == nullptr) {
+			child->made_in = parent;
+			link = &child->next;
 			continue;
 		}
+		merge_into(same, child);
+		*link = child->next;
+		free_note(child);
+	}
+}
+
+static void
+on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransactionId parent, void *)
+{
+	if (event == SUBXACT_EVENT_PRE_COMMIT_SUB)
+		hand_to_parent(ended, parent);
+	if (event != SUBXACT_EVENT_ABORT_SUB)
+		return;
+	while (notes != nullptr && notes->made_in == ended) {
+		Note *note = notes;
 		after_abort(note);
-		*link = note->next;
+		notes = note->next;
+		free_note(note);
 	}
 }
 

@@ -15,6 +15,10 @@
 
 namespace queue_ext::claim {
 
+// Makes the note that the next three write to, so that they do not fail for want of
+// memory before they have noted anything.
+void prepare_note(Ring *ring, const RingKey &key);
+
 // This (sub)transaction has taken the candidates, as the ring's change of that number.
 // is_until_end: the claims last no longer than the transaction, however it ends.
 void note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int count,

@@ -21,13 +21,12 @@ is_wake_function(Oid function)
 	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	const bool is_c = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple))->prolang == ClanguageId;
+	bool is_null;
+	const Datum symbol = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &is_null);
+	const bool is_it = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple))->prolang == ClanguageId &&
+					   !is_null && strcmp(TextDatumGetCString(symbol), "queue_ext_queue_wake") == 0;
 	ReleaseSysCache(tuple);
-	if (!is_c)
-		return false;
-	FmgrInfo info;
-	fmgr_info(function, &info);
-	return info.fn_addr == queue_ext_queue_wake;
+	return is_it;
 }
 
 // The value of the row's column, if there is one of that name and type, and it is not
@@ -67,27 +66,33 @@ note_row(Oid table, HeapTuple row, TupleDesc descriptor)
 	return true;
 }
 
-static bool
-has_trigger(Oid table)
+// The name of the table's trigger, or null.
+static const char *
+find_trigger(Oid table)
 {
 	Relation relation = table_open(table, AccessShareLock);
-	bool is_there = false;
+	const char *name = nullptr;
 	for (int i = 0; relation->trigdesc != nullptr && i < relation->trigdesc->numtriggers; i++)
-		is_there |= strcmp(relation->trigdesc->triggers[i].tgname, wake_trigger_name) == 0;
+		if (is_wake_function(relation->trigdesc->triggers[i].tgfoid))
+			name = pstrdup(relation->trigdesc->triggers[i].tgname);
 	table_close(relation, AccessShareLock);
-	return is_there;
+	return name;
 }
 
 void
 create_wake_trigger(Oid table, bool for_each_row)
 {
-	if (has_trigger(table))
+	if (find_trigger(table) != nullptr)
 		return;
 	const char *schema = get_namespace_name(get_rel_namespace(queue::registry_oid()));
+	const char *name = queue::qualified_name(table);
 	queue::run_command(psprintf("create trigger %s after insert or update on %s for each %s"
 								" execute function %s.queue_wake()",
-								wake_trigger_name, queue::qualified_name(table),
-								for_each_row ? "row" : "statement", quote_identifier(schema)));
+								wake_trigger_name, name, for_each_row ? "row" : "statement",
+								quote_identifier(schema)));
+	// Whatever the session's replication role: a row that came by replication is a job.
+	queue::run_command(
+		psprintf("alter table %s enable always trigger %s", name, wake_trigger_name));
 	// So that the extension can be dropped, and the trigger goes with it.
 	const ObjectAddress trigger{TriggerRelationId, get_trigger_oid(table, wake_trigger_name, false),
 								0};
@@ -99,15 +104,17 @@ create_wake_trigger(Oid table, bool for_each_row)
 void
 drop_wake_trigger(Oid table)
 {
-	if (has_trigger(table))
-		queue::run_command(
-			psprintf("drop trigger %s on %s", wake_trigger_name, queue::qualified_name(table)));
+	const char *name = find_trigger(table);
+	if (name != nullptr)
+		queue::run_command(psprintf("drop trigger %s on %s", quote_identifier(name),
+									queue::qualified_name(table)));
 }
 
 void
 note_given_back(queue::Definition *definition, TimestampTz due)
 {
-	if (definition->is_managed && program_of(definition)->has_wake_trigger)
+	if (definition->is_managed && program_of(definition)->has_wake_trigger &&
+		SessionReplicationRole != SESSION_REPLICATION_ROLE_REPLICA)
 		return;
 	note_writes(definition->source);
 	if (due == 0)

@@ -180,14 +180,14 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 	options.backoff_base = &second;
 	options.backoff_cap = &hour;
 	insert_definition(queue, options);
-	if (wakes)
-		claim::create_wake_trigger(queue.source, false);
 
 	const char *qualified = quote_qualified_identifier(name.schema, name.name);
 	Definition *definition = open_queue(cstring_to_text(qualified), AccessShareLock);
 	compiled_of(definition);
 	warn_unless_served(definition, queue, table);
 	relation_close(table, NoLock);
+	if (wakes)
+		claim::create_wake_trigger(queue.source, false);
 }
 
 static const char *

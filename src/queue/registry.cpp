@@ -140,11 +140,14 @@ find_only_name(Oid source)
 }
 
 bool
-has_queue(Oid source)
+has_other_queue(Oid source, const char *name)
 {
 	bool is_found = false;
 	each_row(nullptr, [&](HeapTuple row, TupleDesc descriptor) {
-		is_found = source_of(row, descriptor) == source;
+		bool is_null;
+		is_found = source_of(row, descriptor) == source &&
+				   strcmp(TextDatumGetCString(heap_getattr(row, column_name, descriptor, &is_null)),
+						  name) != 0;
 		return !is_found;
 	});
 	return is_found;
@@ -162,6 +165,12 @@ find_names(Oid source)
 		return true;
 	});
 	return names;
+}
+
+bool
+has_queue(Oid source)
+{
+	return has_other_queue(source, "");
 }
 
 ClaimMode

@@ -40,6 +40,9 @@ bool has_queue(Oid source);
 // The names of all queues that the table carries, as char *, likewise.
 List *find_names(Oid source);
 
+// Whether the table carries a queue of another name. Reads the whole registry.
+bool has_other_queue(Oid source, const char *name);
+
 // Copies the registry row of (source, name) into *definition, in the current
 // context. False when there is none. Takes ACCESS SHARE on the registry.
 bool read_definition(Oid source, const char *name, Definition *definition);

@@ -210,4 +210,16 @@ run_newest(const Statement &statement, const Arguments &arguments)
 	return run_newest(statement, arguments.values, arguments.nulls);
 }
 
+uint64
+run_under(Snapshot snapshot, const Statement &statement, const Arguments &arguments)
+{
+	pin(statement.plan, statement.access);
+	const int result =
+		SPI_execute_snapshot(statement.plan, const_cast<Datum *>(arguments.values), arguments.nulls,
+							 snapshot, InvalidSnapshot, true, false, 0);
+	if (result < 0)
+		elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
+	return SPI_processed;
+}
+
 } // namespace queue_ext::queue

@@ -124,4 +124,21 @@ uint64 run(const Statement &statement, const Datum *values, const char *nulls);
 uint64 run_newest(const Statement &statement, const Arguments &arguments);
 uint64 run_newest(const Statement &statement, const Datum *values, const char *nulls);
 
+// Runs a statement that only reads under that snapshot, which must be registered.
+uint64 run_under(Snapshot snapshot, const Statement &statement, const Arguments &arguments);
+
+// Calls body(snapshot) with a new snapshot, and the clock of arguments set after it was
+// taken: what is due by then, and was committed before, is seen.
+template <typename Body>
+void
+with_newest(Arguments *arguments, Body &&body)
+{
+	// What this transaction has written is to be seen, too.
+	CommandCounterIncrement();
+	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+	arguments->set(Parameter::call_time, TimestampTzGetDatum(GetCurrentTimestamp()));
+	body(snapshot);
+	UnregisterSnapshot(snapshot);
+}
+
 } // namespace queue_ext::queue

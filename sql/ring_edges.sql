@@ -1,0 +1,81 @@
+-- Where a list of candidates could lead astray.
+set client_min_messages = warning;
+create schema test_ring_edges;
+set search_path = test_ring_edges, public;
+\set VERBOSITY sqlstate
+
+-- VACUUM gives the file's end back, and candidates stand there.
+create table shrinking (id integer primary key, done boolean not null default false, filler text not null default repeat('x', 500));
+insert into shrinking (id) select generate_series(1, 400);
+select queue_attach('shrinking', 'shrinking', 'not done', 'id', 'done = true', wake => true);
+select id from queue_pop_rows(null::shrinking);
+delete from shrinking;
+vacuum (truncate on) shrinking;
+select pg_relation_size('shrinking') as size;
+select id from queue_pop_rows(null::shrinking);
+insert into shrinking (id) values (1000);
+select id from queue_pop_rows(null::shrinking);
+
+select queue_create('jobs', lease => '1 hour');
+select count(*) from queue_send_many('jobs', array_fill(to_jsonb(repeat('x', 500)), array[400]));
+select id from queue_pop('jobs');
+delete from jobs;
+vacuum (truncate on) jobs;
+select queue_send('jobs', '1') as sent;
+select id from queue_pop('jobs');
+select id from queue_pop('jobs');
+
+-- More rows of one rank than are read at once: one can only go on behind a key.
+create table ties (id integer primary key, prio integer not null, state text not null default 'new');
+create index on ties (prio) where state = 'new';
+insert into ties select i, 0 from generate_series(1, 1000) as i;
+select queue_attach('ties', 'ties', 'state = ''new''', 'prio', 'state = ''taken''');
+select count(*), count(distinct id) from queue_pop_rows(null::ties, max_jobs => 700);
+select count(*), count(distinct id) from queue_pop_rows(null::ties, max_jobs => 700);
+
+-- What a default, a domain or a constraint says of a job holds for jobs that are sent.
+truncate jobs;
+create domain tenant as text constraint named check (value is not null);
+alter table jobs add column tenant tenant;
+select queue_send('jobs', '2');
+alter table jobs drop column tenant;
+alter table jobs add column tenant text not null default 'us', add column size integer check (size < 10),
+	add column tag text unique;
+select queue_send('jobs', '2') is not null as sent;
+alter table jobs alter column size set default 20;
+select queue_send('jobs', '2');
+alter table jobs alter column size set default 1, alter column tag set default 'one';
+select count(*) from queue_send_many('jobs', array['3', '4']::jsonb[]);
+select queue_send('jobs', '3') is not null as sent;
+select queue_send('jobs', '4');
+alter table jobs alter column tag drop default, alter column size drop default;
+update jobs set size = 0;
+alter table jobs alter column size set not null;
+select queue_send('jobs', '5');
+select payload, tenant, size, tag from jobs order by id;
+
+-- Two queues of one table: what one claims another may be waiting for.
+create table steps (id integer primary key, state integer not null default 0);
+insert into steps values (1);
+select queue_attach('step_0', 'steps', 'state = 0', 'id', 'state = 1', wake => true),
+       queue_attach('step_1', 'steps', 'state = 1', 'id', 'state = 2', wake => true);
+select id from queue_pop_rows(null::steps, 'step_1');
+select id from queue_pop_rows(null::steps, 'step_0');
+select id, state from queue_pop_rows(null::steps, 'step_1');
+
+-- Candidates of many subtransactions.
+create function send_in_blocks(jobs integer) returns void language plpgsql as $$
+begin
+	for i in 1 .. jobs loop
+		begin
+			perform queue_send('jobs', to_jsonb(i), -1);
+		exception when division_by_zero then null;
+		end;
+	end loop;
+end $$;
+alter table jobs alter column size set default 1;
+select send_in_blocks(3000);
+select count(*), min(payload::integer), max(payload::integer) from queue_pop('jobs', 3000) where priority = -1;
+
+\set VERBOSITY default
+drop schema test_ring_edges cascade;
