@@ -12,7 +12,7 @@ build() {
 			run_at timestamptz not null default now(),
 			priority smallint not null default 0,
 			payload jsonb not null
-		) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02,
+		) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02,
 			autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 		create index on job (priority, run_at, id);
 		select queue_attach('bench', 'job', pending => 'run_at <= call_time',

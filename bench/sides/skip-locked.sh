@@ -22,7 +22,7 @@ create_table() {
 			status text not null default 'ready',
 			leased_by text,
 			payload jsonb not null
-		) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02,
+		) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02,
 			autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 		create index on job ($1) where status = 'ready';
 	SQL
