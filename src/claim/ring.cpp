@@ -12,7 +12,7 @@ constexpr int64 sweep_interval_factor = 20;
 // But no longer than this.
 constexpr int64 most_sweep_interval_us = 60 * USECS_PER_SEC;
 // What it costs to try a candidate in vain.
-constexpr int64 pass_cost_us = 3;
+constexpr int64 pass_cost_us = 6;
 
 // Runs body with the spinlock held if the ring is of the key. False if it is not.
 template <typename Body>
