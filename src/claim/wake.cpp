@@ -137,12 +137,12 @@ queue_ext_queue_wake(PG_FUNCTION_ARGS)
 		note_writes(table);
 	if (TRIGGER_FIRED_FOR_STATEMENT(event) || TRIGGER_FIRED_BY_DELETE(event)) {
 		note_wake(table);
-		PG_RETURN_POINTER(nullptr);
+		return static_cast<Datum>(0);
 	}
 	HeapTuple row = TRIGGER_FIRED_BY_UPDATE(event) ? data->tg_newtuple : data->tg_trigtuple;
 	if (!note_row(table, row, RelationGetDescr(data->tg_relation)))
 		note_wake(table);
-	PG_RETURN_POINTER(nullptr);
+	return static_cast<Datum>(0);
 }
 
 } // namespace queue_ext::claim
