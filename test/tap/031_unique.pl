@@ -13,7 +13,7 @@ use Test::More;
 my $calls = $ENV{QUEUE_EXT_CALLS} || 100_000;
 
 my $node = PostgreSQL::Test::Cluster->new('unique');
-$node->init;
+$node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
 $node->append_conf('postgresql.conf', 'max_prepared_transactions = 5');
 $node->append_conf('postgresql.conf', 'synchronous_commit = off');
 $node->append_conf('postgresql.conf', 'shared_buffers = 64MB');
