@@ -8,6 +8,7 @@
 #include "directory.hpp"
 
 #include "../compat.hpp"
+#include "../queue/subtransaction.hpp"
 
 namespace queue_ext::claim {
 
@@ -143,38 +144,12 @@ register_shared_memory()
 	request_shared_memory();
 }
 
-// Runs body, which asks the server for memory. False when there is none, which the
-// server would raise an error for; any other error goes on. In a subtransaction, whose
-// end lets go of what the server may hold by then.
-template <typename Body>
+// Whether the server raises the error where it has no memory to give.
 static bool
-if_there_is_room(Body &&body)
+is_for_want_of_room(const ErrorData *error)
 {
-	const MemoryContext context = CurrentMemoryContext;
-	const ResourceOwner owner = CurrentResourceOwner;
-	volatile bool is_done = true;
-	BeginInternalSubTransaction(nullptr);
-	PG_TRY();
-	{
-		body();
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		ErrorData *error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		const int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
-		if (category != ERRCODE_INSUFFICIENT_RESOURCES && category != ERRCODE_SYSTEM_ERROR)
-			ReThrowError(error);
-		FreeErrorData(error);
-		is_done = false;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	return is_done;
+	const int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+	return category == ERRCODE_INSUFFICIENT_RESOURCES || category == ERRCODE_SYSTEM_ERROR;
 }
 
 // The segment that the anchor leads to, made if there is none; null without room.
@@ -201,12 +176,13 @@ static void *
 attach_shared()
 {
 	void *memory = nullptr;
-	(void) if_there_is_room([&] {
+	const auto find = [&] {
 		anchor = find_anchor();
 		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 		memory = find_segment();
 		LWLockRelease(AddinShmemInitLock);
-	});
+	};
+	(void) queue::in_subtransaction(find, is_for_want_of_room);
 	return memory;
 }
 

@@ -5,6 +5,7 @@
 #include "statement.hpp"
 
 #include "search_path.hpp"
+#include "subtransaction.hpp"
 
 namespace queue_ext::queue {
 
@@ -121,18 +122,26 @@ run_command(const char *text)
 	});
 }
 
-uint64
-run_newest(const Statement &statement, const Datum *values, const char *nulls)
+// SPI copies what it is given.
+static uint64
+execute(const Statement &statement, const Datum *values, const char *nulls, Snapshot snapshot,
+		bool only_reads)
 {
 	pin(statement.plan, statement.access);
-	// Without a snapshot of ours SPI takes the transaction's, which is a new one
-	// in READ COMMITTED. SPI copies what it is given.
-	const Snapshot snapshot = IsolationUsesXactSnapshot() ? GetLatestSnapshot() : InvalidSnapshot;
 	const int result = SPI_execute_snapshot(statement.plan, const_cast<Datum *>(values), nulls,
-											snapshot, InvalidSnapshot, false, true, 0);
+											snapshot, InvalidSnapshot, only_reads, !only_reads, 0);
 	if (result < 0)
 		elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
 	return SPI_processed;
+}
+
+uint64
+run_newest(const Statement &statement, const Datum *values, const char *nulls)
+{
+	// Without a snapshot of ours SPI takes the transaction's, which is a new one
+	// in READ COMMITTED.
+	const Snapshot snapshot = IsolationUsesXactSnapshot() ? GetLatestSnapshot() : InvalidSnapshot;
+	return execute(statement, values, nulls, snapshot, false);
 }
 
 // Whether the error is that a row has been changed since the snapshot was taken.
@@ -148,34 +157,8 @@ is_changed_row(const ErrorData *error)
 static bool
 try_once(const Statement &statement, const Datum *values, const char *nulls, uint64 *processed)
 {
-	const MemoryContext context = CurrentMemoryContext;
-	const ResourceOwner owner = CurrentResourceOwner;
-	volatile bool done = true;
-
-	BeginInternalSubTransaction(nullptr);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		*processed = run_newest(statement, values, nulls);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		ErrorData *error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-		if (!is_changed_row(error))
-			ReThrowError(error);
-		FreeErrorData(error);
-		done = false;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	return done;
+	return in_subtransaction([&] { *processed = run_newest(statement, values, nulls); },
+							 is_changed_row);
 }
 
 uint64
@@ -213,13 +196,7 @@ run_newest(const Statement &statement, const Arguments &arguments)
 uint64
 run_under(Snapshot snapshot, const Statement &statement, const Arguments &arguments)
 {
-	pin(statement.plan, statement.access);
-	const int result =
-		SPI_execute_snapshot(statement.plan, const_cast<Datum *>(arguments.values), arguments.nulls,
-							 snapshot, InvalidSnapshot, true, false, 0);
-	if (result < 0)
-		elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
-	return SPI_processed;
+	return execute(statement, arguments.values, arguments.nulls, snapshot, true);
 }
 
 } // namespace queue_ext::queue
