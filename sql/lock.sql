@@ -206,6 +206,19 @@ alter table named_lock add column note text;
 alter table named_lock drop column note;
 select lives();
 
+-- A trigger that suppresses the row, on either path.
+create function suppress() returns trigger language plpgsql as 'begin return null; end';
+create trigger suppress before insert on named_lock for each row execute function suppress();
+create function error_of_suppressed() returns setof text language sql begin atomic
+	select error_of('select ' || command)
+	from unnest(array['mutex_acquire(''none'')', 'timeout_acquire(''none'', ''1 hour'')', 'lock_set_retries(''none'', 1)']) as c(command);
+end;
+select error_of_suppressed();
+create trigger note before update on named_lock for each row execute function note();
+select error_of_suppressed();
+drop trigger note on named_lock;
+drop trigger suppress on named_lock;
+
 -- Rights on the table are rights on the locks.
 create role regress_lock;
 grant usage on schema test_lock to regress_lock;

@@ -513,6 +513,16 @@ blank_details()
 }
 
 void
+lock_not_made(const char *task_id)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("could not make lock \"%s\"", task_id),
+					errdetail("Its row is not in the table \"named_lock\" after an insert."),
+					errhint("Look for a trigger or a policy on the table \"named_lock\" that "
+							"suppresses or hides rows, and for sessions that delete them.")));
+}
+
+void
 warn_no_index(const char *queue, const char *command)
 {
 	ereport(WARNING, (errmsg("no index serves the claims of queue \"%s\"", queue),

@@ -131,6 +131,9 @@ void warn_no_unique_index(const char *table, const char *command);
 // 23514: whoever locks a resource has to say who it is.
 [[noreturn]] void blank_details();
 
+// 55000: a lock's row is not in the table of locks, although it was inserted.
+[[noreturn]] void lock_not_made(const char *task_id);
+
 // WARNING 01000: no index serves the claim; the hint is the command for one.
 void warn_no_index(const char *queue, const char *command);
 

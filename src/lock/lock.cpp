@@ -4,6 +4,7 @@
 
 #include "lock.hpp"
 
+#include "../error.hpp"
 #include "../row/keyed.hpp"
 
 namespace queue_ext::lock {
@@ -92,10 +93,22 @@ run(StatementNumber statement, const Arguments &arguments)
 	return result;
 }
 
-static bool
-create(const text *task_id)
+// Calls use_row() until it finds the lock's row, making the row in between. The row can
+// go again at once: a trigger may suppress it, another session delete it.
+template <typename UseRow>
+static void
+with_row(const text *task_id, UseRow &&use_row)
 {
-	return run(statement_create, Arguments(task_id)) > 0;
+	static_assert(std::is_trivially_destructible_v<std::remove_reference_t<UseRow>>);
+	constexpr int most_tries = 100;
+	for (int i = 0; i < most_tries; i++) {
+		CHECK_FOR_INTERRUPTS();
+		if (use_row())
+			return;
+		// If another transaction is making it, this waits for that one.
+		run(statement_create, Arguments(task_id));
+	}
+	error::lock_not_made(text_to_cstring(task_id));
 }
 
 // What an operator wants to know of whoever holds a lock.
@@ -224,31 +237,28 @@ acquire_by_statement(const text *task_id, const Interval *timeout)
 	arguments.set(parameter_holder, PointerGetDatum(describe_holder()));
 	if (timeout != nullptr)
 		arguments.set(parameter_timeout, IntervalPGetDatum(timeout));
-	const int64 token = run(statement_acquire, arguments);
-	if (token > 0 || run(statement_exists, arguments) > 0)
-		return token;
-	create(task_id);
-	return run(statement_acquire, arguments);
+	int64 token = 0;
+	with_row(task_id, [&] {
+		token = run(statement_acquire, arguments);
+		return token > 0 || run(statement_exists, arguments) > 0;
+	});
+	return token;
 }
 
 int64
 acquire(const text *task_id, const Interval *timeout)
 {
-	constexpr int most_tries = 100;
 	int64 token = 0;
-	for (int i = 0; i < most_tries; i++) {
-		CHECK_FOR_INTERRUPTS();
-		const Outcome outcome = change_row(task_id, [&](const row::Opened &opened, HeapTuple row) {
+	Outcome outcome = Outcome::no_row;
+	with_row(task_id, [&] {
+		outcome = change_row(task_id, [&](const row::Opened &opened, HeapTuple row) {
 			return try_to_acquire(opened, row, timeout, &token);
 		});
-		if (outcome == Outcome::not_direct)
-			return acquire_by_statement(task_id, timeout);
-		if (outcome != Outcome::no_row)
-			return outcome == Outcome::done ? token : 0;
-		// If somebody else is making it, this waits for them.
-		create(task_id);
-	}
-	elog(ERROR, "could not make a lock: something keeps its row from being inserted");
+		return outcome != Outcome::no_row;
+	});
+	if (outcome == Outcome::not_direct)
+		return acquire_by_statement(task_id, timeout);
+	return outcome == Outcome::done ? token : 0;
 }
 
 bool
@@ -278,10 +288,7 @@ set_retries(const text *task_id, const int32 *retries)
 	Arguments arguments(task_id);
 	if (retries != nullptr)
 		arguments.set(parameter_retries, Int32GetDatum(*retries));
-	if (run(statement_set_retries, arguments) > 0)
-		return;
-	create(task_id);
-	run(statement_set_retries, arguments);
+	with_row(task_id, [&] { return run(statement_set_retries, arguments) > 0; });
 }
 
 } // namespace queue_ext::lock

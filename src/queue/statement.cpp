@@ -171,7 +171,7 @@ run(const Statement &statement, const Datum *values, const char *nulls)
 
 	// Otherwise a new snapshot does nearly the same; for a row that changes between
 	// the snapshot and the visit, look again.
-	constexpr int tries = 20;
+	constexpr int tries = 100;
 	uint64 processed = 0;
 	for (int i = 1; i < tries; i++) {
 		CHECK_FOR_INTERRUPTS();
