@@ -20,7 +20,8 @@ SQL_PARTS  = src/key/key.sql src/key/lock.sql src/queue/registry.sql src/queue/q
              src/unique/unique.sql src/unique/row.sql \
              src/throttle/throttle.sql src/lock/lock.sql
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
-DATA       = $(wildcard upgrade/$(EXTENSION)--*--*.sql)
+# Released install scripts, and the steps from one to the next.
+DATA       = $(wildcard upgrade/$(EXTENSION)--*.sql)
 # Documentation lands in a folder that all extensions share: only our own name.
 DOCS       = $(wildcard doc/$(EXTENSION).md)
 

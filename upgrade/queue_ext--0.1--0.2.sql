@@ -1,0 +1,1 @@
+\echo Use "ALTER EXTENSION queue_ext UPDATE TO '0.2'" to load this file. \quit
