@@ -335,12 +335,14 @@ claim_by_session_lock(Claimer *claimer, Candidate *candidate)
 		return false;
 	const Oid table = claimer->definition->source;
 	const char *identity = identity_of(claimer);
-	if (queue::is_known(table, identity) || !queue::try_hold(claimer->definition, identity)) {
+	const queue::HoldNumber hold = queue::try_hold(claimer->definition, identity);
+	if (hold == 0) {
 		claimer->counters.locked++;
 		return false;
 	}
-	if (!read(claimer, candidate) || strcmp(identity_of(claimer), identity) != 0) {
-		queue::pass_by(table, identity);
+	if (!read(claimer, candidate) || strcmp(identity_of(claimer), identity) != 0 ||
+		!queue::has_hold(table, identity, hold)) {
+		queue::pass_by(table, identity, hold);
 		return false;
 	}
 	put(claimer, claimer->old_row);
@@ -501,11 +503,12 @@ claim_from(Ring *ring, Definition *definition, const Request &request, const Out
 	uint64 claimed = 0;
 	// What this command has written so far is to be seen, and may be written over.
 	CommandCounterIncrement();
+	const queue::HoldNumber begun = queue::begin_passing();
 	Claimer claimer = open_claimer(definition, request, &output);
 	const bool is_settled = drain(&claimer, ring, &claimed);
 	close_claimer(&claimer);
 	if (definition->claim_mode == ClaimMode::session)
-		queue::forget_passed();
+		queue::forget_passed(begun);
 	if (claimed > 0)
 		CommandCounterIncrement();
 	if (is_settled)

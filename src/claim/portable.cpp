@@ -187,11 +187,18 @@ static uint64
 claim_by_lock(Definition *definition, const Request &request, const Output &output)
 {
 	const Statement statement = claim_statement(definition, request.max_jobs);
-	const uint64 claimed = queue::run(statement, arguments_for(definition, request));
-	for (uint64 i = 0; i < claimed; i++)
-		queue::hold_row(definition->source,
-						SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc,
-									 SPI_tuptable->tupdesc->natts));
+	const uint64 locked = queue::run(statement, arguments_for(definition, request));
+	const TupleDesc descriptor = locked > 0 ? SPI_tuptable->tupdesc : nullptr;
+	uint64 claimed = 0;
+	for (uint64 i = 0; i < locked; i++) {
+		HeapTuple row = SPI_tuptable->vals[i];
+		const char *identity = SPI_getvalue(row, descriptor, descriptor->natts);
+		// What is pending may be a function that claims, and had come first.
+		if (queue::is_known(definition->source, identity))
+			continue;
+		queue::hold_row(definition->source, identity);
+		SPI_tuptable->vals[claimed++] = row;
+	}
 	put_rows(claimed, output);
 	return claimed;
 }

@@ -70,31 +70,34 @@ read_candidates(Definition *definition, const Request &request, MemoryContext co
 	return candidates;
 }
 
-// Puts the row into output if it is still pending.
+// Reads the row again: true, and it is in SPI_tuptable, if it is still pending.
 static bool
-put_if_pending(Definition *definition, const Request &request, Datum row, const Output &output)
+recheck(Definition *definition, const Request &request, Datum row)
 {
 	const Statement &statement =
 		queue::prepared_of(definition, Prepared::recheck, [&] { return recheck_text(definition); });
 	Arguments arguments = arguments_for(definition, request);
 	arguments.set(Parameter::row, row);
-	const bool is_pending = queue::run(statement, arguments) > 0;
-	if (is_pending)
-		put_rows(1, output);
-	SPI_freetuptable(SPI_tuptable);
-	return is_pending;
+	return queue::run(statement, arguments) > 0;
 }
 
 static bool
 try_claim(Definition *definition, const Request &request, const Candidate &candidate,
 		  const Output &output)
 {
-	if (!queue::try_hold(definition, candidate.identity))
+	const Oid table = definition->source;
+	const queue::HoldNumber hold = queue::try_hold(definition, candidate.identity);
+	if (hold == 0)
 		return false;
-	if (put_if_pending(definition, request, candidate.row, output))
-		return true;
-	queue::pass_by(definition->source, candidate.identity);
-	return false;
+	// What is pending may be a function that lets go of the lock.
+	const bool is_won = recheck(definition, request, candidate.row) &&
+						queue::has_hold(table, candidate.identity, hold);
+	if (is_won)
+		put_rows(1, output);
+	else
+		queue::pass_by(table, candidate.identity, hold);
+	SPI_freetuptable(SPI_tuptable);
+	return is_won;
 }
 
 uint64
@@ -103,6 +106,7 @@ claim_by_session(Definition *definition, const Request &request, const Output &o
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "queue_ext candidates", ALLOCSET_DEFAULT_SIZES);
 	const auto wanted = static_cast<uint64>(request.max_jobs);
+	const queue::HoldNumber begun = queue::begin_passing();
 	uint64 claimed = 0;
 	while (claimed < wanted) {
 		CHECK_FOR_INTERRUPTS();
@@ -113,7 +117,7 @@ claim_by_session(Definition *definition, const Request &request, const Output &o
 			break;
 		MemoryContextReset(context);
 	}
-	queue::forget_passed();
+	queue::forget_passed(begun);
 	MemoryContextDelete(context);
 	return claimed;
 }

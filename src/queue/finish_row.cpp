@@ -132,13 +132,12 @@ finish_held(Definition *definition, Action action, const Rule &rule, const Argum
 			Datum *extended)
 {
 	const char *identity = identity_of(definition, arguments);
-	if (identity == nullptr || !is_held(definition, identity))
+	if (identity == nullptr)
 		return false;
+	const bool is_ours = action == Action::extend ? is_held(definition, identity)
+												  : finish_hold(definition, identity);
 	const bool writes = rule.assignments != nullptr || action == Action::complete;
-	const bool is_done = !writes || write_row(definition, action, rule, arguments, extended);
-	if (action != Action::extend)
-		finish_hold(definition->source, identity);
-	return is_done;
+	return is_ours && (!writes || write_row(definition, action, rule, arguments, extended));
 }
 
 bool

@@ -17,6 +17,7 @@ struct Hold
 	Hold *next;         // with the same hash
 	dlist_node changed; // in the list of those that this transaction has changed
 	bool is_changed;
+	HoldNumber number;
 	Oid table;
 	char *identity;
 	HoldState state;
@@ -37,6 +38,8 @@ struct Bucket
 static MemoryContext context = nullptr;
 static HTAB *buckets = nullptr;
 static dlist_head changed = DLIST_STATIC_INIT(changed);
+
+static HoldNumber last_number = 0;
 
 // How many there are, and how many there were when they were last looked through for
 // locks that the user has let go.
@@ -97,6 +100,7 @@ add(Oid table, const char *identity, HoldState state)
 	if (buckets == nullptr)
 		create_buckets();
 	auto *hold = static_cast<Hold *>(MemoryContextAllocZero(context, sizeof(Hold)));
+	hold->number = ++last_number;
 	hold->table = table;
 	hold->identity = MemoryContextStrdup(context, identity);
 	hold->state = state;
@@ -264,29 +268,39 @@ register_hold_callbacks()
 	RegisterSubXactCallback(on_subtransaction_end, nullptr);
 }
 
+// As find(), where the session still has the hold's lock: the user may have let go of
+// all advisory locks (DISCARD ALL does). Then the job is anyone's.
+static Hold *
+find_good(Oid table, const char *identity)
+{
+	Hold *hold = find(table, identity);
+	if (hold == nullptr || !hold->has_lock || compat::holds_lock(&hold->tag, ExclusiveLock))
+		return hold;
+	remove(hold);
+	return nullptr;
+}
+
 bool
 is_known(Oid table, const char *identity)
 {
-	Hold *hold = find(table, identity);
-	if (hold == nullptr)
-		return false;
-	// The user may have let go of all advisory locks (DISCARD ALL does): then the
-	// job is anyone's.
-	if (hold->has_lock && !compat::holds_lock(&hold->tag, ExclusiveLock)) {
-		remove(hold);
-		return false;
-	}
-	return true;
+	return find_good(table, identity) != nullptr;
+}
+
+// The hold of the row if it is in the queue's claim mode and not finished, or null.
+static Hold *
+find_held(const Definition *definition, const char *identity)
+{
+	Hold *hold = find_good(definition->source, identity);
+	const bool is_session = definition->claim_mode == ClaimMode::session;
+	return hold != nullptr && hold->state == HoldState::held && hold->has_lock == is_session
+			   ? hold
+			   : nullptr;
 }
 
 bool
 is_held(const Definition *definition, const char *identity)
 {
-	if (!is_known(definition->source, identity))
-		return false;
-	const Hold *hold = find(definition->source, identity);
-	return hold->state == HoldState::held &&
-		   hold->has_lock == (definition->claim_mode == ClaimMode::session);
+	return find_held(definition, identity) != nullptr;
 }
 
 void
@@ -315,9 +329,12 @@ lock_tag(const Definition *definition, const char *identity)
 	return tag;
 }
 
-bool
+HoldNumber
 try_hold(const Definition *definition, const char *identity)
 {
+	// A call within this one may have come first.
+	if (is_known(definition->source, identity))
+		return 0;
 	// Noted first: whatever happens from here on, the transaction's end knows.
 	Hold *hold = add(definition->source, identity, HoldState::passed);
 	hold->tag = lock_tag(definition, identity);
@@ -325,38 +342,60 @@ try_hold(const Definition *definition, const char *identity)
 		case LOCKACQUIRE_OK:
 			hold->has_lock = true;
 			hold->state = HoldState::held;
-			return true;
+			return hold->number;
 		case LOCKACQUIRE_NOT_AVAIL:
-			return false;
+			return 0;
 		default:
 			// This session has it already: by hand, or for a key with the same number.
 			LockRelease(&hold->tag, ExclusiveLock, true);
-			return false;
+			return 0;
 	}
 }
 
-void
-pass_by(Oid table, const char *identity)
+bool
+has_hold(Oid table, const char *identity, HoldNumber number)
 {
-	Hold *hold = find(table, identity);
+	const Hold *hold = find_good(table, identity);
+	return hold != nullptr && hold->number == number;
+}
+
+void
+pass_by(Oid table, const char *identity, HoldNumber number)
+{
+	Hold *hold = find_good(table, identity);
+	if (hold == nullptr)
+		hold = add(table, identity, HoldState::passed);
+	if (hold->number != number)
+		return; // a call within this one holds the row now, or it is new
 	release_lock(hold);
 	hold->state = HoldState::passed;
 }
 
-void
-forget_passed()
+HoldNumber
+begin_passing()
 {
-	sweep_changed([](const Hold *hold) { return hold->state == HoldState::passed; });
-	drop_lost();
+	return last_number + 1;
 }
 
 void
-finish_hold(Oid table, const char *identity)
+forget_passed(HoldNumber begun)
 {
-	Hold *hold = find(table, identity);
+	sweep_changed([&](const Hold *hold) {
+		return hold->state == HoldState::passed && hold->number >= begun;
+	});
+	drop_lost();
+}
+
+bool
+finish_hold(const Definition *definition, const char *identity)
+{
+	Hold *hold = find_held(definition, identity);
+	if (hold == nullptr)
+		return false;
 	hold->state = HoldState::finished;
 	hold->finished_in = GetCurrentSubTransactionId();
 	mark_changed(hold);
+	return true;
 }
 
 } // namespace queue_ext::queue

@@ -25,7 +25,7 @@ namespace queue_ext::queue {
 void register_hold_callbacks();
 
 // Whether this session has to pass the row by: it holds it, has finished it in
-// this transaction, or has passed it by in this call.
+// this transaction, or is passing it by in a call.
 bool is_known(Oid table, const char *identity);
 
 // Whether this session holds the row in the queue's claim mode and has not finished
@@ -35,19 +35,32 @@ bool is_held(const Definition *definition, const char *identity);
 // Notes that this transaction has the row's lock.
 void hold_row(Oid table, const char *identity);
 
-// Tries to take the advisory lock of the row, without waiting. If it cannot, the
-// row is passed by until forget_passed(). Raises 53200 when the server has no room
-// for more locks.
-bool try_hold(const Definition *definition, const char *identity);
+// What tells one hold from another of the same row; 0 is none.
+using HoldNumber = uint64;
 
-// Gives back the lock of a row that try_hold() took in this call and that turned
-// out not to be pending.
-void pass_by(Oid table, const char *identity);
+// Tries to take the advisory lock of the row, without waiting. Returns 0 if it cannot,
+// and the row is passed by until forget_passed(), or if the row is known already.
+// Raises 53200 when the server has no room for more locks.
+HoldNumber try_hold(const Definition *definition, const char *identity);
 
-// The call is over: rows passed by may be looked at again.
-void forget_passed();
+// Whether the session still has that hold, and its lock: code of the user's may have
+// let go of all advisory locks, and have taken the row's again.
+bool has_hold(Oid table, const char *identity, HoldNumber number);
 
-// Notes that the held row is finished with.
-void finish_hold(Oid table, const char *identity);
+// The row for which try_hold() returned the number turned out not to be pending, or
+// the hold is gone. Gives its lock back, and passes the row by.
+void pass_by(Oid table, const char *identity, HoldNumber number);
+
+// A call begins that will pass rows by; what is returned is for forget_passed().
+HoldNumber begin_passing();
+
+// The call is over: rows that it passed by may be looked at again. Calls may nest: what
+// is pending may be a function that claims, too.
+void forget_passed(HoldNumber begun);
+
+// If the session holds the row in the queue's claim mode, notes that it is finished
+// with. False if it does not. To be called before the ending is written, which may run
+// code of the user's that lets go of everything.
+bool finish_hold(const Definition *definition, const char *identity);
 
 } // namespace queue_ext::queue
