@@ -12,8 +12,8 @@
 //                read: whoever had the lock before may have finished the job, and has
 //                committed that before letting go (hold.hpp).
 //
-// So a stale place can at worst name another pending row, which is then claimed as
-// well as any.
+// A place that has been given to another row since is no candidate: that row's turn has
+// not come, or it has a candidate of its own.
 
 #include "../postgres.hpp"
 
@@ -218,13 +218,34 @@ has_block(Claimer *claimer, BlockNumber block)
 	return block < claimer->block_count;
 }
 
+// Whether the row read is the one that the candidate was made for. Another row that was
+// given the place is claimed when its turn comes.
+static bool
+is_same(const Claimer *claimer, const Candidate &candidate)
+{
+	const Program *program = claimer->writer.program;
+	TupleTableSlot *row = claimer->old_row;
+	if (!program->key.is_ranked) {
+		const auto *slot = reinterpret_cast<const BufferHeapTupleTableSlot *>(row);
+		return HeapTupleHeaderGetRawXmin(slot->base.tuple->t_data) == candidate.writer;
+	}
+	const auto value = [&](AttrNumber column) {
+		bool is_null;
+		return slot_getattr(row, column, &is_null);
+	};
+	return Rank{DatumGetInt16(value(program->priority)),
+				DatumGetTimestampTz(value(program->run_at)),
+				DatumGetInt64(value(program->id))} == candidate.rank();
+}
+
 // Reads the candidate's row. Counts why not.
 static bool
 read(Claimer *claimer, Candidate *candidate)
 {
 	if (!has_block(claimer, ItemPointerGetBlockNumber(&candidate->place)) ||
 		!table_tuple_fetch_row_version(claimer->writer.table, &candidate->place, SnapshotSelf,
-									   claimer->old_row)) {
+									   claimer->old_row) ||
+		!is_same(claimer, *candidate)) {
 		claimer->counters.gone++;
 		return false;
 	}

@@ -46,8 +46,8 @@ fill_text(Definition *definition, const Program *program, bool is_behind)
 {
 	const char *columns =
 		program->order_count == 0
-			? "t.ctid"
-			: psprintf("t.ctid, %s", order_columns(program, definition->source, "t"));
+			? "t.ctid, t.xmin"
+			: psprintf("t.ctid, t.xmin, %s", order_columns(program, definition->source, "t"));
 	return read_text(definition, columns,
 					 is_behind ? behind_cursor(program, definition->source) : "", fill_size);
 }
@@ -79,7 +79,7 @@ set_cursor(Cursor *cursor, const Program *program, Oid table, HeapTuple row)
 	memset(nulls, true, sizeof(bool) * descriptor->natts);
 	for (int i = 0; i < program->order_count; i++) {
 		const int index = program->order_columns[i] - 1;
-		values[index] = SPI_getbinval(row, SPI_tuptable->tupdesc, i + 2, &nulls[index]);
+		values[index] = SPI_getbinval(row, SPI_tuptable->tupdesc, i + 3, &nulls[index]);
 		if (TupleDescAttr(descriptor, index)->attlen == -1 && !nulls[index])
 			values[index] = PointerGetDatum(PG_DETOAST_DATUM(values[index]));
 	}
@@ -102,11 +102,13 @@ candidate_of(const Program *program, HeapTuple row)
 		return SPI_getbinval(row, SPI_tuptable->tupdesc, column, &is_null);
 	};
 	candidate.place = *reinterpret_cast<ItemPointer>(DatumGetPointer(value(1)));
-	if (!program->key.is_ranked)
+	if (!program->key.is_ranked) {
+		candidate.writer = DatumGetTransactionId(value(2));
 		return candidate;
-	candidate.priority = DatumGetInt16(value(2));
-	candidate.run_at = DatumGetTimestampTz(value(3));
-	candidate.id = DatumGetInt64(value(4));
+	}
+	candidate.priority = DatumGetInt16(value(3));
+	candidate.run_at = DatumGetTimestampTz(value(4));
+	candidate.id = DatumGetInt64(value(5));
 	return candidate;
 }
 

@@ -66,7 +66,7 @@ settle(Writer *writer, const NewJobs &jobs, TupleTableSlot *row)
 {
 	index_new_row(writer, row);
 	const int64 id = DatumGetInt64(row->tts_values[writer->program->id - 1]);
-	note_offer(RelationGetRelid(writer->table), {row->tts_tid, jobs.priority, jobs.run_at, id});
+	note_offer(RelationGetRelid(writer->table), {row->tts_tid, jobs.priority, jobs.run_at, {id}});
 	return id;
 }
 

@@ -305,7 +305,7 @@ fill_in_key(Program *program, const Definition *definition, Relation table)
 	program->key.database = MyDatabaseId;
 	program->key.table = definition->source;
 	program->key.stamp = stamp_of(program, definition, table);
-	program->key.is_ranked = definition->is_managed;
+	program->key.is_ranked = definition->is_managed && program->order_count > 0;
 	namestrcpy(&program->key.queue, definition->name);
 }
 

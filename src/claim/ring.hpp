@@ -64,13 +64,19 @@ struct Rank
 	}
 };
 
-// Where a row stands in the table; of a managed queue also its rank.
+// Where a row stands in the table, and what tells it from another row that is given its
+// place: in a ranked ring the rank, in any other one the transaction that wrote this
+// version of it.
 struct Candidate
 {
 	ItemPointerData place;
 	int16 priority;
 	TimestampTz run_at;
-	int64 id;
+	union
+	{
+		int64 id;
+		TransactionId writer;
+	};
 
 	Rank rank() const
 	{

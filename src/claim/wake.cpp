@@ -61,8 +61,9 @@ note_row(Oid table, HeapTuple row, TupleDesc descriptor)
 		note_due(table, Max(DatumGetTimestampTz(leased_until), DatumGetTimestampTz(run_at)));
 		return true;
 	}
-	note_offer(table, {row->t_self, DatumGetInt16(priority), DatumGetTimestampTz(run_at),
-					   DatumGetInt64(id)});
+	note_offer(
+		table,
+		{row->t_self, DatumGetInt16(priority), DatumGetTimestampTz(run_at), {DatumGetInt64(id)}});
 	return true;
 }
 
