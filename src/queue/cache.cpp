@@ -11,6 +11,7 @@
 
 #include "../compat.hpp"
 #include "../error.hpp"
+#include "lock_found.hpp"
 #include "name.hpp"
 #include "registry.hpp"
 #include "search_path.hpp"
@@ -165,7 +166,7 @@ build(Oid source, const char *name)
 	}
 	MemoryContextSetParent(context, CacheMemoryContext);
 	// A change that came while the catalogs were read may have come too late for
-	// some of what was read; whoever asked will see that and ask again.
+	// some of what was read: then it is good for this call alone.
 	if (changes_before == change_count)
 		definition->is_valid = true;
 	else
@@ -217,24 +218,17 @@ recall(const char *text)
 	return meaning != nullptr && is_current(meaning) ? meaning->definition : nullptr;
 }
 
-// Locks the table of the queue that find() finds, until both agree.
+// Locks the table of the queue that find() finds.
 template <typename Find>
 static Definition *
 open(LOCKMODE lock, Find &&find)
 {
-	for (;;) {
-		CHECK_FOR_INTERRUPTS();
-		// A table that this transaction has locked already brings no news along.
-		AcceptInvalidationMessages();
-		Definition *definition = find();
-		if (definition == nullptr)
-			return nullptr;
-		// Waiting for the lock may have let in news of a change.
-		LockRelationOid(definition->source, lock);
-		if (definition->is_valid)
-			return definition;
-		UnlockRelationOid(definition->source, lock);
-	}
+	Definition *definition = nullptr;
+	lock_found(lock, [&] {
+		definition = find();
+		return definition != nullptr ? definition->source : InvalidOid;
+	});
+	return definition;
 }
 
 static Definition *

@@ -11,6 +11,7 @@
 
 #include "../compat.hpp"
 #include "../error.hpp"
+#include "../queue/lock_found.hpp"
 #include "../queue/registry.hpp"
 #include "write.hpp"
 
@@ -131,16 +132,7 @@ Opened
 open(KeyedTable *table)
 {
 	add_to_tables(table);
-	Oid oid;
-	for (;;) {
-		CHECK_FOR_INTERRUPTS();
-		oid = oid_of(table);
-		// Waiting for the lock may let in news of a change.
-		LockRelationOid(oid, RowExclusiveLock);
-		if (table->oid == oid)
-			break;
-		UnlockRelationOid(oid, RowExclusiveLock);
-	}
+	const Oid oid = queue::lock_found(RowExclusiveLock, [&] { return oid_of(table); });
 	Relation relation = table_open(oid, NoLock);
 	if (!table->is_known)
 		learn(table, relation);
