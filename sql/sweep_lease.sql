@@ -1,0 +1,48 @@
+-- A lease that ends is known to the ring, also over a sweep that comes before: as soon as
+-- it is over the job is preferred, and not only when the clock brings the next sweep.
+set client_min_messages = warning;
+create schema test_sweep_lease;
+set search_path = test_sweep_lease, public;
+set queue_ext.claim_path = direct;
+select queue_create('jobs', lease => '1 hour');
+select queue_send('jobs', '"first"', -1);
+select count(*) from queue_send_many('jobs', array_fill('1'::jsonb, array[900]));
+
+-- Each round: the first job is claimed for a moment, a rolled back update has the next
+-- claim sweep, and the claim after the moment is of the first job again. Three times
+-- over, since a sweep by the clock would do, too; a round in which the moment was over
+-- before the sweep does not count.
+create procedure rounds(inout swept text, inout jobs text) language plpgsql as $$
+declare
+	sweeps_before bigint;
+	until timestamptz;
+	other bigint;
+	attempts integer;
+	counted integer := 0;
+begin
+	while counted < 3 loop
+		select leased_until into strict until from queue_pop('jobs', lease => '20 ms') where id = 1;
+		commit;
+		begin
+			update jobs set last_error = 'x' where id = 900;
+			raise sqlstate 'UNDO0';
+		exception when sqlstate 'UNDO0' then
+		end;
+		commit;
+		select sweeps into sweeps_before from queue_claim_stats where source = 'jobs'::regclass;
+		select id, attempt into other, attempts from queue_pop('jobs');
+		commit;
+		if other <> 1 then
+			swept := concat_ws(' ', swept, (select sweeps > sweeps_before from queue_claim_stats where source = 'jobs'::regclass));
+			while clock_timestamp() <= until loop
+			end loop;
+			jobs := concat_ws(' ', jobs, (select id from queue_pop('jobs', lease => '1 microsecond')));
+			counted := counted + 1;
+		else
+			perform queue_release('jobs', 1, attempts);
+		end if;
+		commit;
+	end loop;
+end $$;
+call rounds(null, null);
+drop schema test_sweep_lease cascade;
