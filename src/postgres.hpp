@@ -14,6 +14,7 @@
 extern "C" {
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/multixact.h"

@@ -208,11 +208,15 @@ is_own(const Claimer *claimer)
 		   HeapTupleHeaderGetCmin(header) >= claimer->first_command;
 }
 
-// Whether the table has that block (still): VACUUM may have given it back, before we
-// locked the table.
+// Whether the table may have that place (still): VACUUM may have given its block back,
+// before we locked the table.
 static bool
-has_block(Claimer *claimer, BlockNumber block)
+has_place(Claimer *claimer, const Candidate *candidate)
 {
+	if (!ItemPointerIsValid(&candidate->place) ||
+		ItemPointerGetOffsetNumber(&candidate->place) > MaxOffsetNumber)
+		return false;
+	const BlockNumber block = ItemPointerGetBlockNumber(&candidate->place);
 	if (block >= claimer->block_count)
 		claimer->block_count = RelationGetNumberOfBlocks(claimer->writer.table);
 	return block < claimer->block_count;
@@ -242,7 +246,7 @@ is_same(const Claimer *claimer, const Candidate &candidate)
 static bool
 read(Claimer *claimer, Candidate *candidate)
 {
-	if (!has_block(claimer, ItemPointerGetBlockNumber(&candidate->place)) ||
+	if (!has_place(claimer, candidate) ||
 		!table_tuple_fetch_row_version(claimer->writer.table, &candidate->place, SnapshotSelf,
 									   claimer->old_row) ||
 		!is_same(claimer, *candidate)) {

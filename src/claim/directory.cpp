@@ -14,7 +14,7 @@ namespace queue_ext::claim {
 
 // Changes with the layout of anything below, so that a new library does not read
 // an old one's memory.
-constexpr const char *segment_name = "queue_ext/2";
+constexpr const char *segment_name = "queue_ext/3";
 
 // A ring may be in any of the places of the set that its key's hash names.
 constexpr int set_size = 8;
@@ -294,7 +294,10 @@ ring_at(int place)
 Ring *
 find_ranked_ring(Oid table, RingKey *key)
 {
-	Ring *ring = ring_at(static_cast<int>(pg_atomic_read_u32(&get_wakes(table)->ranked)));
+	const uint32 place = pg_atomic_read_u32(&get_wakes(table)->ranked);
+	if (place >= static_cast<uint32>(ring_count()))
+		return nullptr;
+	Ring *ring = ring_at(static_cast<int>(place));
 	SpinLockAcquire(&ring->mutex);
 	*key = ring->key;
 	SpinLockRelease(&ring->mutex);
@@ -309,6 +312,7 @@ copy_ring(int place, Ring *copy)
 	SpinLockAcquire(&ring->mutex);
 	*copy = *ring;
 	SpinLockRelease(&ring->mutex);
+	NameStr(copy->key.queue)[NAMEDATALEN - 1] = '\0';
 	return copy->key.database == MyDatabaseId;
 }
 

@@ -5,6 +5,7 @@
 #include "filler.hpp"
 
 #include "claim_text.hpp"
+#include "cursor_row.hpp"
 #include "directory.hpp"
 
 namespace queue_ext::claim {
@@ -64,33 +65,6 @@ statement_for(Definition *definition, const Program *program, bool is_behind)
 	return *statement;
 }
 
-// The cursor for the row that the last statement returned last: a row of the
-// table with the order's columns alone. Without one where it is too large.
-static void
-set_cursor(Cursor *cursor, const Program *program, Oid table, HeapTuple row)
-{
-	cursor->size = 0;
-	if (program->order_count == 0)
-		return;
-	Relation relation = table_open(table, NoLock);
-	TupleDesc descriptor = RelationGetDescr(relation);
-	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * descriptor->natts));
-	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * descriptor->natts));
-	memset(nulls, true, sizeof(bool) * descriptor->natts);
-	for (int i = 0; i < program->order_count; i++) {
-		const int index = program->order_columns[i] - 1;
-		values[index] = SPI_getbinval(row, SPI_tuptable->tupdesc, i + 3, &nulls[index]);
-		if (TupleDescAttr(descriptor, index)->attlen == -1 && !nulls[index])
-			values[index] = PointerGetDatum(PG_DETOAST_DATUM(values[index]));
-	}
-	HeapTuple tuple = heap_form_tuple(descriptor, values, nulls);
-	if (tuple->t_len <= max_cursor_size) {
-		cursor->size = static_cast<uint16>(tuple->t_len);
-		memcpy(cursor->bytes, tuple->t_data, tuple->t_len);
-	}
-	table_close(relation, NoLock);
-}
-
 // The candidate that a row of the last statement is: the order of a managed queue is
 // its rank.
 static Candidate
@@ -112,16 +86,21 @@ candidate_of(const Program *program, HeapTuple row)
 	return candidate;
 }
 
-static void
-set_cursor_argument(Arguments *arguments, const Program *program, const Cursor &cursor)
+// False if the cursor is none of such a row.
+static bool
+set_cursor_argument(Arguments *arguments, const Program *program, Oid table, const Cursor &cursor)
 {
 	if (!program->key.is_ranked) {
-		arguments->set(Parameter::row, PointerGetDatum(cursor.bytes));
-		return;
+		Datum row;
+		if (!make_row(program, table, cursor, &row))
+			return false;
+		arguments->set(Parameter::row, row);
+		return true;
 	}
 	arguments->set(Parameter::priority, Int16GetDatum(static_cast<int16>(cursor.rank.priority)));
 	arguments->set(Parameter::run_at, TimestampTzGetDatum(cursor.rank.run_at));
 	arguments->set(Parameter::id, Int64GetDatum(cursor.rank.id));
+	return true;
 }
 
 // Whether there are prepared transactions, which end without a word to us.
@@ -173,14 +152,15 @@ may_be_idle(Definition *definition, const Program *program)
 		   !has_prepared_transactions();
 }
 
-static void
+// False if the cursor cannot be made out.
+static bool
 read(Definition *definition, const FillOrder &order, const Request &request, Fill *fill)
 {
 	const Program *program = program_of(definition);
 	Arguments arguments = arguments_for(definition, request);
 	const bool is_behind = !order.is_sweep && program->order_count > 0;
-	if (is_behind)
-		set_cursor_argument(&arguments, program, order.cursor);
+	if (is_behind && !set_cursor_argument(&arguments, program, definition->source, order.cursor))
+		return false;
 	const bool may_be_so = order.is_sweep && may_be_idle(definition, program);
 	fill->began = GetCurrentTimestamp();
 	queue::with_newest(&arguments, [&](Snapshot snapshot) {
@@ -193,12 +173,13 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 	if (fill->count > 0 && program->key.is_ranked) {
 		fill->cursor.size = sizeof(Rank);
 		fill->cursor.rank = fill->candidates[fill->count - 1].rank();
-	} else if (fill->count > 0)
-		set_cursor(&fill->cursor, program, definition->source, SPI_tuptable->vals[fill->count - 1]);
+	} else if (fill->count > 0 && program->order_count > 0)
+		fill->cursor = cursor_of(program, definition->source, SPI_tuptable->vals[fill->count - 1]);
 	SPI_freetuptable(SPI_tuptable);
 	if (may_be_so && fill->count == 0)
 		fill->idle_until = idle_until(definition, arguments);
 	fill->ended = GetCurrentTimestamp();
+	return true;
 }
 
 // The order that this backend is carrying out, for the end of the transaction: a backend
@@ -225,16 +206,18 @@ register_filler()
 	RegisterXactCallback(on_transaction_end, nullptr);
 }
 
-// Carries out an order to fill; on ERROR somebody else may.
+// Carries out an order to fill; on ERROR somebody else may. A cursor that cannot be made
+// out is no error: the next fill is a sweep.
 static Filled
 carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Request &request)
 {
 	const RingKey &key = program_of(definition)->key;
 	under_way = {ring, key, order};
 	auto *fill = static_cast<Fill *>(palloc0(sizeof(Fill)));
+	volatile bool is_read = false;
 	PG_TRY();
 	{
-		queue::with_spi([&] { read(definition, order, request, fill); });
+		queue::with_spi([&] { is_read = read(definition, order, request, fill); });
 	}
 	PG_CATCH();
 	{
@@ -243,9 +226,13 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
-	const int added = finish_fill(ring, key, order, *fill);
+	Filled filled{};
+	if (is_read) {
+		const int added = finish_fill(ring, key, order, *fill);
+		filled = {true, false, order.is_sweep, fill->is_complete, fill->count, added};
+	} else
+		cancel_fill(ring, key, order);
 	under_way.ring = nullptr;
-	const Filled filled{true, false, order.is_sweep, fill->is_complete, fill->count, added};
 	pfree(fill);
 	return filled;
 }

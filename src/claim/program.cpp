@@ -4,10 +4,10 @@
 
 #include "program.hpp"
 
-#include "../key/fnv.hpp"
 #include "../queue/owner.hpp"
 #include "../queue/registry.hpp"
 #include "../queue/search_path.hpp"
+#include "cursor_row.hpp"
 #include "directory.hpp"
 #include "wake.hpp"
 
@@ -119,15 +119,24 @@ add_columns(Program *program, const List *targets, TupleDesc descriptor)
 	return true;
 }
 
+// The columns of the order, where a cursor can hold them.
 static void
-add_order(Program *program, const Compiled &order)
+add_order(Program *program, const Compiled &order, TupleDesc descriptor)
 {
+	const int count = list_length(order.order_columns);
 	program->direction = order.direction;
-	program->order_columns = static_cast<AttrNumber *>(
-		palloc0(sizeof(AttrNumber) * (list_length(order.order_columns) + 1)));
+	program->order_columns = static_cast<AttrNumber *>(palloc0(sizeof(AttrNumber) * (count + 1)));
+	program->cursor_columns =
+		static_cast<cursor::Column *>(palloc0(sizeof(cursor::Column) * (count + 1)));
+	int i = 0;
 	ListCell *cell;
-	foreach (cell, order.order_columns)
-		program->order_columns[program->order_count++] = static_cast<AttrNumber>(lfirst_int(cell));
+	foreach (cell, order.order_columns) {
+		const auto number = static_cast<AttrNumber>(lfirst_int(cell));
+		if (!find_form(TupleDescAttr(descriptor, number - 1), &program->cursor_columns[i]))
+			return;
+		program->order_columns[i++] = number;
+	}
+	program->order_count = count;
 }
 
 // Whether no two rows stand at the same place of the order, so that one can go on behind
@@ -148,29 +157,33 @@ is_total(const Program *program, const Definition *definition)
 	return identity.has_key();
 }
 
-static uint64
-mix(uint64 stamp, const char *text)
-{
-	return stamp * 31 + key::fnv1a_64(reinterpret_cast<const unsigned char *>(text), strlen(text));
-}
-
-// Of all that a cursor's shape and a candidate's meaning depend on: the fragments,
-// the columns, and the file that places are in.
-static uint64
+// What the stamp is of. Numbers end in a comma, and each text begins with its length, so
+// that no two definitions have the same.
+static Stamp
 stamp_of(const Program *program, const Definition *definition, Relation table)
 {
 	const TupleDesc descriptor = RelationGetDescr(table);
-	uint64 stamp = mix(table->rd_rel->relfilenode, definition->compiled.pending);
-	stamp = stamp * 31 + static_cast<uint64>(definition->claim_mode);
-	if (definition->compiled.order_by != nullptr)
-		stamp = mix(stamp, definition->compiled.order_by);
+	const char *order =
+		definition->compiled.order_by == nullptr ? "" : definition->compiled.order_by;
+	StringInfoData text;
+	initStringInfo(&text);
+	appendStringInfo(&text, "%u,%d,%d,", table->rd_rel->relfilenode,
+					 static_cast<int>(definition->claim_mode),
+					 static_cast<int>(program->direction));
+	appendStringInfo(&text, "%zu,%s%zu,%s", strlen(definition->compiled.pending),
+					 definition->compiled.pending, strlen(order), order);
+	appendStringInfo(&text, "%d,", descriptor->natts);
 	for (int i = 0; i < descriptor->natts; i++) {
 		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
-		stamp = (stamp * 31 + attribute->atttypid) * 31 + attribute->attcollation;
+		appendStringInfo(&text, "%u,%d,%u,", attribute->atttypid, attribute->atttypmod,
+						 attribute->attcollation);
 	}
-	stamp = stamp * 31 + static_cast<uint64>(program->direction);
 	for (int i = 0; i < program->order_count; i++)
-		stamp = stamp * 31 + program->order_columns[i];
+		appendStringInfo(&text, "%d,", program->order_columns[i]);
+	const Datum digest = DirectFunctionCall1(
+		sha256_bytea, PointerGetDatum(cstring_to_text_with_len(text.data, text.len)));
+	Stamp stamp;
+	memcpy(stamp.bytes, VARDATA_ANY(DatumGetPointer(digest)), sizeof(stamp.bytes));
 	return stamp;
 }
 
@@ -335,7 +348,7 @@ fill_in(Program *program, Definition *definition, Relation table)
 	program->is_timeless = is_timeless(pending.expression);
 	if (program->pending == nullptr)
 		return false;
-	add_order(program, order);
+	add_order(program, order, RelationGetDescr(table));
 	if (!is_total(program, definition))
 		program->order_count = 0;
 	fill_in_key(program, definition, table);

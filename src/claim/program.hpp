@@ -14,6 +14,7 @@
 #include "../queue/definition.hpp"
 #include "../queue/fragment.hpp"
 #include "../row/plain.hpp"
+#include "cursor.hpp"
 #include "ring.hpp"
 
 namespace queue_ext::claim {
@@ -42,8 +43,9 @@ struct Program
 	bool is_timeless; // pending depends on nothing but the row
 
 	queue::Direction direction;
-	int order_count;
+	int order_count; // 0: there is no cursor
 	AttrNumber *order_columns;
+	cursor::Column *cursor_columns; // how their values stand in a cursor
 	// Of a managed queue.
 	AttrNumber id;
 	AttrNumber attempt;

@@ -14,19 +14,6 @@ constexpr int64 most_sweep_interval_us = 60 * USECS_PER_SEC;
 // What it costs to try a candidate in vain.
 constexpr int64 pass_cost_us = 6;
 
-// Runs body with the spinlock held if the ring is of the key. False if it is not.
-template <typename Body>
-static bool
-with_ring(Ring *ring, const RingKey &key, Body &&body)
-{
-	SpinLockAcquire(&ring->mutex);
-	const bool is_ours = ring->key == key;
-	if (is_ours)
-		body();
-	SpinLockRelease(&ring->mutex);
-	return is_ours;
-}
-
 static Candidate *
 at(Ring *ring, uint32 index)
 {
@@ -45,6 +32,24 @@ request_sweep(Ring *ring)
 {
 	ring->sweep_due = 0;
 	ring->idle_until = 0;
+}
+
+// Runs body with the spinlock held if the ring is of the key. False if it is not.
+template <typename Body>
+static bool
+with_ring(Ring *ring, const RingKey &key, Body &&body)
+{
+	SpinLockAcquire(&ring->mutex);
+	const bool is_ours = ring->key == key;
+	// What body indexes by is within bounds.
+	if (ring->first >= ring_size || ring->count > ring_size) {
+		clear(ring);
+		request_sweep(ring);
+	}
+	if (is_ours)
+		body();
+	SpinLockRelease(&ring->mutex);
+	return is_ours;
 }
 
 // Whether there may be a row that the last sweep has not seen, and somebody has.
@@ -88,15 +93,20 @@ reset(Ring *ring, const RingKey &key)
 	SpinLockAcquire(&ring->mutex);
 	ring->key = key;
 	clear(ring);
-	ring->cursor.size = 0;
+	ring->cursor = {};
 	ring->is_at_end = false;
 	ring->sweep_due = 0;
+	ring->wake_number = 0;
 	ring->swept_at = 0;
 	ring->sweep_cost_us = 0;
 	ring->row_due = PG_INT64_MAX;
 	ring->idle_until = 0;
 	ring->filler = 0;
+	ring->has_dropped = false;
 	ring->in_hand = 0;
+	// A fill that is under way, and what was taken before, are not of this ring.
+	ring->fill_number++;
+	ring->change_number++;
 	ring->counters = {};
 	SpinLockRelease(&ring->mutex);
 }

@@ -3,7 +3,9 @@
 // Invariant: nothing here is truth. A candidate is a hint: whoever takes one must
 // fetch the row, check it and win the write. The cursor only says where the last
 // candidate was read. A ring may be emptied, lost or given to another queue at any
-// moment; whoever finds that the key is not its own asks for a ring anew.
+// moment; whoever finds that the key is not its own asks for a ring anew. Nor are the
+// bytes trusted: what leads to memory is checked before each use, the cursor's columns
+// when they are read (cursor_row.hpp), and the place of a candidate when it is looked at.
 //
 // A ring of a managed queue is ranked: its candidates know their place in the order
 // and stand in it, each once, so that a row that becomes claimable can be put where
@@ -22,24 +24,33 @@
 
 namespace queue_ext::claim {
 
-// What a ring is for. The stamp changes with the queue's definition and with the
-// table's file, so that nobody reads a cursor, or a place, of another shape.
+// A digest (SHA-256) of all that a cursor's shape and a candidate's meaning depend on:
+// the queue's definition, the table's columns and its file.
+struct Stamp
+{
+	unsigned char bytes[32];
+};
+
+// What a ring is for. With another stamp, or ranked where it was not, it is made anew,
+// so that no cursor, and no place, is read as one of another shape.
 struct RingKey
 {
 	Oid database;
 	Oid table;
-	uint64 stamp;
+	Stamp stamp;
 	NameData queue; // in the table's schema
 	bool is_ranked;
 
 	bool is_of_queue(const RingKey &other) const
 	{
 		return database == other.database && table == other.table &&
-			   strcmp(NameStr(queue), NameStr(other.queue)) == 0;
+			   strncmp(NameStr(queue), NameStr(other.queue), NAMEDATALEN) == 0;
 	}
 	bool operator==(const RingKey &other) const
 	{
-		return stamp == other.stamp && is_of_queue(other);
+		return is_ranked == other.is_ranked &&
+			   memcmp(stamp.bytes, other.stamp.bytes, sizeof(stamp.bytes)) == 0 &&
+			   is_of_queue(other);
 	}
 };
 
@@ -85,13 +96,13 @@ struct Candidate
 };
 
 // Where in the queue's order the last candidate stood: its rank, or its order
-// columns, flat.
+// columns (cursor_row.hpp).
 constexpr int max_cursor_size = 256;
 struct Cursor
 {
 	uint16 size; // 0: there is none
 	Rank rank;
-	alignas(MAXIMUM_ALIGNOF) char bytes[max_cursor_size];
+	unsigned char bytes[max_cursor_size];
 };
 
 // What claims of a queue have met, since the ring was made.

@@ -1,0 +1,138 @@
+// cursor_row.cpp - see cursor_row.hpp.
+
+#include "../postgres.hpp"
+
+#include "cursor_row.hpp"
+
+namespace queue_ext::claim {
+
+using cursor::Form;
+using cursor::Value;
+
+bool
+find_form(const FormData_pg_attribute *attribute, cursor::Column *column)
+{
+	column->length = attribute->attlen > 0 ? static_cast<uint16>(attribute->attlen) : 0;
+	switch (attribute->atttypid) {
+		case BOOLOID:
+			column->form = Form::boolean;
+			return true;
+		case NAMEOID:
+			column->form = Form::name;
+			return true;
+		case BYTEAOID:
+			column->form = Form::bytes;
+			return true;
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+			column->form = Form::text;
+			return true;
+		case NUMERICOID:
+			column->form = Form::numeric;
+			return true;
+		case BITOID:
+		case VARBITOID:
+			column->form = Form::bits;
+			return true;
+		case INETOID:
+		case CIDROID:
+			column->form = Form::network;
+			return true;
+		default:
+			// Numbers, times, OIDs, uuid: comparing them takes any bytes.
+			column->form = Form::fixed;
+			return attribute->attlen > 0 && attribute->atttypid < FirstNormalObjectId;
+	}
+}
+
+// The bytes of the value; false where they are too many. Those of a type that is passed
+// by value are put into *word.
+static bool
+bytes_of(const FormData_pg_attribute *attribute, Datum value, Datum *word, Value *bytes)
+{
+	const unsigned char *start = reinterpret_cast<unsigned char *>(DatumGetPointer(value));
+	if (attribute->attbyval) {
+		store_att_byval(word, value, attribute->attlen);
+		start = reinterpret_cast<unsigned char *>(word);
+	}
+	if (attribute->attlen > 0) {
+		*bytes = {start, static_cast<size_t>(attribute->attlen)};
+		return true;
+	}
+	if (toast_raw_datum_size(value) > max_cursor_size + VARHDRSZ)
+		return false;
+	const struct varlena *flat = PG_DETOAST_DATUM_PACKED(value);
+	*bytes = {reinterpret_cast<const unsigned char *>(VARDATA_ANY(flat)), VARSIZE_ANY_EXHDR(flat)};
+	return true;
+}
+
+Cursor
+cursor_of(const Program *program, Oid table, HeapTuple row)
+{
+	Cursor result{};
+	Relation relation = table_open(table, NoLock);
+	auto *values = static_cast<Value *>(palloc(sizeof(Value) * program->order_count));
+	auto *words = static_cast<Datum *>(palloc(sizeof(Datum) * program->order_count));
+	bool fits = true;
+	for (int i = 0; i < program->order_count && fits; i++) {
+		bool is_null;
+		const Datum value = SPI_getbinval(row, SPI_tuptable->tupdesc, i + 3, &is_null);
+		fits = !is_null &&
+			   bytes_of(TupleDescAttr(RelationGetDescr(relation), program->order_columns[i] - 1),
+						value, &words[i], &values[i]);
+	}
+	if (fits)
+		result.size = static_cast<uint16>(cursor::write(
+			result.bytes, max_cursor_size, program->cursor_columns, values, program->order_count));
+	table_close(relation, NoLock);
+	return result;
+}
+
+// The value of those bytes, which are not aligned.
+static Datum
+datum_of(const FormData_pg_attribute *attribute, const Value &bytes)
+{
+	if (attribute->attlen > 0) {
+		char *copy = static_cast<char *>(palloc(bytes.length));
+		memcpy(copy, bytes.start, bytes.length);
+		return fetch_att(copy, attribute->attbyval, attribute->attlen);
+	}
+	return PointerGetDatum(cstring_to_text_with_len(reinterpret_cast<const char *>(bytes.start),
+													static_cast<int>(bytes.length)));
+}
+
+static bool
+is_encoded(const cursor::Column &column, const Value &value)
+{
+	return column.form != Form::text || pg_verifymbstr(reinterpret_cast<const char *>(value.start),
+													   static_cast<int>(value.length), true);
+}
+
+bool
+make_row(const Program *program, Oid table, const Cursor &cursor, Datum *row)
+{
+	auto *found = static_cast<Value *>(palloc(sizeof(Value) * program->order_count));
+	if (cursor.size > max_cursor_size ||
+		!cursor::read(cursor.bytes, cursor.size, program->cursor_columns, found,
+					  program->order_count))
+		return false;
+	for (int i = 0; i < program->order_count; i++)
+		if (!is_encoded(program->cursor_columns[i], found[i]))
+			return false;
+	Relation relation = table_open(table, NoLock);
+	const TupleDesc descriptor = RelationGetDescr(relation);
+	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * descriptor->natts));
+	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * descriptor->natts));
+	memset(nulls, true, sizeof(bool) * descriptor->natts);
+	for (int i = 0; i < program->order_count; i++) {
+		const int index = program->order_columns[i] - 1;
+		values[index] = datum_of(TupleDescAttr(descriptor, index), found[i]);
+		nulls[index] = false;
+	}
+	*row = HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls));
+	table_close(relation, NoLock);
+	return true;
+}
+
+} // namespace queue_ext::claim

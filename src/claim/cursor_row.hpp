@@ -1,0 +1,28 @@
+// cursor_row.hpp - a row's order columns in the cursor of a ring that is not ranked.
+//
+// Invariant: what is in the cursor is checked before any of PostgreSQL's functions sees
+// it: by the forms of the columns' types (cursor.hpp), and texts by the encoding. The
+// headers of values of any length are not stored but made.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "cursor.hpp"
+#include "program.hpp"
+
+namespace queue_ext::claim {
+
+// The form in which values of the attribute's type stand in a cursor. False for a type
+// that has none: one of the user's, or whose values are too involved to be checked.
+bool find_form(const FormData_pg_attribute *attribute, cursor::Column *column);
+
+// The cursor of the row that the last statement returned, whose columns from the third
+// on are the order's. None where they are too large. The table must be locked.
+Cursor cursor_of(const Program *program, Oid table, HeapTuple row);
+
+// Makes of the cursor a row of the table, with the order's columns alone. False if the
+// bytes are no such row. The table must be locked.
+bool make_row(const Program *program, Oid table, const Cursor &cursor, Datum *row);
+
+} // namespace queue_ext::claim
