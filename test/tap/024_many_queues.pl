@@ -129,8 +129,17 @@ $node->poll_query_until('postgres', 'select true') or die 'the server did not co
 sql("call drain($queues)");
 is(sql('select count(*) from t where state = 0'), '0', 'after a backend was killed all are handed out');
 
+# A session that holds a claim is ended by the shutdown, which the log says.
+my $leaving = IPC::Run::start(
+	[ 'psql', '-qXAt', '-d', $node->connstr('postgres'), '-c', 'begin', '-c', "select queue_pop_rows(null::t, 'q1')",
+		'-c', 'select pg_sleep(600)' ],
+	'<', \undef, '>&', \my $said);
+$node->poll_query_until('postgres', q{select count(*) = 1 from pg_stat_activity where wait_event = 'PgSleep'})
+  or die 'the session does not wait';
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'queue_ext'");
 $node->restart;
+$leaving->finish;
+like($said, qr/terminating connection due to administrator command/, 'a shutdown ends a session');
 rounds('preloaded');
 $node->stop('immediate');
 $node->start;
@@ -139,7 +148,7 @@ sql("call drain($queues)");
 check(1, 'preloaded, after a crash');
 
 $node->stop;
-my $allowed = qr/because of crash|connection to client lost|the database system is|was terminated by signal 9|shutdown/;
+my $allowed = qr/because of crash|terminating connection due to administrator command|connection to client lost|the database system is|was terminated by signal 9|shutdown/;
 my @lines = grep { /\b(WARNING|PANIC|FATAL|leak|TRAP)\b/ && $_ !~ $allowed } split /\n/, slurp_file($node->logfile);
 is(join("\n", @lines), '', 'the log is quiet');
 
