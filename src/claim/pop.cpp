@@ -48,7 +48,7 @@ queue_ext_queue_pop(PG_FUNCTION_ARGS)
 	const text *name = queue::required_text(fcinfo, 0, "queue");
 	const Request request = read_request(fcinfo, 1);
 	return pop(fcinfo,
-			   queue::open_managed_queue(name, RowExclusiveLock,
+			   queue::open_managed_queue(name, queue::Use::claim,
 										 "Use queue_pop_rows(), which returns rows of its table."),
 			   request);
 }
@@ -71,9 +71,9 @@ queue_ext_queue_pop_rows(PG_FUNCTION_ARGS)
 	const Oid table = table_of(type);
 	InitMaterializedSRF(fcinfo, 0);
 	const Request request = read_request(fcinfo, 2);
-	queue::Definition *definition = PG_ARGISNULL(1)
-										? queue::open_queue_of_table(table, RowExclusiveLock)
-										: queue::open_queue(PG_GETARG_TEXT_PP(1), RowExclusiveLock);
+	queue::Definition *definition =
+		PG_ARGISNULL(1) ? queue::open_queue_of_table(table, queue::Use::claim)
+						: queue::open_queue(PG_GETARG_TEXT_PP(1), queue::Use::claim);
 	if (definition->row_type != type)
 		error::wrong_row_type(definition->name, definition->row_type, type);
 	return pop(fcinfo, definition, request);

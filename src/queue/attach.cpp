@@ -1,6 +1,6 @@
 // attach.cpp - queue_attach, queue_detach: a table of the user's own as a queue.
 //
-// Locks the registry first and the table second, as create.cpp does.
+// What is checked and locked comes in the order of create.cpp.
 
 #include "../postgres.hpp"
 
@@ -156,17 +156,26 @@ warn_unless_served(Definition *definition, const NewQueue &queue, Relation table
 		error::warn_no_index(definition->name, index_command(definition, queue, table));
 }
 
+// Raises 42P01 where there is no such table, 42501 where it is not the caller's.
+static void
+check_source(Oid source)
+{
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)))
+		error::no_such_table(source);
+	check_owner(source);
+}
+
 static void
 attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 {
-	lock_registry();
+	check_source(queue.source);
+	lock_queues_of(queue.source);
 	Relation table = try_relation_open(queue.source, AccessShareLock);
-	if (table == nullptr)
-		error::no_such_table(queue.source);
-	check_owner(queue.source);
+	check_source(queue.source); // again: waiting for the locks may have let in a change
 	check_table(table);
 	check_mode(queue, table);
 	const Name name = name_in_schema(written, RelationGetNamespace(table));
+	lock_name_in(RelationGetNamespace(table), name.name);
 	if (OidIsValid(find_source(name, written)))
 		error::queue_exists(to_text(name));
 
@@ -182,7 +191,7 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 	insert_definition(queue, options);
 
 	const char *qualified = quote_qualified_identifier(name.schema, name.name);
-	Definition *definition = open_queue(cstring_to_text(qualified), AccessShareLock);
+	Definition *definition = open_queue(cstring_to_text(qualified), Use::own);
 	compiled_of(definition);
 	warn_unless_served(definition, queue, table);
 	relation_close(table, NoLock);
@@ -224,13 +233,12 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("queue_detach()");
 	const text *name = required_text(fcinfo, 0, "queue");
 	check_not_null(fcinfo, 1, "if_exists");
-	lock_registry();
-	const Definition *definition = open_queue_if_exists(name, AccessShareLock);
+	const Definition *definition = open_own_if_exists(name);
 	if (definition == nullptr && !PG_GETARG_BOOL(1))
 		error::no_such_queue(text_to_cstring(name));
 	if (definition == nullptr)
 		PG_RETURN_BOOL(false);
-	check_owner(definition->source);
+	lock_name_in(get_rel_namespace(definition->source), definition->name);
 	const Oid source = definition->source;
 	const bool is_managed = definition->is_managed;
 	delete_definition(definition->name, source);

@@ -13,7 +13,9 @@
 #include "../error.hpp"
 #include "lock_found.hpp"
 #include "name.hpp"
+#include "owner.hpp"
 #include "registry.hpp"
+#include "rights.hpp"
 #include "search_path.hpp"
 
 namespace queue_ext::queue {
@@ -218,15 +220,49 @@ recall(const char *text)
 	return meaning != nullptr && is_current(meaning) ? meaning->definition : nullptr;
 }
 
-// Locks the table of the queue that find() finds.
+static bool
+writes(const Definition *definition, Use use)
+{
+	switch (use) {
+		case Use::claim:
+			return definition->claim_mode != ClaimMode::session;
+		case Use::release:
+			return definition->fragments.on_release != nullptr;
+		case Use::fail:
+			return definition->fragments.on_fail != nullptr;
+		default:
+			return use == Use::write;
+	}
+}
+
+// The lock for the use. Raises 42501 unless the caller has the rights for it.
+static LOCKMODE
+checked_lock(const Definition *definition, Use use)
+{
+	const Oid source = definition->source;
+	if (use == Use::own) {
+		check_owner(source);
+		return AccessShareLock;
+	}
+	if (use == Use::insert || writes(definition, use)) {
+		check_any_right(source, use == Use::insert ? ACL_INSERT : ACL_UPDATE | ACL_DELETE);
+		return RowExclusiveLock;
+	}
+	check_any_right(source, ACL_SELECT);
+	return AccessShareLock;
+}
+
+// Locks the table of the queue that find() finds, as the use wants it.
 template <typename Find>
 static Definition *
-open(LOCKMODE lock, Find &&find)
+open(Use use, Find &&find)
 {
 	Definition *definition = nullptr;
-	lock_found(lock, [&] {
+	lock_found([&]() -> Wanted {
 		definition = find();
-		return definition != nullptr ? definition->source : InvalidOid;
+		if (definition == nullptr || use == Use::name)
+			return {};
+		return {definition->source, checked_lock(definition, use)};
 	});
 	return definition;
 }
@@ -247,7 +283,7 @@ find_by_name(const char *text)
 }
 
 Definition *
-open_queue_if_exists(const text *name, LOCKMODE lock)
+open_queue_if_exists(const text *name, Use use)
 {
 	char text[max_name_text + 1];
 	const size_t length = VARSIZE_ANY_EXHDR(name);
@@ -255,25 +291,45 @@ open_queue_if_exists(const text *name, LOCKMODE lock)
 		error::name_too_long(text_to_cstring(name));
 	memcpy(text, VARDATA_ANY(name), length);
 	text[length] = '\0';
-	return open(lock, [&] { return find_by_name(text); });
+	return open(use, [&] { return find_by_name(text); });
 }
 
 Definition *
-open_queue(const text *name, LOCKMODE lock)
+open_queue(const text *name, Use use)
 {
-	Definition *definition = open_queue_if_exists(name, lock);
+	Definition *definition = open_queue_if_exists(name, use);
 	if (definition == nullptr)
 		error::no_such_queue(text_to_cstring(name));
 	return definition;
 }
 
 Definition *
-open_managed_queue(const text *name, LOCKMODE lock, const char *hint)
+open_managed_queue(const text *name, Use use, const char *hint)
 {
-	Definition *definition = open_queue(name, lock);
+	Definition *definition = open_queue(name, use);
 	if (!definition->is_managed)
 		error::not_managed(definition->name, hint);
 	return definition;
+}
+
+Definition *
+open_own_if_exists(const text *name)
+{
+	for (;;) {
+		const Definition *found = open_queue_if_exists(name, Use::name);
+		if (found == nullptr)
+			return nullptr;
+		const Oid source = found->source;
+		check_owner(source);
+		lock_queues_of(source);
+		// Waiting for the lock may have let in news of a change.
+		Definition *definition = open_queue_if_exists(name, Use::own);
+		if (definition != nullptr && definition->source == source)
+			return definition;
+		if (definition != nullptr)
+			UnlockRelationOid(definition->source, AccessShareLock);
+		unlock_queues_of(source);
+	}
 }
 
 static Definition *
@@ -293,9 +349,9 @@ find_by_table(Oid table)
 }
 
 Definition *
-open_queue_of_table(Oid table, LOCKMODE lock)
+open_queue_of_table(Oid table, Use use)
 {
-	Definition *definition = open(lock, [&] { return find_by_table(table); });
+	Definition *definition = open(use, [&] { return find_by_table(table); });
 	if (definition == nullptr)
 		error::no_queue_on_table(table);
 	return definition;

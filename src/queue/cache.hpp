@@ -16,19 +16,36 @@ namespace queue_ext::queue {
 // Registers the callbacks that mark definitions invalid. Called once, by _PG_init.
 void register_invalidation();
 
+// What the caller is about to do with the queue: it says which lock the queue's table gets,
+// and which rights on the table the caller must have before that.
+enum class Use {
+	name,    // nothing but look at the definition: no lock, no right
+	read,    // ACCESS SHARE, SELECT
+	insert,  // ROW EXCLUSIVE, INSERT
+	write,   // ROW EXCLUSIVE, UPDATE or DELETE
+	claim,   // the same; in mode session, which writes nothing, as to read
+	release, // the same where the queue has on_release, else as to read
+	fail,    // the same where the queue has on_fail, else as to read
+	own,     // ACCESS SHARE, ownership
+};
+
 // The queue of that name, with its table locked until the end of the transaction
 // so that neither can change under the caller. Raises 42704 when there is none,
-// 42602 and 42622 for a bad name.
-Definition *open_queue(const text *name, LOCKMODE lock);
+// 42602 and 42622 for a bad name, 42501 where a right is missing.
+Definition *open_queue(const text *name, Use use);
 
 // Likewise, of a managed queue. Raises 55000 for another, with the hint.
-Definition *open_managed_queue(const text *name, LOCKMODE lock, const char *hint);
+Definition *open_managed_queue(const text *name, Use use, const char *hint);
 
 // Likewise, the one queue that the table carries. Raises 42704 when there is none,
 // 42725 when there are more.
-Definition *open_queue_of_table(Oid table, LOCKMODE lock);
+Definition *open_queue_of_table(Oid table, Use use);
 
 // As open_queue; null when there is none.
-Definition *open_queue_if_exists(const text *name, LOCKMODE lock);
+Definition *open_queue_if_exists(const text *name, Use use);
+
+// As open_queue_if_exists, for its owner to change: with the queues of its table locked,
+// before the table is (ACCESS SHARE).
+Definition *open_own_if_exists(const text *name);
 
 } // namespace queue_ext::queue

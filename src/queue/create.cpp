@@ -1,9 +1,9 @@
 // create.cpp - queue_create, queue_alter, queue_drop, queue_pause, queue_resume.
 //
-// All of them lock the registry first and the queue's table second, so they
-// cannot deadlock with each other. The tables are made, altered and dropped by
-// ordinary commands as the caller, so PostgreSQL checks the privileges; the
-// registry is written after the caller's ownership of the table is checked.
+// Each checks first whether the caller may: make a table in the schema, or change the
+// table. Then it locks the queues of the table, the queue's name, and last the table, in
+// that order, so they cannot deadlock with each other. The tables are made, altered and
+// dropped by ordinary commands as the caller, so PostgreSQL checks the privileges, too.
 
 #include "../postgres.hpp"
 
@@ -14,7 +14,6 @@
 #include "cache.hpp"
 #include "managed.hpp"
 #include "name.hpp"
-#include "owner.hpp"
 #include "registry.hpp"
 #include "search_path.hpp"
 
@@ -27,13 +26,14 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_pause);
 QUEUE_EXT_FUNCTION(queue_ext_queue_resume);
 
 // The schema a new queue goes to: the name's own, or where CREATE TABLE would put
-// an unqualified table.
+// an unqualified table. Raises 42501 where the caller may not make one; keeps the schema
+// from being dropped.
 static Oid
 creation_schema(const Name &name)
 {
 	RangeVar *target =
 		makeRangeVar(name.is_qualified() ? pstrdup(name.schema) : nullptr, pstrdup(name.name), -1);
-	return RangeVarGetCreationNamespace(target);
+	return RangeVarGetAndCheckCreationNamespace(target, NoLock, nullptr);
 }
 
 // Makes the table that finished jobs go to.
@@ -56,7 +56,7 @@ create(const text *name_text, const Options &options, bool archived)
 	const Oid schema = creation_schema(name);
 	strlcpy(name.schema, get_namespace_name(schema), NAMEDATALEN);
 
-	lock_registry();
+	lock_name_in(schema, name.name);
 	if (OidIsValid(find_source(name, written)))
 		error::queue_exists(to_text(name));
 
@@ -80,9 +80,9 @@ create(const text *name_text, const Options &options, bool archived)
 static Definition *
 open_own(const text *name)
 {
-	lock_registry();
-	Definition *definition = open_queue(name, AccessShareLock);
-	check_owner(definition->source);
+	Definition *definition = open_own_if_exists(name);
+	if (definition == nullptr)
+		error::no_such_queue(text_to_cstring(name));
 	return definition;
 }
 
@@ -124,13 +124,12 @@ set_paused(const text *name, bool is_paused)
 static bool
 drop(const text *name)
 {
-	lock_registry();
-	const Definition *definition = open_queue_if_exists(name, AccessShareLock);
+	const Definition *definition = open_own_if_exists(name);
 	if (definition == nullptr)
 		return false;
-	check_owner(definition->source);
 	if (!definition->is_managed)
 		error::not_managed(definition->name, "Use queue_detach(), which leaves the table alone.");
+	lock_name_in(get_rel_namespace(definition->source), definition->name);
 	delete_definition(definition->name, definition->source);
 	if (definition->is_archived && definition->archive_name != nullptr)
 		run_command(psprintf("drop table %s", definition->archive_name));

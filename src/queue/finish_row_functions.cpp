@@ -15,13 +15,26 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_release_row);
 QUEUE_EXT_FUNCTION(queue_ext_queue_fail_row);
 QUEUE_EXT_FUNCTION(queue_ext_queue_extend_row);
 
+static Use
+use_for(Action action)
+{
+	switch (action) {
+		case Action::release:
+			return Use::release;
+		case Action::fail:
+			return Use::fail;
+		default:
+			return Use::write;
+	}
+}
+
 // Arguments 0 and 1 of every form: queue, job.
 static bool
 finish(FunctionCallInfo fcinfo, Action action, const FinishOptions &options, Datum *extended)
 {
 	const text *name = required_text(fcinfo, 0, "queue");
 	check_not_null(fcinfo, 1, "job");
-	Definition *definition = open_queue(name, RowExclusiveLock);
+	Definition *definition = open_queue(name, use_for(action));
 	const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 1);
 	if (type != definition->row_type)
 		error::wrong_row_type(definition->name, definition->row_type, type);

@@ -20,11 +20,13 @@ owner_of(Oid table)
 	return owner;
 }
 
-// Raises 42501 unless the current user owns the table.
+// Raises 42501 unless the current user owns the table. Does nothing where there is no such
+// table any more.
 inline void
 check_owner(Oid table)
 {
-	if (!compat::owns_relation(table, GetUserId()))
+	if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(table)) &&
+		!compat::owns_relation(table, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(table));
 }
 

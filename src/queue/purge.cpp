@@ -63,7 +63,7 @@ queue_ext_queue_purge(PG_FUNCTION_ARGS)
 	if (state != nullptr && !is_done(state_name))
 		check_state(state_name);
 
-	const Definition *definition = open_managed_queue(name, RowExclusiveLock, "Ask its table.");
+	const Definition *definition = open_managed_queue(name, Use::write, "Ask its table.");
 	(void) unique::forget_expired();
 	if (is_done(state_name))
 		PG_RETURN_INT64(forget_done(definition));
@@ -86,7 +86,7 @@ queue_ext_queue_counts(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 
-	const Definition *definition = open_managed_queue(name, AccessShareLock, "Ask its table.");
+	const Definition *definition = open_managed_queue(name, Use::read, "Ask its table.");
 	int64 counts[lengthof(job_states)];
 	bool nulls[lengthof(job_states)];
 	with_spi([&] {

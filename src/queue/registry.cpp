@@ -4,7 +4,9 @@
 
 #include "registry.hpp"
 
+#include "../compat.hpp"
 #include "../error.hpp"
+#include "../key/fnv.hpp"
 #include "owner.hpp"
 #include "registry_row.hpp"
 #include "search_path.hpp"
@@ -217,10 +219,28 @@ read_definition(Oid source, const char *name, Definition *definition)
 	return is_found;
 }
 
+// What can be locked in the registry's name.
+enum LockKind : uint16 { lock_of_source, lock_of_name };
+
 void
-lock_registry()
+lock_queues_of(Oid source)
 {
-	LockRelationOid(registry_oid(), ShareRowExclusiveLock);
+	LockDatabaseObject(registry_oid(), source, lock_of_source, ExclusiveLock);
+}
+
+void
+unlock_queues_of(Oid source)
+{
+	UnlockDatabaseObject(registry_oid(), source, lock_of_source, ExclusiveLock);
+}
+
+void
+lock_name_in(Oid schema, const char *name)
+{
+	// Two names with the same hash wait for each other, and no harm done.
+	const char *text = psprintf("%u.%s", schema, name);
+	const uint32 hash = key::fnv1a_32(reinterpret_cast<const unsigned char *>(text), strlen(text));
+	LockDatabaseObject(registry_oid(), hash, lock_of_name, ExclusiveLock);
 }
 
 // Runs a write as the registry's owner, wherever the caller may not. "$n" in the
@@ -249,6 +269,22 @@ registry_name()
 									  get_rel_name(registry));
 }
 
+// Removes the rows of tables that are gone. One that another transaction is removing just
+// now is left to it.
+static void
+remove_dropped()
+{
+	Relation registry = table_open(registry_oid(), RowExclusiveLock);
+	each_row(nullptr, [&](HeapTuple row, TupleDesc descriptor) {
+		TM_FailureData failure;
+		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source_of(row, descriptor))))
+			(void) compat::delete_tuple(registry, &row->t_self, GetCurrentCommandId(true),
+										InvalidSnapshot, false, &failure);
+		return true;
+	});
+	table_close(registry, NoLock);
+}
+
 void
 insert_definition(const NewQueue &queue, const Options &options)
 {
@@ -266,10 +302,7 @@ insert_definition(const NewQueue &queue, const Options &options)
 	row.set(column_on_extend, queue.fragments.on_extend);
 	row.set(column_search_path, queue.search_path);
 
-	write(psprintf("delete from %s d where not exists (select from pg_catalog.pg_class c"
-				   " where c.oid operator(pg_catalog.=) d.source)",
-				   registry_name()),
-		  &row);
+	remove_dropped();
 	write(psprintf("insert into %s (name, source, managed, claim_mode, lease, max_attempts,"
 				   " backoff_base, backoff_cap, archived, archive, pending, order_by, on_claim,"
 				   " on_complete, on_release, on_fail, on_extend, search_path) values ($1, $2, $3,"

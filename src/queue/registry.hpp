@@ -7,6 +7,10 @@
 // A queue lives in the schema of its table, so a row says its name but not its
 // schema: ALTER TABLE ... SET SCHEMA takes the queue along. A row whose table has
 // been dropped is no queue; it is swept away when the next queue is made.
+//
+// A writer has no lock on the registry but ROW EXCLUSIVE, as any writer of a table: so who
+// changes one queue keeps nobody from changing another. What must be alone is alone by a
+// lock on the name of a queue, or on the queues of one table (locktype "object").
 
 #pragma once
 
@@ -47,8 +51,14 @@ bool has_other_queue(Oid source, const char *name);
 // context. False when there is none. Takes ACCESS SHARE on the registry.
 bool read_definition(Oid source, const char *name, Definition *definition);
 
-// Keeps others from writing the registry until the end of the transaction.
-void lock_registry();
+// Keeps others from changing the queues of the table, until the end of the transaction.
+// For the table's owner; to be taken before any lock on the table that may be waited for.
+void lock_queues_of(Oid source);
+void unlock_queues_of(Oid source);
+
+// Keeps others from making or dropping a queue of that name in the schema, likewise. For
+// callers who may make or drop one there; to be taken after the other.
+void lock_name_in(Oid schema, const char *name);
 
 // What a writer may change; null pointers leave a column as it is.
 struct Options
@@ -76,13 +86,14 @@ struct NewQueue
 // The claim mode of that name; raises 22023 when there is none such.
 ClaimMode claim_mode_of(const char *name);
 
-// Adds a queue. The registry must be locked.
+// Adds a queue. Its name and its table's queues must be locked. Removes the rows of
+// tables that have been dropped, as far as that is possible without waiting.
 void insert_definition(const NewQueue &queue, const Options &options);
 
-// Changes the row of (source, name). The registry must be locked.
+// Changes the row of (source, name). The table's queues must be locked.
 void update_definition(const char *name, Oid source, const Options &options);
 
-// Removes the row of (source, name). The registry must be locked.
+// Removes the row of (source, name). Its name and its table's queues must be locked.
 void delete_definition(const char *name, Oid source);
 
 } // namespace queue_ext::queue

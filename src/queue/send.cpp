@@ -96,7 +96,7 @@ queue_ext_queue_send(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("queue_send()");
 	const text *name = required_text(fcinfo, 0, "queue");
 	check_not_null(fcinfo, 1, "payload");
-	Definition *definition = open_managed_queue(name, RowExclusiveLock, "Insert into its table.");
+	Definition *definition = open_managed_queue(name, Use::insert, "Insert into its table.");
 	Arguments arguments = read_send_options(fcinfo, 2, definition);
 	arguments.set(Parameter::payload, PG_GETARG_DATUM(1));
 	const Sent sent = send(definition, arguments);
@@ -114,7 +114,7 @@ queue_ext_queue_send_many(PG_FUNCTION_ARGS)
 	ArrayType *payloads = required_array(fcinfo, 1, "payloads");
 	if (array_contains_nulls(payloads))
 		error::null_element("payloads");
-	Definition *definition = open_managed_queue(name, RowExclusiveLock, "Insert into its table.");
+	Definition *definition = open_managed_queue(name, Use::insert, "Insert into its table.");
 	Arguments arguments = read_send_options(fcinfo, 2, definition);
 	arguments.set(Parameter::payloads, PointerGetDatum(payloads));
 	send_many(definition, arguments, payloads, result);

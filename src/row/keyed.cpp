@@ -13,6 +13,7 @@
 #include "../error.hpp"
 #include "../queue/lock_found.hpp"
 #include "../queue/registry.hpp"
+#include "../queue/rights.hpp"
 #include "write.hpp"
 
 namespace queue_ext::row {
@@ -132,7 +133,11 @@ Opened
 open(KeyedTable *table)
 {
 	add_to_tables(table);
-	const Oid oid = queue::lock_found(RowExclusiveLock, [&] { return oid_of(table); });
+	const Oid oid = queue::lock_found([&]() -> queue::Wanted {
+		const Oid found = oid_of(table);
+		queue::check_any_right(found, ACL_INSERT | ACL_UPDATE | ACL_DELETE);
+		return {found, RowExclusiveLock};
+	});
 	Relation relation = table_open(oid, NoLock);
 	if (!table->is_known)
 		learn(table, relation);

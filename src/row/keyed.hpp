@@ -63,8 +63,8 @@ struct Opened
 // Registers the callbacks that make tables unknown again. Called once, by _PG_init.
 void register_keyed_tables();
 
-// Opens the table and locks it for writing (ROW EXCLUSIVE). Raises 55000 where the
-// extension is not created.
+// Opens the table and locks it for writing (ROW EXCLUSIVE). Raises 42501 for a caller who
+// may not write to it at all, before that, and 55000 where the extension is not created.
 Opened open(KeyedTable *table);
 
 // Closes it; its lock is kept until the end of the transaction if something has been

@@ -6,14 +6,26 @@
 #include "../error.hpp"
 #include "../queue/argument.hpp"
 #include "../queue/cache.hpp"
+#include "../queue/rights.hpp"
 #include "allocate.hpp"
-#include "privilege.hpp"
 #include "row_insert.hpp"
 
 namespace queue_ext::unique {
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_row);
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_rows);
+
+// Raises 42P01 and 42809 where no rows can be inserted, 42501 where the caller may not.
+static void
+check_table(Oid table)
+{
+	const char kind = get_rel_relkind(table);
+	if (kind == '\0')
+		error::no_such_table(table);
+	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
+		error::cannot_insert_into(get_rel_name(table), kind);
+	queue::check_any_right(table, ACL_INSERT);
+}
 
 // Opens the table with that row type, locked as for INSERT.
 static Oid
@@ -22,12 +34,9 @@ lock_table(const char *what, Oid type)
 	const Oid table = OidIsValid(type) ? get_typ_typrelid(type) : InvalidOid;
 	if (!OidIsValid(table) || get_rel_relkind(table) == RELKIND_COMPOSITE_TYPE)
 		error::not_a_table_row(what, type);
+	check_table(table);
 	LockRelationOid(table, RowExclusiveLock);
-	const char kind = get_rel_relkind(table);
-	if (kind == '\0')
-		error::no_such_table(table);
-	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
-		error::cannot_insert_into(get_rel_name(table), kind);
+	check_table(table); // again: waiting for the lock may have let in a change
 	return table;
 }
 
@@ -49,7 +58,7 @@ wake_queues(const RowRule *rule)
 	ListCell *cell;
 	foreach (cell, rule->queues) {
 		queue::Definition *definition =
-			queue::open_queue_if_exists(static_cast<text *>(lfirst(cell)), AccessShareLock);
+			queue::open_queue_if_exists(static_cast<text *>(lfirst(cell)), queue::Use::name);
 		if (definition != nullptr)
 			claim::note_given_back(definition, 0);
 	}
@@ -61,7 +70,6 @@ static void
 insert_all(FunctionCallInfo fcinfo, Oid table, const Datum *rows, int count, Put &&put)
 {
 	RowRule *rule = rule_of_arguments(fcinfo, table);
-	check_may_insert(table);
 	bool is_any_inserted = false;
 	begin_use(rule);
 	queue::with_spi([&] {

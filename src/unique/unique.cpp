@@ -9,7 +9,6 @@
 #include "../queue/send.hpp"
 #include "insert.hpp"
 #include "job_key.hpp"
-#include "privilege.hpp"
 
 namespace queue_ext::unique {
 
@@ -67,7 +66,6 @@ insert_all(FunctionCallInfo fcinfo, Definition *definition, const Datum *payload
 {
 	const Arguments arguments = read_send_options(fcinfo, argument_priority, definition);
 	const Criteria criteria = read_insert_criteria(fcinfo, definition);
-	check_may_insert(definition->source);
 	queue::with_spi(
 		[&] { insert_unique(definition, criteria, payloads, count, arguments, outcomes); });
 }
@@ -94,7 +92,7 @@ queue_ext_queue_unique_insert(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("queue_unique_insert()");
 	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
 	queue::check_not_null(fcinfo, argument_payload, "payload");
-	Definition *definition = queue::open_managed_queue(name, RowExclusiveLock, for_others);
+	Definition *definition = queue::open_managed_queue(name, queue::Use::insert, for_others);
 	const Datum payload = PG_GETARG_DATUM(argument_payload);
 	Outcome outcome{};
 	insert_all(fcinfo, definition, &payload, 1, &outcome);
@@ -114,7 +112,7 @@ queue_ext_queue_unique_insert_many(PG_FUNCTION_ARGS)
 	ArrayType *array = queue::required_array(fcinfo, argument_payload, "payloads");
 	if (array_contains_nulls(array))
 		error::null_element("payloads");
-	Definition *definition = queue::open_managed_queue(name, RowExclusiveLock, for_others);
+	Definition *definition = queue::open_managed_queue(name, queue::Use::insert, for_others);
 
 	Datum *payloads;
 	int count;
@@ -135,7 +133,7 @@ queue_ext_queue_unique_key(PG_FUNCTION_ARGS)
 	constexpr int argument_moment = 4;
 	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
 	queue::check_not_null(fcinfo, argument_payload, "payload");
-	const Definition *definition = queue::open_managed_queue(name, AccessShareLock, for_others);
+	const Definition *definition = queue::open_managed_queue(name, queue::Use::name, for_others);
 	const Criteria criteria = read_criteria(read_choice(fcinfo, argument_moment));
 	int length;
 	const char *values = values_of(criteria, PG_GETARG_JSONB_P(argument_payload), &length);

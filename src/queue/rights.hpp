@@ -1,0 +1,28 @@
+// rights.hpp - what the caller may do with a table, asked before the table is locked.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+namespace queue_ext::queue {
+
+// Raises 42501 unless the caller has one of the rights on the table, or on a column of it:
+// then the caller could lock it like that by a statement of its own. What exactly a
+// statement or a direct path needs is asked by that, with the table locked. Does nothing
+// where there is no such table any more.
+inline void
+check_any_right(Oid table, AclMode rights)
+{
+	bool is_missing = false;
+	if (pg_class_aclcheck_ext(table, GetUserId(), rights, &is_missing) == ACLCHECK_OK || is_missing)
+		return;
+	const AclMode of_columns = rights & ACL_ALL_RIGHTS_COLUMN;
+	if (of_columns != 0 &&
+		pg_attribute_aclcheck_all(table, GetUserId(), of_columns, ACLMASK_ANY) == ACLCHECK_OK)
+		return;
+	const char *name = get_rel_name(table);
+	if (name != nullptr)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, name);
+}
+
+} // namespace queue_ext::queue
