@@ -159,6 +159,17 @@ done_under_row_security(const char *table)
 }
 
 void
+forget_under_row_security(const char *table)
+{
+	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					errmsg("done jobs cannot be forgotten under row security"),
+					errdetail("Table \"%s\" has policies that apply to you; what is remembered of "
+							  "done jobs is not subject to them.",
+							  table),
+					errhint("Let the owner of the table do it, or a role with BYPASSRLS.")));
+}
+
+void
 not_a_table_row(const char *what, Oid type)
 {
 	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),

@@ -44,6 +44,7 @@ void check_not_blank(const char *what, const text *value);
 [[noreturn]] void payload_is_no_object();
 // 0A000: what is remembered of done jobs would tell of rows that row security hides.
 [[noreturn]] void done_under_row_security(const char *table);
+[[noreturn]] void forget_under_row_security(const char *table);
 
 // 42804: not a row of a table.
 [[noreturn]] void not_a_table_row(const char *what, Oid type);

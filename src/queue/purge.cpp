@@ -30,13 +30,15 @@ is_done(const char *state)
 	return state != nullptr && strcmp(state, "done") == 0;
 }
 
-// Forgets what unique inserts remember of jobs; who may delete these may do that.
+// Forgets what unique inserts remember of jobs; who may delete all of these may do that.
 static int64
 forget_done(const Definition *definition)
 {
 	const AclResult result = pg_class_aclcheck(definition->source, GetUserId(), ACL_DELETE);
 	if (result != ACLCHECK_OK)
 		aclcheck_error(result, OBJECT_TABLE, get_rel_name(definition->source));
+	if (check_enable_rls(definition->source, InvalidOid, true) == RLS_ENABLED)
+		error::forget_under_row_security(get_rel_name(definition->source));
 	return unique::forget_all(definition->source);
 }
 
