@@ -43,7 +43,7 @@ pop(FunctionCallInfo fcinfo, queue::Definition *definition, const Request &reque
 Datum
 queue_ext_queue_pop(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_pop()");
+	queue::check_may_write("queue_pop()");
 	InitMaterializedSRF(fcinfo, 0);
 	const text *name = queue::required_text(fcinfo, 0, "queue");
 	const Request request = read_request(fcinfo, 1);
@@ -66,7 +66,7 @@ table_of(Oid type)
 Datum
 queue_ext_queue_pop_rows(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_pop_rows()");
+	queue::check_may_write("queue_pop_rows()");
 	const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 0);
 	const Oid table = table_of(type);
 	InitMaterializedSRF(fcinfo, 0);

@@ -46,28 +46,28 @@ fenced_result(FunctionCallInfo fcinfo, int64 token)
 Datum
 queue_ext_mutex_acquire(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("mutex_acquire()");
+	queue::check_may_write("mutex_acquire()");
 	PG_RETURN_BOOL(acquire(task_id_of(fcinfo), nullptr) > 0);
 }
 
 Datum
 queue_ext_mutex_acquire_fenced(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("mutex_acquire_fenced()");
+	queue::check_may_write("mutex_acquire_fenced()");
 	return fenced_result(fcinfo, acquire(task_id_of(fcinfo), nullptr));
 }
 
 Datum
 queue_ext_timeout_acquire(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("timeout_acquire()");
+	queue::check_may_write("timeout_acquire()");
 	PG_RETURN_BOOL(acquire(task_id_of(fcinfo), timeout_of(fcinfo)) > 0);
 }
 
 Datum
 queue_ext_timeout_acquire_fenced(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("timeout_acquire_fenced()");
+	queue::check_may_write("timeout_acquire_fenced()");
 	return fenced_result(fcinfo, acquire(task_id_of(fcinfo), timeout_of(fcinfo)));
 }
 
@@ -75,7 +75,7 @@ queue_ext_timeout_acquire_fenced(PG_FUNCTION_ARGS)
 Datum
 queue_ext_mutex_release(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("mutex_release()");
+	queue::check_may_write("mutex_release()");
 	const text *task_id = task_id_of(fcinfo);
 	const int64 token = PG_NARGS() > 1 ? PG_GETARG_INT64(1) : 0;
 	PG_RETURN_BOOL(release(task_id, PG_NARGS() > 1 ? &token : nullptr));
@@ -84,7 +84,7 @@ queue_ext_mutex_release(PG_FUNCTION_ARGS)
 Datum
 queue_ext_lock_set_retries(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("lock_set_retries()");
+	queue::check_may_write("lock_set_retries()");
 	const text *task_id = task_id_of(fcinfo);
 	const int32 retries = PG_ARGISNULL(1) ? 0 : PG_GETARG_INT32(1);
 	error::check_range("retries", retries, 0, PG_INT32_MAX);

@@ -1,7 +1,7 @@
 // argument.hpp - from PG_FUNCTION_ARGS to plain values, for entry points.
 //
-// Expands where fcinfo is in scope. A null where a value is needed raises 22004;
-// nothing else here raises, and nothing locks.
+// Expands where fcinfo is in scope. A null where a value is needed raises 22004; nothing
+// here locks. An entry point asks check_may_write() first of all.
 
 #pragma once
 
@@ -10,6 +10,15 @@
 #include "../error.hpp"
 
 namespace queue_ext::queue {
+
+// Raises what the executor raises for a statement that writes, and does not see of a
+// function: 25006 in a read-only transaction or on a standby, 25000 in a parallel query.
+inline void
+check_may_write(const char *function)
+{
+	PreventCommandIfReadOnly(function);
+	PreventCommandIfParallelMode(function);
+}
 
 // Raises 22004 when argument n is null.
 inline void

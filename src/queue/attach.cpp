@@ -208,7 +208,7 @@ optional_string(FunctionCallInfo fcinfo, int n)
 Datum
 queue_ext_queue_attach(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_attach()");
+	check_may_write("queue_attach()");
 	const char *written = text_to_cstring(required_text(fcinfo, 0, "queue"));
 	check_not_null(fcinfo, 1, "source");
 	NewQueue queue{};
@@ -230,7 +230,7 @@ queue_ext_queue_attach(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_detach(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_detach()");
+	check_may_write("queue_detach()");
 	const text *name = required_text(fcinfo, 0, "queue");
 	check_not_null(fcinfo, 1, "if_exists");
 	const Definition *definition = open_own_if_exists(name);

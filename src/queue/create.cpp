@@ -142,7 +142,7 @@ drop(const text *name)
 Datum
 queue_ext_queue_create(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_create()");
+	check_may_write("queue_create()");
 	const text *name = required_text(fcinfo, 0, "queue");
 	const int32 max_attempts = required_int32(fcinfo, 2, "max_attempts");
 	error::check_range("max_attempts", max_attempts, 1, max_attempts_limit);
@@ -159,7 +159,7 @@ queue_ext_queue_create(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_alter(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_alter()");
+	check_may_write("queue_alter()");
 	const text *name = required_text(fcinfo, 0, "queue");
 	const int32 max_attempts = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
 	error::check_range("max_attempts", max_attempts, 1, max_attempts_limit);
@@ -177,7 +177,7 @@ queue_ext_queue_alter(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_drop(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_drop()");
+	check_may_write("queue_drop()");
 	const text *name = required_text(fcinfo, 0, "queue");
 	check_not_null(fcinfo, 1, "if_exists");
 	const bool is_dropped = drop(name);
@@ -189,14 +189,14 @@ queue_ext_queue_drop(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_pause(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_pause()");
+	check_may_write("queue_pause()");
 	PG_RETURN_BOOL(set_paused(required_text(fcinfo, 0, "queue"), true));
 }
 
 Datum
 queue_ext_queue_resume(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_resume()");
+	check_may_write("queue_resume()");
 	PG_RETURN_BOOL(set_paused(required_text(fcinfo, 0, "queue"), false));
 }
 

@@ -142,21 +142,21 @@ many(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOption
 Datum
 queue_ext_queue_complete(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_complete()");
+	check_may_write("queue_complete()");
 	return one(fcinfo, Action::complete, Attempt::required, options_now());
 }
 
 Datum
 queue_ext_queue_complete_many(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_complete_many()");
+	check_may_write("queue_complete_many()");
 	return many(fcinfo, Action::complete, Attempt::required, options_now());
 }
 
 Datum
 queue_ext_queue_fail(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_fail()");
+	check_may_write("queue_fail()");
 	FinishOptions options = options_now();
 	options.error = PG_ARGISNULL(3) ? nullptr : PG_GETARG_TEXT_PP(3);
 	options.retry_in = optional_not_negative(fcinfo, 4, "retry_in");
@@ -166,7 +166,7 @@ queue_ext_queue_fail(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_fail_many(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_fail_many()");
+	check_may_write("queue_fail_many()");
 	FinishOptions options = options_now();
 	options.errors = PG_ARGISNULL(3) ? nullptr : required_array(fcinfo, 3, "errors");
 	options.retry_in = optional_not_negative(fcinfo, 4, "retry_in");
@@ -187,7 +187,7 @@ with_run_at(FunctionCallInfo fcinfo, Body &&body)
 Datum
 queue_ext_queue_release(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_release()");
+	check_may_write("queue_release()");
 	return with_run_at(fcinfo, [&](const FinishOptions &options) {
 		return one(fcinfo, Action::release, Attempt::required, options);
 	});
@@ -196,7 +196,7 @@ queue_ext_queue_release(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_release_many(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_release_many()");
+	check_may_write("queue_release_many()");
 	return with_run_at(fcinfo, [&](const FinishOptions &options) {
 		return many(fcinfo, Action::release, Attempt::required, options);
 	});
@@ -205,7 +205,7 @@ queue_ext_queue_release_many(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_extend(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_extend()");
+	check_may_write("queue_extend()");
 	FinishOptions options = options_now();
 	options.lease = optional_positive(fcinfo, 3, "lease");
 	return one(fcinfo, Action::extend, Attempt::required, options);
@@ -214,7 +214,7 @@ queue_ext_queue_extend(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_extend_many(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_extend_many()");
+	check_may_write("queue_extend_many()");
 	FinishOptions options = options_now();
 	options.lease = optional_positive(fcinfo, 3, "lease");
 	return many(fcinfo, Action::extend, Attempt::required, options);
@@ -223,28 +223,28 @@ queue_ext_queue_extend_many(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_cancel(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_cancel()");
+	check_may_write("queue_cancel()");
 	return one(fcinfo, Action::cancel, Attempt::optional, options_now());
 }
 
 Datum
 queue_ext_queue_cancel_many(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_cancel_many()");
+	check_may_write("queue_cancel_many()");
 	return many(fcinfo, Action::cancel, Attempt::optional, options_now());
 }
 
 Datum
 queue_ext_queue_requeue(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_requeue()");
+	check_may_write("queue_requeue()");
 	return one(fcinfo, Action::requeue, Attempt::optional, options_now());
 }
 
 Datum
 queue_ext_queue_requeue_many(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_requeue_many()");
+	check_may_write("queue_requeue_many()");
 	return many(fcinfo, Action::requeue, Attempt::optional, options_now());
 }
 

@@ -53,14 +53,14 @@ finish(FunctionCallInfo fcinfo, Action action, const FinishOptions &options, Dat
 Datum
 queue_ext_queue_complete_row(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_complete_row()");
+	check_may_write("queue_complete_row()");
 	PG_RETURN_BOOL(finish(fcinfo, Action::complete, options_now(), nullptr));
 }
 
 Datum
 queue_ext_queue_release_row(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_release_row()");
+	check_may_write("queue_release_row()");
 	FinishOptions options = options_now();
 	const TimestampTz run_at = PG_ARGISNULL(2) ? 0 : PG_GETARG_TIMESTAMPTZ(2);
 	options.run_at = PG_ARGISNULL(2) ? nullptr : &run_at;
@@ -70,7 +70,7 @@ queue_ext_queue_release_row(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_fail_row(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_fail_row()");
+	check_may_write("queue_fail_row()");
 	FinishOptions options = options_now();
 	options.error = PG_ARGISNULL(2) ? nullptr : PG_GETARG_TEXT_PP(2);
 	options.retry_in = optional_not_negative(fcinfo, 3, "retry_in");
@@ -80,7 +80,7 @@ queue_ext_queue_fail_row(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_extend_row(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_extend_row()");
+	check_may_write("queue_extend_row()");
 	FinishOptions options = options_now();
 	options.lease = optional_positive(fcinfo, 2, "lease");
 	Datum extended = 0;

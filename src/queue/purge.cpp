@@ -58,7 +58,7 @@ run_with_state(const char *statement, const text *state, bool is_read_only)
 Datum
 queue_ext_queue_purge(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_purge()");
+	check_may_write("queue_purge()");
 	const text *name = required_text(fcinfo, 0, "queue");
 	const text *state = PG_ARGISNULL(1) ? nullptr : PG_GETARG_TEXT_PP(1);
 	const char *state_name = state == nullptr ? nullptr : text_to_cstring(state);
@@ -83,6 +83,7 @@ queue_ext_queue_purge(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_counts(PG_FUNCTION_ARGS)
 {
+	PreventCommandIfParallelMode("queue_counts()");
 	const text *name = required_text(fcinfo, 0, "queue");
 	TupleDesc descriptor;
 	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)

@@ -93,7 +93,7 @@ send_many(Definition *definition, const Arguments &arguments, ArrayType *payload
 Datum
 queue_ext_queue_send(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_send()");
+	check_may_write("queue_send()");
 	const text *name = required_text(fcinfo, 0, "queue");
 	check_not_null(fcinfo, 1, "payload");
 	Definition *definition = open_managed_queue(name, Use::insert, "Insert into its table.");
@@ -108,7 +108,7 @@ queue_ext_queue_send(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_send_many(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_send_many()");
+	check_may_write("queue_send_many()");
 	ReturnSetInfo *result = begin_scalar_set(fcinfo);
 	const text *name = required_text(fcinfo, 0, "queue");
 	ArrayType *payloads = required_array(fcinfo, 1, "payloads");

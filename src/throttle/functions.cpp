@@ -33,7 +33,7 @@ check_interval(const Interval *interval)
 Datum
 queue_ext_throttle_create(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("throttle_create()");
+	queue::check_may_write("throttle_create()");
 	const text *resource = queue::required_text(fcinfo, 0, "resource");
 	queue::check_not_null(fcinfo, 1, "throttle_interval");
 	const int32 grants = queue::required_int32(fcinfo, 2, "grants");
@@ -48,7 +48,7 @@ queue_ext_throttle_create(PG_FUNCTION_ARGS)
 Datum
 queue_ext_throttle_alter(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("throttle_alter()");
+	queue::check_may_write("throttle_alter()");
 	const text *resource = queue::required_text(fcinfo, 0, "resource");
 	const Interval *interval = queue::optional_interval(fcinfo, 1);
 	const int32 grants = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
@@ -63,7 +63,7 @@ queue_ext_throttle_alter(PG_FUNCTION_ARGS)
 Datum
 queue_ext_throttle_drop(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("throttle_drop()");
+	queue::check_may_write("throttle_drop()");
 	const text *resource = queue::required_text(fcinfo, 0, "resource");
 	queue::check_not_null(fcinfo, 1, "if_exists");
 	const bool is_dropped = drop_resource(resource);
@@ -75,7 +75,7 @@ queue_ext_throttle_drop(PG_FUNCTION_ARGS)
 Datum
 queue_ext_lock_throttled_resource(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("lock_throttled_resource()");
+	queue::check_may_write("lock_throttled_resource()");
 	const text *details = PG_GETARG_TEXT_PP(1);
 	if (error::is_blank(details))
 		error::blank_details();

@@ -88,7 +88,7 @@ insert_all(FunctionCallInfo fcinfo, Oid table, const Datum *rows, int count, Put
 Datum
 queue_ext_queue_unique_insert_row(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_unique_insert_row()");
+	queue::check_may_write("queue_unique_insert_row()");
 	TupleDesc descriptor;
 	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -110,7 +110,7 @@ queue_ext_queue_unique_insert_row(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_unique_insert_rows(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_unique_insert_rows()");
+	queue::check_may_write("queue_unique_insert_rows()");
 	InitMaterializedSRF(fcinfo, 0);
 	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	ArrayType *array = queue::required_array(fcinfo, 0, "jobs");

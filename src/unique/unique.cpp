@@ -89,7 +89,7 @@ outcome_shape()
 Datum
 queue_ext_queue_unique_insert(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_unique_insert()");
+	queue::check_may_write("queue_unique_insert()");
 	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
 	queue::check_not_null(fcinfo, argument_payload, "payload");
 	Definition *definition = queue::open_managed_queue(name, queue::Use::insert, for_others);
@@ -105,7 +105,7 @@ queue_ext_queue_unique_insert(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_unique_insert_many(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_unique_insert_many()");
+	queue::check_may_write("queue_unique_insert_many()");
 	InitMaterializedSRF(fcinfo, 0);
 	auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
@@ -131,6 +131,7 @@ Datum
 queue_ext_queue_unique_key(PG_FUNCTION_ARGS)
 {
 	constexpr int argument_moment = 4;
+	PreventCommandIfParallelMode("queue_unique_key()");
 	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
 	queue::check_not_null(fcinfo, argument_payload, "payload");
 	const Definition *definition = queue::open_managed_queue(name, queue::Use::name, for_others);
