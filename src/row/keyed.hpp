@@ -21,6 +21,7 @@
 
 #include "../queue/statement.hpp"
 #include "plain.hpp"
+#include "use.hpp"
 
 namespace queue_ext::row {
 
@@ -48,6 +49,7 @@ struct KeyedTable
 	Oid index;
 	Checks checks;
 	ExprContext *evaluation;
+	Use use; // of the checks
 	MemoryContext context;
 	queue::Statement prepared[max_statements];
 	KeyedTable *next;
