@@ -24,6 +24,7 @@
 #include "claim_text.hpp"
 #include "directory.hpp"
 #include "filler.hpp"
+#include "segment.hpp"
 #include "undo.hpp"
 #include "writer.hpp"
 

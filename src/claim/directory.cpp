@@ -1,67 +1,83 @@
 // directory.cpp - see directory.hpp.
 //
 // Locking: the directory's LWLock is held shared to find a ring, exclusively to give
-// its place away; a ring's spinlock is taken within it, never the other way round.
+// its place away; a ring's spinlock is taken within it, never the other way round. Wakes
+// are taken into use, once, by an atomic exchange.
 
 #include "../postgres.hpp"
 
 #include "directory.hpp"
 
 #include "../compat.hpp"
-#include "../queue/subtransaction.hpp"
+#include "segment.hpp"
 
 namespace queue_ext::claim {
 
-// Changes with the layout of anything below, so that a new library does not read
-// an old one's memory.
-constexpr const char *segment_name = "queue_ext/3";
-
 // A ring may be in any of the places of the set that its key's hash names.
 constexpr int set_size = 8;
-constexpr int wakes_count = 1024;
+// Queues that nobody claims from have no ring, but wakes.
+constexpr int wakes_per_set = 4 * set_size;
+// A table's wakes are so far behind the ones that its hash names, at most.
+constexpr int most_steps = 16;
+// Of a backend that has rings of its own.
+constexpr int most_local_sets = 16;
 
 struct Set
 {
 	Ring rings[set_size];
+	Wakes wakes[wakes_per_set];
 };
 
 struct Directory
 {
 	LWLock lock;
 	int tranche;
-	Wakes wakes[wakes_count]; // by the table's hash
-	int set_count;
 	Set sets[FLEXIBLE_ARRAY_MEMBER];
 };
 
 static int max_rings = 1024;
 
 static Directory *directory = nullptr;
+static int set_count = 0; // of the directory
 
 static size_t
-size_for(int set_count)
+size_for(int sets)
 {
-	return offsetof(Directory, sets) + sizeof(Set) * set_count;
+	return offsetof(Directory, sets) + sizeof(Set) * sets;
 }
 
-static void
-initialize(void *memory, int set_count)
+// How many sets there are in so much memory, which may have been rounded up.
+static int
+sets_in(size_t size)
 {
-	auto *fresh = static_cast<Directory *>(memory);
-	memset(memory, 0, size_for(set_count));
-	fresh->tranche = compat::new_tranche("queue_ext");
-	fresh->set_count = set_count;
-	LWLockInitialize(&fresh->lock, fresh->tranche);
-	for (Wakes &wakes : fresh->wakes) {
+	return static_cast<int>((size - offsetof(Directory, sets)) / sizeof(Set));
+}
+static_assert(sizeof(Set) > FPM_PAGE_SIZE);
+
+static void
+initialize(Set *set)
+{
+	for (Ring &ring : set->rings) {
+		SpinLockInit(&ring.mutex);
+		ConditionVariableInit(&ring.filled);
+	}
+	for (Wakes &wakes : set->wakes) {
+		pg_atomic_init_u64(&wakes.table, 0);
 		pg_atomic_init_u32(&wakes.number, 0);
 		pg_atomic_init_u32(&wakes.under_way, 0);
 		pg_atomic_init_u32(&wakes.ranked, 0);
 	}
-	for (int i = 0; i < set_count; i++)
-		for (Ring &ring : fresh->sets[i].rings) {
-			SpinLockInit(&ring.mutex);
-			ConditionVariableInit(&ring.filled);
-		}
+}
+
+static void
+initialize(void *memory, size_t size)
+{
+	auto *fresh = static_cast<Directory *>(memory);
+	memset(memory, 0, size);
+	fresh->tranche = compat::new_tranche("queue_ext");
+	LWLockInitialize(&fresh->lock, fresh->tranche);
+	for (int i = 0; i < sets_in(size); i++)
+		initialize(&fresh->sets[i]);
 }
 
 static int
@@ -69,69 +85,6 @@ wanted_sets()
 {
 	return (max_rings + set_size - 1) / set_size;
 }
-
-// What leads to the segment that the rings are in.
-struct Anchor
-{
-	dsm_handle segment; // DSM_HANDLE_INVALID: none yet
-	bool has_strays;    // backends that had no room for it
-};
-
-static Anchor *anchor = nullptr;
-static bool is_local = false; // this backend's rings are its own
-
-#if QUEUE_EXT_HAS_NAMED_SEGMENTS
-
-static void
-request_shared_memory()
-{}
-
-static Anchor *
-find_anchor()
-{
-	bool is_found;
-	return static_cast<Anchor *>(compat::named_segment(
-		segment_name, sizeof(Anchor),
-		[](void *memory) {
-			*static_cast<Anchor *>(memory) = {DSM_HANDLE_INVALID, false};
-		},
-		&is_found));
-}
-
-#else
-
-static shmem_request_hook_type previous_hook = nullptr;
-
-static void
-request_anchor()
-{
-	if (previous_hook != nullptr)
-		previous_hook();
-	RequestAddinShmemSpace(MAXALIGN(sizeof(Anchor)));
-}
-
-static void
-request_shared_memory()
-{
-	if (!process_shared_preload_libraries_in_progress)
-		return;
-	previous_hook = shmem_request_hook;
-	shmem_request_hook = request_anchor;
-}
-
-static Anchor *
-find_anchor()
-{
-	bool is_found;
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	auto *found = static_cast<Anchor *>(ShmemInitStruct(segment_name, sizeof(Anchor), &is_found));
-	if (!is_found)
-		*found = {DSM_HANDLE_INVALID, false};
-	LWLockRelease(AddinShmemInitLock);
-	return found;
-}
-
-#endif
 
 void
 register_shared_memory()
@@ -141,49 +94,7 @@ register_shared_memory()
 		"queue_ext.max_rings", "Sets how many queues have candidates for claims at hand.",
 		"Takes effect when the rings are made: at their first use after the server has started.",
 		&max_rings, max_rings, set_size, most_rings, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
-	request_shared_memory();
-}
-
-// Whether the server raises the error where it has no memory to give.
-static bool
-is_for_want_of_room(const ErrorData *error)
-{
-	const int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
-	return category == ERRCODE_INSUFFICIENT_RESOURCES || category == ERRCODE_SYSTEM_ERROR;
-}
-
-// The segment that the anchor leads to, made if there is none; null without room.
-static void *
-find_segment()
-{
-	const bool is_new = anchor->segment == DSM_HANDLE_INVALID;
-	dsm_segment *segment = is_new
-							   ? dsm_create(size_for(wanted_sets()), DSM_CREATE_NULL_IF_MAXSEGMENTS)
-							   : dsm_attach(anchor->segment);
-	if (segment == nullptr)
-		return nullptr;
-	dsm_pin_mapping(segment);
-	void *memory = dsm_segment_address(segment);
-	if (is_new) {
-		dsm_pin_segment(segment);
-		initialize(memory, wanted_sets());
-		anchor->segment = dsm_segment_handle(segment);
-	}
-	return memory;
-}
-
-static void *
-attach_shared()
-{
-	void *memory = nullptr;
-	const auto find = [&] {
-		anchor = find_anchor();
-		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-		memory = find_segment();
-		LWLockRelease(AddinShmemInitLock);
-	};
-	(void) queue::in_subtransaction(find, is_for_want_of_room);
-	return memory;
+	request_anchor();
 }
 
 static Directory *
@@ -191,15 +102,14 @@ attached()
 {
 	if (directory != nullptr)
 		return directory;
-	void *memory = attach_shared();
-	if (memory == nullptr) {
-		is_local = true;
-		if (anchor != nullptr)
-			anchor->has_strays = true;
-		memory = MemoryContextAllocHuge(TopMemoryContext, size_for(wanted_sets()));
-		initialize(memory, wanted_sets());
+	Segment segment = attach_segment(size_for(wanted_sets()), initialize);
+	if (segment.memory == nullptr) {
+		segment.size = size_for(Min(wanted_sets(), most_local_sets));
+		segment.memory = MemoryContextAllocHuge(TopMemoryContext, segment.size);
+		initialize(segment.memory, segment.size);
 	}
-	directory = static_cast<Directory *>(memory);
+	directory = static_cast<Directory *>(segment.memory);
+	set_count = sets_in(segment.size);
 	compat::register_tranche(directory->tranche, "queue_ext");
 	return directory;
 }
@@ -218,7 +128,7 @@ set_of(const RingKey &key)
 		DatumGetUInt32(hash_any(reinterpret_cast<const unsigned char *>(NameStr(key.queue)),
 								static_cast<int>(strlen(NameStr(key.queue)))));
 	const uint32 hash = hash_combine(hash_of(key.database, key.table), name);
-	return &all->sets[hash % all->set_count];
+	return &all->sets[hash % set_count];
 }
 
 // The queue's ring within its set, or null. The directory must be locked.
@@ -267,22 +177,42 @@ get_ring(const RingKey &key)
 	return ring;
 }
 
-bool
-is_shared_by_all()
+static Wakes *
+wakes_at(uint32 number)
 {
-	return !is_local && !anchor->has_strays;
+	const uint32 place = number % (static_cast<uint32>(set_count) * wakes_per_set);
+	return &directory->sets[place / wakes_per_set].wakes[place % wakes_per_set];
+}
+
+// Whether the wakes are the table's, which takes them if they are of none.
+static bool
+is_of(Wakes *wakes, uint64 table)
+{
+	uint64 owner = pg_atomic_read_u64(&wakes->table);
+	return owner == table ||
+		   (owner == 0 &&
+			(pg_atomic_compare_exchange_u64(&wakes->table, &owner, table) || owner == table));
 }
 
 Wakes *
 get_wakes(Oid table)
 {
-	return &attached()->wakes[hash_of(MyDatabaseId, table) % wakes_count];
+	(void) attached();
+	constexpr int oid_bits = 32;
+	const uint64 owner = (static_cast<uint64>(MyDatabaseId) << oid_bits) | table;
+	const uint32 first = hash_of(MyDatabaseId, table);
+	// All backends come by the same wakes, in use for ever, and so to the same end.
+	for (uint32 step = 0; step < most_steps; step++)
+		if (is_of(wakes_at(first + step), owner))
+			return wakes_at(first + step);
+	return wakes_at(first);
 }
 
 int
 ring_count()
 {
-	return attached()->set_count * set_size;
+	(void) attached();
+	return set_count * set_size;
 }
 
 static Ring *

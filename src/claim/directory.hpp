@@ -2,10 +2,8 @@
 // (queue_ext.max_rings), of which the least recently used makes room for a queue that
 // has none.
 //
-// It needs no shared_preload_libraries: a few bytes of the main segment's slack, or
-// from 17 on a named segment, lead to a dynamic one. Where neither can be had, rings
-// are local to the backend: each then finds its own candidates, slower and just as
-// right.
+// It is in a segment of its own (segment.hpp). A backend that cannot have that has rings
+// of its own: it finds its own candidates, slower and just as right.
 
 #pragma once
 
@@ -25,9 +23,11 @@ Ring *get_ring(const RingKey &key);
 
 // What all queues of a table share: how often rows of it have become claimable in a
 // way that no ring was told of, and how many backends are about to commit such rows.
-// Several tables may share them; then there are a few more sweeps.
+// A table keeps its wakes until the server stops. Tables that come when those where
+// theirs could be are taken share another table's; then there are a few more sweeps.
 struct Wakes
 {
+	pg_atomic_uint64 table; // and its database; 0: of none yet
 	pg_atomic_uint32 number;
 	pg_atomic_uint32 under_way;
 	pg_atomic_uint32 ranked; // the place of a ranked ring, perhaps of such a table
@@ -35,10 +35,6 @@ struct Wakes
 
 // Those of the table. Does not raise but for want of memory.
 Wakes *get_wakes(Oid table);
-
-// Whether all backends have these rings and wakes, so that what is not told here does
-// not happen.
-bool is_shared_by_all();
 
 // The ranked ring of the table, whose key is put into *key; null where there is none
 // that is known of.

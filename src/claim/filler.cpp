@@ -7,6 +7,7 @@
 #include "claim_text.hpp"
 #include "cursor_row.hpp"
 #include "directory.hpp"
+#include "segment.hpp"
 
 namespace queue_ext::claim {
 

@@ -1,0 +1,139 @@
+// segment.cpp - see segment.hpp.
+
+#include "../postgres.hpp"
+
+#include "segment.hpp"
+
+#include "../compat.hpp"
+#include "../queue/subtransaction.hpp"
+
+namespace queue_ext::claim {
+
+// Changes with the layout of what is in the segment (directory.cpp, ring.hpp), so that a
+// new library does not read an old one's memory.
+constexpr const char *segment_name = "queue_ext/3";
+
+// What leads to the segment.
+struct Anchor
+{
+	dsm_handle segment; // DSM_HANDLE_INVALID: none yet
+	bool has_strays;    // backends that could not get at it
+};
+
+static Anchor *anchor = nullptr;
+static bool is_in_main_segment = false; // where every backend can write to it
+static bool is_attached = false;
+
+static shmem_request_hook_type previous_hook = nullptr;
+
+static void
+request_bytes()
+{
+	if (previous_hook != nullptr)
+		previous_hook();
+	RequestAddinShmemSpace(MAXALIGN(sizeof(Anchor)));
+}
+
+void
+request_anchor()
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	previous_hook = shmem_request_hook;
+	shmem_request_hook = request_bytes;
+}
+
+// Whether the server raises the error where it has no memory to give, or the operating
+// system has none for it, or does not let it have what there is.
+static bool
+is_for_want_of_memory(const ErrorData *error)
+{
+	const int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+	return category == ERRCODE_INSUFFICIENT_RESOURCES || category == ERRCODE_SYSTEM_ERROR ||
+		   error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE;
+}
+
+// Runs body with the lock on what is made once for all. False where there is no memory.
+template <typename Body>
+static bool
+with_init_lock(Body &&body)
+{
+	const auto locked = [&] {
+		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+		body();
+		LWLockRelease(AddinShmemInitLock);
+	};
+	return queue::in_subtransaction(locked, is_for_want_of_memory);
+}
+
+static void
+find_anchor_in_main_segment()
+{
+	is_in_main_segment = with_init_lock([] {
+		bool is_found;
+		auto *found =
+			static_cast<Anchor *>(ShmemInitStruct(segment_name, sizeof(Anchor), &is_found));
+		if (!is_found)
+			*found = {DSM_HANDLE_INVALID, false};
+		anchor = found;
+	});
+}
+
+static void
+find_anchor_by_name()
+{
+#if QUEUE_EXT_HAS_NAMED_SEGMENTS
+	const auto find = [] {
+		bool is_found;
+		anchor = static_cast<Anchor *>(compat::named_segment(
+			segment_name, sizeof(Anchor),
+			[](void *memory) {
+				*static_cast<Anchor *>(memory) = {DSM_HANDLE_INVALID, false};
+			},
+			&is_found));
+	};
+	(void) queue::in_subtransaction(find, is_for_want_of_memory);
+#endif
+}
+
+// Finds the segment that the anchor leads to, or makes it. Nothing where there are too
+// many segments.
+static void
+find_segment(Segment *segment, size_t size, void (*initialize)(void *memory, size_t size))
+{
+	const bool is_new = anchor->segment == DSM_HANDLE_INVALID;
+	dsm_segment *found =
+		is_new ? dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS) : dsm_attach(anchor->segment);
+	if (found == nullptr)
+		return;
+	dsm_pin_mapping(found);
+	*segment = {dsm_segment_address(found), dsm_segment_map_length(found)};
+	if (!is_new)
+		return;
+	dsm_pin_segment(found);
+	initialize(segment->memory, segment->size);
+	anchor->segment = dsm_segment_handle(found);
+}
+
+Segment
+attach_segment(size_t size, void (*initialize)(void *memory, size_t size))
+{
+	find_anchor_in_main_segment();
+	if (anchor == nullptr)
+		find_anchor_by_name();
+	Segment segment{};
+	if (anchor != nullptr)
+		(void) with_init_lock([&] { find_segment(&segment, size, initialize); });
+	is_attached = segment.memory != nullptr;
+	if (anchor != nullptr && !is_attached)
+		anchor->has_strays = true;
+	return segment;
+}
+
+bool
+is_shared_by_all()
+{
+	return is_attached && is_in_main_segment && !anchor->has_strays;
+}
+
+} // namespace queue_ext::claim
