@@ -85,6 +85,8 @@ from unnest(array[
 	'queue_detach(''woken'')',
 	'queue_drop(''none'', true)',
 	'queue_detach(''none'', true)',
+	'queue_detach(''more'')',
+	'queue_adopt(''more'')',
 	'queue_drop(''more'')',
 	'throttle_create(''s'', ''1 hour'')',
 	'throttle_alter(''s'', grants => 2)',

@@ -309,6 +309,7 @@ exception
 end $$;
 insert into calls (target, call) values
 	('jobs', 'queue_create(''mine'')'),
+	('jobs', 'queue_adopt(''jobs'')'),
 	('jobs', 'queue_attach(''also'', ''jobs'', ''attempt < 0'', on_claim => ''attempt = 0'')'),
 	('jobs', 'queue_alter(''jobs'', lease => ''1 hour'')'),
 	('jobs', 'queue_pause(''jobs'')'),

@@ -236,6 +236,49 @@ no_such_queue(const char *text)
 }
 
 void
+queue_left_behind(const char *text)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", text),
+			 errdetail("There is a table of that name that could be the queue's."),
+			 errhint("Make it the queue again with queue_adopt(%s).", quote_literal_cstr(text))));
+}
+
+void
+table_left_behind(const char *name, const char *text)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DUPLICATE_TABLE), errmsg("relation \"%s\" already exists", name),
+			 errdetail("It could be the table of a queue."),
+			 errhint("Make it the queue again with queue_adopt(%s).", quote_literal_cstr(text))));
+}
+
+void
+no_table_to_adopt(const char *name, const char *text)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation \"%s\" does not exist", name),
+			 errhint("Create the queue with its table with queue_create(%s).",
+					 quote_literal_cstr(text))));
+}
+
+void
+table_is_managed(const char *table, const char *queue)
+{
+	ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+					errmsg("table \"%s\" is that of queue \"%s\"", table, queue)));
+}
+
+void
+not_a_queues_table(const char *table, const char *fault)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("table \"%s\" is not like that of a queue", table), errdetail("%s", fault),
+			 errhint("Use queue_attach() for a table of your own.")));
+}
+
+void
 queue_exists(const char *name)
 {
 	ereport(ERROR,

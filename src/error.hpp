@@ -63,6 +63,15 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void name_too_long(const char *name);
 // 42704: there is no such queue. "text" is the name as the caller wrote it.
 [[noreturn]] void no_such_queue(const char *text);
+// 42704, 42P07: there is none such, but its table is there. "name" is the table's.
+[[noreturn]] void queue_left_behind(const char *text);
+[[noreturn]] void table_left_behind(const char *name, const char *text);
+// 42P01: there is no such table to make a queue of.
+[[noreturn]] void no_table_to_adopt(const char *name, const char *text);
+// 42710: the table is that of a managed queue.
+[[noreturn]] void table_is_managed(const char *table, const char *queue);
+// 55000: the table is not like that of a managed queue, and why not.
+[[noreturn]] void not_a_queues_table(const char *table, const char *fault);
 // 42710: there is such a queue already.
 [[noreturn]] void queue_exists(const char *name);
 // 42P09: two queues of one name stand in one schema.

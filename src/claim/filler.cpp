@@ -183,24 +183,22 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 	return true;
 }
 
-// The orders that this backend is carrying out, for the end of the transaction: a backend
-// that is terminated comes by no PG_CATCH(). There are several when what is pending is a
-// function that claims; the innermost is first.
+// The order that this backend is carrying out, for the end of the transaction: a backend
+// that is terminated comes by no PG_CATCH().
 struct UnderWay
 {
-	const UnderWay *outer;
-	Ring *ring;
-	RingKey key; // a definition may be freed before the callback
+	Ring *ring; // null: none
+	RingKey key;
 	FillOrder order;
 };
-static const UnderWay *under_way = nullptr;
+static UnderWay under_way{};
 
 static void
 on_transaction_end(XactEvent event, void *)
 {
-	if (event == XACT_EVENT_ABORT)
-		for (; under_way != nullptr; under_way = under_way->outer)
-			cancel_fill(under_way->ring, under_way->key, under_way->order);
+	if (event == XACT_EVENT_ABORT && under_way.ring != nullptr)
+		cancel_fill(under_way.ring, under_way.key, under_way.order);
+	under_way.ring = nullptr;
 }
 
 void
@@ -215,9 +213,8 @@ static Filled
 carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Request &request)
 {
 	const RingKey &key = program_of(definition)->key;
+	under_way = {ring, key, order};
 	auto *fill = static_cast<Fill *>(palloc0(sizeof(Fill)));
-	const UnderWay carried{under_way, ring, key, order};
-	under_way = &carried;
 	volatile bool is_read = false;
 	PG_TRY();
 	{
@@ -226,7 +223,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	PG_CATCH();
 	{
 		cancel_fill(ring, key, order);
-		under_way = carried.outer;
+		under_way.ring = nullptr;
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
@@ -236,7 +233,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 		filled = {true, false, order.is_sweep, fill->is_complete, fill->count, added};
 	} else
 		cancel_fill(ring, key, order);
-	under_way = carried.outer;
+	under_way.ring = nullptr;
 	pfree(fill);
 	return filled;
 }

@@ -18,7 +18,7 @@ constexpr int chunk_size = 64;
 bool
 can_insert_directly(Definition *definition)
 {
-	return is_direct_allowed() && program_of(definition)->can_insert && !is_writing(definition) &&
+	return is_direct_allowed() && program_of(definition)->can_insert &&
 		   has_rights(definition->source, ACL_INSERT | ACL_SELECT);
 }
 
@@ -115,7 +115,8 @@ insert_directly(Definition *definition, const NewJobs &jobs, int64 *ids)
 {
 	if (jobs.count == 0)
 		return;
-	Writer writer = open_writer(definition, queue::Arguments(GetCurrentTimestamp()), CMD_INSERT);
+	Writer writer =
+		open_writer(program_of(definition), queue::Arguments(GetCurrentTimestamp()), CMD_INSERT);
 	if (jobs.count == 1)
 		insert_one(&writer, jobs, ids);
 	else

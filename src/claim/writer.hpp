@@ -17,7 +17,7 @@ namespace queue_ext::claim {
 
 struct Writer
 {
-	Program *program;
+	const Program *program;
 	Relation table;
 	row::Target target;
 	ExprContext *context; // with the variables of expressions
@@ -28,13 +28,9 @@ struct Writer
 // the statement of the portable path.)
 bool has_rights(Oid table, AclMode rights);
 
-// Whether a call that this one is within has the queue's writer: the expressions are its.
-bool is_writing(const queue::Definition *definition);
-
-// The table must be locked, and the program made. Raises what the executor does where
-// updates need a replica identity and there is none; command: what will be done.
-Writer open_writer(queue::Definition *definition, const queue::Arguments &arguments,
-				   CmdType command);
+// The table must be locked. Raises what the executor does where updates need a replica
+// identity and there is none; command: what will be done.
+Writer open_writer(const Program *program, const queue::Arguments &arguments, CmdType command);
 
 void close_writer(Writer *writer);
 

@@ -16,45 +16,12 @@
 #include "owner.hpp"
 #include "registry.hpp"
 #include "search_path.hpp"
+#include "shape.hpp"
 
 namespace queue_ext::queue {
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_attach);
 QUEUE_EXT_FUNCTION(queue_ext_queue_detach);
-
-static void
-check_rules(Relation table)
-{
-	if (table->rd_rules != nullptr && table->rd_rules->numLocks > 0)
-		error::cannot_attach(RelationGetRelationName(table),
-							 "The table has rules, which would rewrite what a claim does.");
-}
-
-// A foreign table cannot lock rows, not even as a partition.
-static void
-check_parts(Relation table)
-{
-	ListCell *cell;
-	foreach (cell, find_all_inheritors(RelationGetRelid(table), AccessShareLock, nullptr))
-		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
-			error::cannot_attach(RelationGetRelationName(table),
-								 "A part of it is a foreign table, whose rows cannot be locked.");
-}
-
-static void
-check_table(Relation table)
-{
-	const char kind = table->rd_rel->relkind;
-	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
-		error::not_a_table(RelationGetRelationName(table), kind);
-	if (IsSystemRelation(table))
-		error::cannot_attach(RelationGetRelationName(table), "It is a system catalog.");
-	if (RELATION_IS_OTHER_TEMP(table))
-		error::cannot_attach(RelationGetRelationName(table),
-							 "It is a temporary table of another session.");
-	check_rules(table);
-	check_parts(table);
-}
 
 static void
 check_mode(const NewQueue &queue, Relation table)
@@ -172,7 +139,7 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 	lock_queues_of(queue.source);
 	Relation table = try_relation_open(queue.source, AccessShareLock);
 	check_source(queue.source); // again: waiting for the locks may have let in a change
-	check_table(table);
+	check_can_carry(table);
 	check_mode(queue, table);
 	const Name name = name_in_schema(written, RelationGetNamespace(table));
 	lock_name_in(RelationGetNamespace(table), name.name);
@@ -233,9 +200,9 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 	check_may_write("queue_detach()");
 	const text *name = required_text(fcinfo, 0, "queue");
 	check_not_null(fcinfo, 1, "if_exists");
-	const Definition *definition = open_own_if_exists(name);
+	const Definition *definition = open_queue_if_exists(name, Use::own);
 	if (definition == nullptr && !PG_GETARG_BOOL(1))
-		error::no_such_queue(text_to_cstring(name));
+		raise_no_such_queue(text_to_cstring(name));
 	if (definition == nullptr)
 		PG_RETURN_BOOL(false);
 	lock_name_in(get_rel_namespace(definition->source), definition->name);

@@ -17,6 +17,7 @@
 #include "registry.hpp"
 #include "rights.hpp"
 #include "search_path.hpp"
+#include "shape.hpp"
 
 namespace queue_ext::queue {
 
@@ -242,6 +243,7 @@ checked_lock(const Definition *definition, Use use)
 	const Oid source = definition->source;
 	if (use == Use::own) {
 		check_owner(source);
+		lock_queues_of(source);
 		return AccessShareLock;
 	}
 	if (use == Use::insert || writes(definition, use)) {
@@ -294,12 +296,27 @@ open_queue_if_exists(const text *name, Use use)
 	return open(use, [&] { return find_by_name(text); });
 }
 
+bool
+is_left_behind(Oid table)
+{
+	return OidIsValid(table) && fault_of_table(table) == nullptr &&
+		   find_managed_name(table) == nullptr;
+}
+
+void
+raise_no_such_queue(const char *text)
+{
+	if (is_left_behind(find_table(parse_name(text))))
+		error::queue_left_behind(text);
+	error::no_such_queue(text);
+}
+
 Definition *
 open_queue(const text *name, Use use)
 {
 	Definition *definition = open_queue_if_exists(name, use);
 	if (definition == nullptr)
-		error::no_such_queue(text_to_cstring(name));
+		raise_no_such_queue(text_to_cstring(name));
 	return definition;
 }
 
@@ -310,26 +327,6 @@ open_managed_queue(const text *name, Use use, const char *hint)
 	if (!definition->is_managed)
 		error::not_managed(definition->name, hint);
 	return definition;
-}
-
-Definition *
-open_own_if_exists(const text *name)
-{
-	for (;;) {
-		const Definition *found = open_queue_if_exists(name, Use::name);
-		if (found == nullptr)
-			return nullptr;
-		const Oid source = found->source;
-		check_owner(source);
-		lock_queues_of(source);
-		// Waiting for the lock may have let in news of a change.
-		Definition *definition = open_queue_if_exists(name, Use::own);
-		if (definition != nullptr && definition->source == source)
-			return definition;
-		if (definition != nullptr)
-			UnlockRelationOid(definition->source, AccessShareLock);
-		unlock_queues_of(source);
-	}
 }
 
 static Definition *
@@ -352,6 +349,8 @@ Definition *
 open_queue_of_table(Oid table, Use use)
 {
 	Definition *definition = open(use, [&] { return find_by_table(table); });
+	if (definition == nullptr && is_left_behind(table))
+		error::queue_left_behind(qualified_name(table));
 	if (definition == nullptr)
 		error::no_queue_on_table(table);
 	return definition;

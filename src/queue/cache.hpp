@@ -26,7 +26,7 @@ enum class Use {
 	claim,   // the same; in mode session, which writes nothing, as to read
 	release, // the same where the queue has on_release, else as to read
 	fail,    // the same where the queue has on_fail, else as to read
-	own,     // ACCESS SHARE, ownership
+	own,     // the queues of the table (registry.hpp), then ACCESS SHARE; ownership
 };
 
 // The queue of that name, with its table locked until the end of the transaction
@@ -41,11 +41,14 @@ Definition *open_managed_queue(const text *name, Use use, const char *hint);
 // 42725 when there are more.
 Definition *open_queue_of_table(Oid table, Use use);
 
+// Raises 42704; the hint says how there could be such a queue.
+[[noreturn]] void raise_no_such_queue(const char *text);
+
+// Whether the relation is what a managed queue has left behind: of the shape of its table,
+// and no managed queue's. Reads the whole registry if it has the shape.
+bool is_left_behind(Oid table);
+
 // As open_queue; null when there is none.
 Definition *open_queue_if_exists(const text *name, Use use);
-
-// As open_queue_if_exists, for its owner to change: with the queues of its table locked,
-// before the table is (ACCESS SHARE).
-Definition *open_own_if_exists(const text *name);
 
 } // namespace queue_ext::queue

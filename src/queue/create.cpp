@@ -16,6 +16,8 @@
 #include "name.hpp"
 #include "registry.hpp"
 #include "search_path.hpp"
+#include "settings.hpp"
+#include "shape.hpp"
 
 namespace queue_ext::queue {
 
@@ -36,18 +38,6 @@ creation_schema(const Name &name)
 	return RangeVarGetAndCheckCreationNamespace(target, NoLock, nullptr);
 }
 
-// Makes the table that finished jobs go to.
-static Oid
-make_archive(Oid schema, const char *table)
-{
-	char *name = psprintf("%s_archive", table);
-	if (strlen(name) >= NAMEDATALEN)
-		error::name_too_long(name);
-	run_command(psprintf(create_archive_text,
-						 quote_qualified_identifier(get_namespace_name(schema), name)));
-	return get_relname_relid(name, schema);
-}
-
 static Oid
 create(const text *name_text, const Options &options, bool archived)
 {
@@ -60,10 +50,15 @@ create(const text *name_text, const Options &options, bool archived)
 	if (OidIsValid(find_source(name, written)))
 		error::queue_exists(to_text(name));
 
+	if (is_left_behind(get_relname_relid(name.name, schema)))
+		error::table_left_behind(name.name, written);
+
 	const char *table = pstrdup(quote_qualified_identifier(name.schema, name.name));
-	run_command(psprintf(create_table_text, table, *options.max_attempts, table, table));
+	run_command(psprintf(create_table_text, table, *options.max_attempts));
+	run_command(psprintf(create_claim_index_text, table));
+	run_command(psprintf(create_unique_index_text, table));
 	const Oid source = get_relname_relid(name.name, schema);
-	const Oid archive = archived ? make_archive(schema, name.name) : InvalidOid;
+	const Oid archive = archived ? make_archive(source) : InvalidOid;
 
 	unique::forget_dropped();
 	Options stored = options;
@@ -72,24 +67,16 @@ create(const text *name_text, const Options &options, bool archived)
 		stored.archive = &archive;
 	insert_definition({name.name, source, true, "update", managed_fragments, bare_search_path},
 					  stored);
+	write_comment(source, {*options.lease, *options.backoff_base, *options.backoff_cap,
+						   *options.max_attempts, archived});
 	claim::create_wake_trigger(source, true);
 	return source;
-}
-
-// The queue, for its owner to change.
-static Definition *
-open_own(const text *name)
-{
-	Definition *definition = open_own_if_exists(name);
-	if (definition == nullptr)
-		error::no_such_queue(text_to_cstring(name));
-	return definition;
 }
 
 static void
 alter(const text *name, Options options, const bool *archived)
 {
-	const Definition *definition = open_own(name);
+	const Definition *definition = open_queue(name, Use::own);
 	if (!definition->is_managed && (options.max_attempts != nullptr || archived != nullptr))
 		error::not_managed(definition->name, "Only its lease and backoff can be altered; detach it "
 											 "and attach it anew to change more.");
@@ -100,18 +87,21 @@ alter(const text *name, Options options, const bool *archived)
 	Oid archive = InvalidOid;
 	options.is_archived = archived;
 	if (archived != nullptr && *archived && definition->archive_name == nullptr) {
-		archive =
-			make_archive(get_rel_namespace(definition->source), get_rel_name(definition->source));
+		archive = make_archive(definition->source);
 		options.archive = &archive;
 	}
 	update_definition(definition->name, definition->source, options);
+	Definition now{};
+	if (definition->is_managed && read_definition(definition->source, definition->name, &now))
+		write_comment(definition->source, {now.lease, now.backoff_base, now.backoff_cap,
+										   now.max_attempts, now.is_archived});
 }
 
 // False when the queue is as wanted already.
 static bool
 set_paused(const text *name, bool is_paused)
 {
-	const Definition *definition = open_own(name);
+	const Definition *definition = open_queue(name, Use::own);
 	if (definition->is_paused == is_paused)
 		return false;
 	Options options{};
@@ -124,7 +114,7 @@ set_paused(const text *name, bool is_paused)
 static bool
 drop(const text *name)
 {
-	const Definition *definition = open_own_if_exists(name);
+	const Definition *definition = open_queue_if_exists(name, Use::own);
 	if (definition == nullptr)
 		return false;
 	if (!definition->is_managed)
@@ -182,7 +172,7 @@ queue_ext_queue_drop(PG_FUNCTION_ARGS)
 	check_not_null(fcinfo, 1, "if_exists");
 	const bool is_dropped = drop(name);
 	if (!is_dropped && !PG_GETARG_BOOL(1))
-		error::no_such_queue(text_to_cstring(name));
+		raise_no_such_queue(text_to_cstring(name));
 	PG_RETURN_BOOL(is_dropped);
 }
 

@@ -63,9 +63,13 @@ const char *const create_table_text =
 	" autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.1,"
 	" autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off,"
 	" toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_threshold = 1000,"
-	" toast.autovacuum_vacuum_cost_delay = 0, toast.vacuum_truncate = off);"
-	" create index on %s (priority, run_at, id) where dead_at is null;"
-	" create index on %s (unique_key) where unique_key is not null";
+	" toast.autovacuum_vacuum_cost_delay = 0, toast.vacuum_truncate = off)";
+
+const char *const create_claim_index_text =
+	"create index on %s (priority, run_at, id) where dead_at is null";
+
+const char *const create_unique_index_text =
+	"create index on %s (unique_key) where unique_key is not null";
 
 const char *const create_archive_text = "create table %s ("
 										" id pg_catalog.int8 primary key,"

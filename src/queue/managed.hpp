@@ -32,8 +32,10 @@ constexpr const char *job_states[] = {"ready", "scheduled", "leased", "dead"};
 constexpr int max_attempts_limit = 1000000;
 
 // The statements that make the tables, for psprintf.
-extern const char *const create_table_text;   // format: table, max_attempts, table, table
-extern const char *const create_archive_text; // format: table
+extern const char *const create_table_text;        // format: table, max_attempts
+extern const char *const create_claim_index_text;  // format: table
+extern const char *const create_unique_index_text; // format: table
+extern const char *const create_archive_text;      // format: table
 
 // The columns that the queue's table and its archive share.
 extern const char *const archived_columns;

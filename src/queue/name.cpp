@@ -125,6 +125,14 @@ lock_name(Oid schema, const char *name)
 	return text.data;
 }
 
+Oid
+find_table(const Name &name)
+{
+	const RangeVar *relation =
+		makeRangeVar(name.is_qualified() ? pstrdup(name.schema) : nullptr, pstrdup(name.name), -1);
+	return RangeVarGetRelid(relation, NoLock, true);
+}
+
 char *
 qualified_name(Oid relation)
 {

@@ -33,6 +33,10 @@ Name parse_name(const char *text);
 // Allocated in the current context.
 char *to_text(const Name &name);
 
+// The relation of that name, found as regclass finds it; InvalidOid when there is none.
+// Raises 42501 for a schema that the caller may not use.
+Oid find_table(const Name &name);
+
 // The relation's name for statements: qualified and quoted; null when there is no such
 // relation (any more). In the current context.
 char *qualified_name(Oid relation);

@@ -12,6 +12,13 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_create';
 comment on function @extschema@.queue_create(text, interval, integer, interval, interval, boolean) is
 	'creates a queue and its table, and returns the table';
 
+create function @extschema@.queue_adopt(queue text) returns regclass
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_adopt';
+
+comment on function @extschema@.queue_adopt(text) is
+	'makes a table that was a queue one again, after a dump of the table alone or DROP EXTENSION';
+
 create function @extschema@.queue_alter(
 	queue text,
 	lease interval default null,

@@ -141,6 +141,19 @@ find_only_name(Oid source)
 	return name;
 }
 
+char *
+find_managed_name(Oid source)
+{
+	char *name = nullptr;
+	each_row(nullptr, [&](HeapTuple row, TupleDesc descriptor) {
+		const RowReader reader{row, descriptor};
+		if (reader.oid(column_source) == source && reader.boolean(column_managed))
+			name = TextDatumGetCString(reader.get(column_name));
+		return name == nullptr;
+	});
+	return name;
+}
+
 bool
 has_other_queue(Oid source, const char *name)
 {
@@ -226,12 +239,6 @@ void
 lock_queues_of(Oid source)
 {
 	LockDatabaseObject(registry_oid(), source, lock_of_source, ExclusiveLock);
-}
-
-void
-unlock_queues_of(Oid source)
-{
-	UnlockDatabaseObject(registry_oid(), source, lock_of_source, ExclusiveLock);
 }
 
 void

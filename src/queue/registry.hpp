@@ -38,6 +38,10 @@ Oid find_source(const Name &name, const char *text);
 // registry.
 char *find_only_name(Oid source);
 
+// The name of the managed queue whose table it is, in the current context, or null. Reads
+// the whole registry.
+char *find_managed_name(Oid source);
+
 // Whether the table carries a queue. Reads the whole registry.
 bool has_queue(Oid source);
 
@@ -54,7 +58,6 @@ bool read_definition(Oid source, const char *name, Definition *definition);
 // Keeps others from changing the queues of the table, until the end of the transaction.
 // For the table's owner; to be taken before any lock on the table that may be waited for.
 void lock_queues_of(Oid source);
-void unlock_queues_of(Oid source);
 
 // Keeps others from making or dropping a queue of that name in the schema, likewise. For
 // callers who may make or drop one there; to be taken after the other.

@@ -44,6 +44,13 @@ struct RowReader
 		return heap_getattr(row, column, descriptor, is_null);
 	}
 
+	// Of a column that is not null.
+	Datum get(Column column) const
+	{
+		bool is_null;
+		return get(column, &is_null);
+	}
+
 	const char *string(Column column) const
 	{
 		bool is_null;

@@ -89,9 +89,8 @@ forget(KeyedTable *table)
 {
 	for (queue::Statement &statement : table->prepared)
 		queue::discard_later(&statement);
-	// A call that this one is within may be evaluating what is there.
 	if (table->context != nullptr)
-		MemoryContextSetParent(table->context, TopTransactionContext);
+		MemoryContextDelete(table->context);
 	table->context = nullptr;
 }
 
@@ -143,17 +142,12 @@ open(KeyedTable *table)
 	if (!table->is_known)
 		learn(table, relation);
 	table->oid = oid;
-	const bool is_direct = table->is_plain && !is_in_use(&table->use) && has_rights(table);
-	if (is_direct)
-		begin_use(&table->use);
-	return {table, relation, is_direct};
+	return {table, relation, table->is_plain && has_rights(table)};
 }
 
 void
 close(const Opened &opened, bool has_written)
 {
-	if (opened.is_direct)
-		end_use(&opened.of->use);
 	table_close(opened.relation, has_written ? NoLock : RowExclusiveLock);
 }
 

@@ -21,7 +21,6 @@
 
 #include "../queue/statement.hpp"
 #include "plain.hpp"
-#include "use.hpp"
 
 namespace queue_ext::row {
 
@@ -49,7 +48,6 @@ struct KeyedTable
 	Oid index;
 	Checks checks;
 	ExprContext *evaluation;
-	Use use; // of the checks
 	MemoryContext context;
 	queue::Statement prepared[max_statements];
 	KeyedTable *next;

@@ -5,6 +5,7 @@
 #include "find.hpp"
 
 #include "../queue/managed.hpp"
+#include "../queue/shape.hpp"
 #include "newest.hpp"
 
 namespace queue_ext::unique {
@@ -37,14 +38,8 @@ is_of_key(Relation index, AttrNumber key)
 static bool
 has_all_keys(Relation index, AttrNumber key)
 {
-	List *predicate = RelationGetIndexPredicate(index);
-	if (predicate == NIL)
-		return true;
-	if (list_length(predicate) != 1 || !IsA(linitial(predicate), NullTest))
-		return false;
-	const auto *test = linitial_node(NullTest, predicate);
-	return test->nulltesttype == IS_NOT_NULL && IsA(test->arg, Var) &&
-		   reinterpret_cast<const Var *>(test->arg)->varattno == key;
+	const List *predicate = RelationGetIndexPredicate(index);
+	return predicate == NIL || queue::is_null_test(predicate, key, IS_NOT_NULL);
 }
 
 // The number of the column, if it is of that type still.

@@ -43,6 +43,7 @@ is(on_standby(q{select fnv_lock_key('x') = fnv1_64('x')}), 't', 'keys are hashed
 # is tested as soon as it exists.
 my %call = (
 	queue_create => q{'other'},
+	queue_adopt => q{'q'},
 	queue_alter => q{'q', lease => '1 minute'},
 	queue_drop => q{'q'},
 	queue_purge => q{'q'},

@@ -1,0 +1,141 @@
+// adopt.cpp - queue_adopt: a table that was a managed queue's is one again.
+//
+// What is checked and locked comes in the order of create.cpp.
+
+#include "../postgres.hpp"
+
+#include "../claim/wake.hpp"
+#include "../error.hpp"
+#include "argument.hpp"
+#include "lock_found.hpp"
+#include "managed.hpp"
+#include "name.hpp"
+#include "owner.hpp"
+#include "registry.hpp"
+#include "search_path.hpp"
+#include "settings.hpp"
+#include "shape.hpp"
+
+namespace queue_ext::queue {
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_adopt);
+
+// The table of that name, locked for its owner to make a queue of.
+static Oid
+lock_own_table(const Name &name, const char *written)
+{
+	return lock_found([&]() -> Wanted {
+		const Oid table = find_table(name);
+		if (!OidIsValid(table))
+			error::no_table_to_adopt(to_text(name), written);
+		check_owner(table);
+		lock_queues_of(table);
+		return {table, AccessShareLock};
+	});
+}
+
+static void
+check_shape(Oid table)
+{
+	Relation relation = table_open(table, NoLock);
+	check_can_carry(relation);
+	const char *fault = fault_of_table(table);
+	if (fault != nullptr)
+		error::not_a_queues_table(RelationGetRelationName(relation), fault);
+	table_close(relation, NoLock);
+}
+
+// The default of the column max_attempts, where it is a plain number.
+static int32
+default_max_attempts(Oid table)
+{
+	Relation relation = table_open(table, NoLock);
+	const Node *value = build_column_default(relation, get_attnum(table, "max_attempts"));
+	int32 found = default_settings.max_attempts;
+	if (value != nullptr && IsA(value, Const)) {
+		const auto *constant = reinterpret_cast<const Const *>(value);
+		const int32 number = DatumGetInt32(constant->constvalue);
+		if (!constant->constisnull && number >= 1 && number <= max_attempts_limit)
+			found = number;
+	}
+	table_close(relation, NoLock);
+	return found;
+}
+
+// The settings in the table's comment; without one those of queue_create, but for what can
+// be seen: the default of max_attempts, and an archive.
+static Settings
+settings_of(Oid table)
+{
+	Settings settings = default_settings;
+	if (read_comment(table, &settings))
+		return settings;
+	settings.max_attempts = default_max_attempts(table);
+	settings.is_archived = OidIsValid(find_archive(table));
+	return settings;
+}
+
+// Lets ids go on behind the greatest that is there, if the sequence is behind it: as after
+// a logical replication, which leaves sequences alone.
+static void
+advance_sequence(Oid table, Oid archive)
+{
+	const char *name = qualified_name(table);
+	const char *of_archive = OidIsValid(archive) ? psprintf("(select pg_catalog.max(id) from %s)",
+															qualified_name(archive))
+												 : "0";
+	run_command(
+		psprintf("select pg_catalog.setval(s::pg_catalog.regclass, m) from (select"
+				 " pg_catalog.pg_get_serial_sequence(%s, 'id'),"
+				 " greatest((select pg_catalog.max(id) from %s), %s)) as t(s, m)"
+				 " where m operator(pg_catalog.>) 0 and s is not null and m operator(pg_catalog.>)"
+				 " coalesce(pg_catalog.pg_sequence_last_value(s::pg_catalog.regclass), 0)",
+				 quote_literal_cstr(name), name, of_archive));
+}
+
+static Oid
+adopt(const char *written)
+{
+	const Name name = parse_name(written);
+	const Oid table = lock_own_table(name, written);
+	check_shape(table);
+	// It may have had another name.
+	const char *known = find_managed_name(table);
+	if (known != nullptr)
+		error::table_is_managed(get_rel_name(table), known);
+	const Oid schema = get_rel_namespace(table);
+	lock_name_in(schema, name.name);
+	Name full = name;
+	strlcpy(full.schema, get_namespace_name(schema), NAMEDATALEN);
+	if (OidIsValid(find_source(full, written)))
+		error::queue_exists(to_text(full));
+
+	const Settings settings = settings_of(table);
+	Oid archive = find_archive(table);
+	if (settings.is_archived && !OidIsValid(archive))
+		archive = make_archive(table);
+	make_missing_indexes(table);
+	advance_sequence(table, archive);
+
+	Options options{};
+	options.lease = &settings.lease;
+	options.backoff_base = &settings.backoff_base;
+	options.backoff_cap = &settings.backoff_cap;
+	options.max_attempts = &settings.max_attempts;
+	options.is_archived = &settings.is_archived;
+	options.archive = OidIsValid(archive) ? &archive : nullptr;
+	insert_definition({name.name, table, true, "update", managed_fragments, bare_search_path},
+					  options);
+	write_comment(table, settings);
+	claim::create_wake_trigger(table, true);
+	return table;
+}
+
+Datum
+queue_ext_queue_adopt(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("queue_adopt()");
+	PG_RETURN_OID(adopt(text_to_cstring(required_text(fcinfo, 0, "queue"))));
+}
+
+} // namespace queue_ext::queue

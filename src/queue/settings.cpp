@@ -1,0 +1,120 @@
+// settings.cpp - see settings.hpp.
+
+#include "../postgres.hpp"
+
+#include "settings.hpp"
+
+#include "../error.hpp"
+#include "managed.hpp"
+#include "statement.hpp"
+
+namespace queue_ext::queue {
+
+// What the comment begins with; a JSON object follows.
+static constexpr char beginning[] = "queue of queue_ext: ";
+
+static bool
+is_ours(const char *comment)
+{
+	return strncmp(comment, beginning, sizeof(beginning) - 1) == 0;
+}
+
+// The interval as ISO 8601 has it, which reads the same under all settings.
+static char *
+to_text(const Interval *interval)
+{
+	struct pg_itm parts;
+	interval2itm(*interval, &parts);
+	auto *text = static_cast<char *>(palloc(MAXDATELEN + 1));
+	EncodeInterval(&parts, INTSTYLE_ISO_8601, text);
+	return text;
+}
+
+void
+write_comment(Oid table, const Settings &settings)
+{
+	const char *present = GetComment(table, RelationRelationId, 0);
+	if (present != nullptr && !is_ours(present))
+		return;
+	const char *comment = psprintf(
+		"%s{\"lease\": \"%s\", \"max_attempts\": %d, \"backoff_base\": \"%s\","
+		" \"backoff_cap\": \"%s\", \"archive\": %s}",
+		beginning, to_text(&settings.lease), settings.max_attempts, to_text(&settings.backoff_base),
+		to_text(&settings.backoff_cap), settings.is_archived ? "true" : "false");
+	if (present != nullptr && strcmp(present, comment) == 0)
+		return;
+	// Past COMMENT, whose lock would wait for VACUUM.
+	CreateComments(table, RelationRelationId, 0, comment);
+	CommandCounterIncrement();
+}
+
+static void
+add_context(void *table)
+{
+	errcontext("comment of table \"%s\"", static_cast<const char *>(table));
+}
+
+static Interval
+interval_of(int column, const char *name)
+{
+	bool is_null;
+	const Datum value =
+		SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &is_null);
+	if (is_null)
+		error::null_argument(name);
+	error::check_positive(name, DatumGetIntervalP(value));
+	return *DatumGetIntervalP(value);
+}
+
+// Reads what the statement below has returned.
+static Settings
+settings_of_row()
+{
+	HeapTuple row = SPI_tuptable->vals[0];
+	const TupleDesc shape = SPI_tuptable->tupdesc;
+	Settings settings{};
+	settings.lease = interval_of(1, "lease");
+	settings.backoff_base = interval_of(2, "backoff_base");
+	settings.backoff_cap = interval_of(3, "backoff_cap");
+	bool is_null;
+	settings.max_attempts = DatumGetInt32(SPI_getbinval(row, shape, 4, &is_null));
+	if (is_null)
+		error::null_argument("max_attempts");
+	error::check_range("max_attempts", settings.max_attempts, 1, max_attempts_limit);
+	settings.is_archived = DatumGetBool(SPI_getbinval(row, shape, 5, &is_null));
+	if (is_null)
+		error::null_argument("archive");
+	return settings;
+}
+
+bool
+read_comment(Oid table, Settings *settings)
+{
+	const char *comment = GetComment(table, RelationRelationId, 0);
+	if (comment == nullptr || !is_ours(comment))
+		return false;
+	ErrorContextCallback callback{};
+	callback.callback = add_context;
+	callback.arg = get_rel_name(table);
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	with_spi([&] {
+		Oid types[] = {TEXTOID};
+		Datum values[] = {CStringGetTextDatum(comment + sizeof(beginning) - 1)};
+		const int result = SPI_execute_with_args(
+			"select (s operator(pg_catalog.->>) 'lease')::pg_catalog.interval,"
+			" (s operator(pg_catalog.->>) 'backoff_base')::pg_catalog.interval,"
+			" (s operator(pg_catalog.->>) 'backoff_cap')::pg_catalog.interval,"
+			" (s operator(pg_catalog.->>) 'max_attempts')::pg_catalog.int4,"
+			" (s operator(pg_catalog.->>) 'archive')::pg_catalog.bool"
+			" from (select $1::pg_catalog.jsonb) as c(s)",
+			lengthof(types), types, values, nullptr, true, 1);
+		if (result != SPI_OK_SELECT)
+			elog(ERROR, "could not read a comment: %s", SPI_result_code_string(result));
+		*settings = settings_of_row();
+	});
+	error_context_stack = callback.previous;
+	return true;
+}
+
+} // namespace queue_ext::queue

@@ -1,0 +1,240 @@
+// shape.cpp - see shape.hpp.
+
+#include "../postgres.hpp"
+
+#include "shape.hpp"
+
+#include "../error.hpp"
+#include "managed.hpp"
+#include "name.hpp"
+#include "owner.hpp"
+#include "statement.hpp"
+
+namespace queue_ext::queue {
+
+enum class Kind { nullable, required, defaulted };
+
+struct Column
+{
+	const char *name;
+	Oid type;
+	Kind kind;
+	Oid collation; // InvalidOid: any
+};
+
+// The columns of create_table_text (managed.cpp), ...
+static constexpr Column table_columns[] = {
+	{"id", INT8OID, Kind::defaulted},
+	{"run_at", TIMESTAMPTZOID, Kind::defaulted},
+	{"created_at", TIMESTAMPTZOID, Kind::defaulted},
+	{"leased_until", TIMESTAMPTZOID, Kind::nullable},
+	{"dead_at", TIMESTAMPTZOID, Kind::nullable},
+	{"attempt", INT4OID, Kind::defaulted},
+	{"max_attempts", INT4OID, Kind::defaulted},
+	{"priority", INT2OID, Kind::defaulted},
+	{"leased_by", TEXTOID, Kind::nullable},
+	{"last_error", TEXTOID, Kind::nullable},
+	{"payload", JSONBOID, Kind::required},
+	{"unique_key", TEXTOID, Kind::nullable, C_COLLATION_OID},
+};
+
+// ... and of create_archive_text.
+static constexpr Column archive_columns[] = {
+	{"id", INT8OID, Kind::required},
+	{"run_at", TIMESTAMPTZOID, Kind::required},
+	{"created_at", TIMESTAMPTZOID, Kind::required},
+	{"finished_at", TIMESTAMPTZOID, Kind::required},
+	{"attempt", INT4OID, Kind::required},
+	{"max_attempts", INT4OID, Kind::required},
+	{"priority", INT2OID, Kind::required},
+	{"state", TEXTOID, Kind::required},
+	{"leased_by", TEXTOID, Kind::nullable},
+	{"last_error", TEXTOID, Kind::nullable},
+	{"payload", JSONBOID, Kind::required},
+};
+
+static bool
+has_column(Oid table, const Column &column)
+{
+	HeapTuple tuple = SearchSysCacheAttName(table, column.name);
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	const auto *attribute = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple));
+	const bool has_value = attribute->atthasdef || attribute->attidentity != '\0';
+	const bool is_it =
+		attribute->attnum > 0 && attribute->atttypid == column.type && attribute->atttypmod == -1 &&
+		attribute->attgenerated == '\0' &&
+		attribute->attnotnull == (column.kind != Kind::nullable) &&
+		(column.kind != Kind::defaulted || has_value) &&
+		(!OidIsValid(column.collation) || attribute->attcollation == column.collation);
+	ReleaseSysCache(tuple);
+	return is_it;
+}
+
+static const char *
+fault_of(Oid table, const Column *columns, int count)
+{
+	constexpr const char *wanted[] = {"nullable", "not null", "not null, with a default"};
+	if (get_rel_relkind(table) != RELKIND_RELATION)
+		return "It is no ordinary table.";
+	for (int i = 0; i < count; i++)
+		if (!has_column(table, columns[i]))
+			return psprintf("It needs a column \"%s\" of type %s%s, %s.", columns[i].name,
+							format_type_be(columns[i].type),
+							OidIsValid(columns[i].collation) ? " collate \"C\"" : "",
+							wanted[static_cast<int>(columns[i].kind)]);
+	return nullptr;
+}
+
+const char *
+fault_of_table(Oid table)
+{
+	return fault_of(table, table_columns, lengthof(table_columns));
+}
+
+const char *
+fault_of_archive(Oid table)
+{
+	return fault_of(table, archive_columns, lengthof(archive_columns));
+}
+
+static void
+check_rules(Relation table)
+{
+	if (table->rd_rules != nullptr && table->rd_rules->numLocks > 0)
+		error::cannot_attach(RelationGetRelationName(table),
+							 "The table has rules, which would rewrite what a claim does.");
+}
+
+// A foreign table cannot lock rows, not even as a partition.
+static void
+check_parts(Relation table)
+{
+	ListCell *cell;
+	foreach (cell, find_all_inheritors(RelationGetRelid(table), AccessShareLock, nullptr))
+		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
+			error::cannot_attach(RelationGetRelationName(table),
+								 "A part of it is a foreign table, whose rows cannot be locked.");
+}
+
+void
+check_can_carry(Relation table)
+{
+	const char kind = table->rd_rel->relkind;
+	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
+		error::not_a_table(RelationGetRelationName(table), kind);
+	if (IsSystemRelation(table))
+		error::cannot_attach(RelationGetRelationName(table), "It is a system catalog.");
+	if (RELATION_IS_OTHER_TEMP(table))
+		error::cannot_attach(RelationGetRelationName(table),
+							 "It is a temporary table of another session.");
+	check_rules(table);
+	check_parts(table);
+}
+
+static const char *
+archive_name(Oid table)
+{
+	const char *name = psprintf("%s_archive", get_rel_name(table));
+	if (strlen(name) >= NAMEDATALEN)
+		error::name_too_long(name);
+	return name;
+}
+
+Oid
+make_archive(Oid table)
+{
+	const Oid schema = get_rel_namespace(table);
+	const char *name = archive_name(table);
+	run_command(psprintf(create_archive_text,
+						 quote_qualified_identifier(get_namespace_name(schema), name)));
+	return get_relname_relid(name, schema);
+}
+
+Oid
+find_archive(Oid table)
+{
+	const Oid archive = get_relname_relid(archive_name(table), get_rel_namespace(table));
+	const bool is_one = OidIsValid(archive) && fault_of_archive(archive) == nullptr &&
+						compat::owns_relation(archive, GetUserId());
+	return is_one ? archive : InvalidOid;
+}
+
+bool
+is_null_test(const List *predicate, AttrNumber column, NullTestType kind)
+{
+	if (list_length(predicate) != 1 || !IsA(linitial(predicate), NullTest))
+		return false;
+	const auto *test = linitial_node(NullTest, predicate);
+	return test->nulltesttype == kind && IsA(test->arg, Var) &&
+		   reinterpret_cast<const Var *>(test->arg)->varattno == column;
+}
+
+// An index as it should be, by the names of columns.
+struct Wish
+{
+	const char *keys[3]; // up to the first null
+	const char *tested;  // the predicate's column
+	NullTestType test;
+};
+
+static bool
+is_like(Relation index, const Wish &wish)
+{
+	const Form_pg_index form = index->rd_index;
+	const Oid table = form->indrelid;
+	if (!form->indisvalid || index->rd_rel->relam != BTREE_AM_OID ||
+		!is_null_test(RelationGetIndexPredicate(index), get_attnum(table, wish.tested), wish.test))
+		return false;
+	int count = 0;
+	for (const char *key : wish.keys) {
+		if (key == nullptr)
+			break;
+		if (count >= form->indnkeyatts || index->rd_indoption[count] != 0 ||
+			form->indkey.values[count] != get_attnum(table, key))
+			return false;
+		count++;
+	}
+	return form->indnkeyatts == count;
+}
+
+static bool
+has_index(Oid table, const Wish &wish)
+{
+	bool is_found = false;
+	Relation relation = table_open(table, AccessShareLock);
+	List *indexes = RelationGetIndexList(relation);
+	ListCell *cell;
+	foreach (cell, indexes) {
+		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+		is_found = is_found || is_like(index, wish);
+		index_close(index, AccessShareLock);
+	}
+	list_free(indexes);
+	table_close(relation, AccessShareLock);
+	return is_found;
+}
+
+static bool
+has_primary_key(Oid table)
+{
+	Relation relation = table_open(table, AccessShareLock);
+	list_free(RelationGetIndexList(relation)); // sets rd_pkindex
+	const bool is_there = OidIsValid(relation->rd_pkindex);
+	table_close(relation, AccessShareLock);
+	return is_there;
+}
+
+void
+make_missing_indexes(Oid table)
+{
+	const char *name = qualified_name(table);
+	if (!has_primary_key(table))
+		run_command(psprintf("alter table %s add primary key (id)", name));
+	if (!has_index(table, {{"priority", "run_at", "id"}, "dead_at", IS_NULL}))
+		run_command(psprintf(create_claim_index_text, name));
+	if (!has_index(table, {{"unique_key"}, "unique_key", IS_NOT_NULL}))
+		run_command(psprintf(create_unique_index_text, name));
+}
+
+} // namespace queue_ext::queue
