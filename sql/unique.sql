@@ -289,6 +289,7 @@ select queue_unique_insert('jobs', '1', period => '0');
 select queue_unique_insert('jobs', '1', period => '-1 hour');
 select queue_unique_insert('jobs', '1', period => '1 month');
 select queue_unique_insert('jobs', '1', period => '1 year');
+select queue_unique_insert('jobs', '1', period => '200000000 days');
 select queue_unique_insert('jobs', '1', states => '{}');
 select queue_unique_insert('jobs', '1', states => '{ready,unready}');
 select queue_unique_insert('jobs', '1', states => array['ready', null]);

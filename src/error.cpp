@@ -132,6 +132,14 @@ period_of_months(const Interval *period)
 }
 
 void
+period_too_long(const Interval *period)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("\"period\" is too long"),
+					errdetail("It is \"%s\".", to_text(period)),
+					errhint("Leave \"period\" out for uniqueness without end.")));
+}
+
+void
 names_too_long(const char *what, int most)
 {
 	ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("\"%s\" is too long", what),

@@ -38,6 +38,8 @@ void check_not_blank(const char *what, const text *value);
 [[noreturn]] void no_states();
 // 0A000: months and years differ in length.
 [[noreturn]] void period_of_months(const Interval *period);
+// 22023: the period is too long to be counted in microseconds.
+[[noreturn]] void period_too_long(const Interval *period);
 // 54000: the names are too long, written as a JSON array.
 [[noreturn]] void names_too_long(const char *what, int most);
 // 22023: keys are asked for, of a payload that has none.
