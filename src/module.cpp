@@ -17,6 +17,7 @@
 extern "C" {
 QUEUE_EXT_MODULE_MAGIC;
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): PostgreSQL's name
 PGDLLEXPORT void _PG_init(void);
 }
 

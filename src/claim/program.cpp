@@ -276,9 +276,9 @@ static AttrNumber
 find_column(Relation table, const char *name, Oid type)
 {
 	const AttrNumber number = get_attnum(RelationGetRelid(table), name);
-	return number != InvalidAttrNumber && get_atttype(RelationGetRelid(table), number) == type
-			   ? number
-			   : InvalidAttrNumber;
+	if (number != InvalidAttrNumber && get_atttype(RelationGetRelid(table), number) == type)
+		return number;
+	return InvalidAttrNumber;
 }
 
 // The columns that every managed queue has. False if the user has changed them.

@@ -7,7 +7,7 @@
 namespace queue_ext::claim {
 
 // Between sweeps lies at least this, and so many times what the last one cost.
-constexpr int64 least_sweep_interval_us = 100 * 1000;
+constexpr int64 least_sweep_interval_us = INT64CONST(100) * 1000;
 constexpr int64 sweep_interval_factor = 20;
 // But no longer than this.
 constexpr int64 most_sweep_interval_us = 60 * USECS_PER_SEC;

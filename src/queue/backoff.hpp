@@ -27,7 +27,8 @@ constexpr std::int64_t
 backoff(std::int64_t base, std::int64_t cap, int attempt, double fraction)
 {
 	const std::int64_t ceiling = backoff_ceiling(base, cap, attempt);
-	return ceiling - static_cast<std::int64_t>(static_cast<double>(ceiling / 2) * fraction);
+	const std::int64_t half = ceiling / 2;
+	return ceiling - static_cast<std::int64_t>(static_cast<double>(half) * fraction);
 }
 
 } // namespace queue_ext::queue

@@ -50,7 +50,8 @@ static char *
 operator_of(Relation index, int column, StrategyNumber strategy)
 {
 	const Oid type = index->rd_opcintype[column];
-	return operator_name(get_opfamily_member(index->rd_opfamily[column], type, type, strategy));
+	return operator_name(
+		get_opfamily_member(index->rd_opfamily[column], type, type, static_cast<int16>(strategy)));
 }
 
 static Identity

@@ -62,7 +62,8 @@ pinned_of(SPIPlanPtr plan)
 {
 	if (pinned == nullptr) {
 		HASHCTL control{};
-		control.keysize = sizeof(Pinned::plan);
+		control.keysize =
+			sizeof(Pinned::plan); // NOLINT(bugprone-sizeof-expression): the pointer is the key
 		control.entrysize = sizeof(Pinned);
 		pinned = hash_create("queue_ext pinned plans", 64, &control, HASH_ELEM | HASH_BLOBS);
 	}

@@ -13,6 +13,7 @@ allocate(int count)
 {
 	static_assert(std::is_trivially_destructible_v<Item>);
 	return static_cast<Item *>(
+		// NOLINTNEXTLINE(bugprone-sizeof-expression): items may be pointers
 		palloc_extended(sizeof(Item) * Max(count, 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
 }
 

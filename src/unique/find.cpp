@@ -47,7 +47,9 @@ static AttrNumber
 column_of(Oid source, const char *name, Oid type)
 {
 	const AttrNumber number = get_attnum(source, name);
-	return number > 0 && get_atttype(source, number) == type ? number : InvalidAttrNumber;
+	if (number > 0 && get_atttype(source, number) == type)
+		return number;
+	return InvalidAttrNumber;
 }
 
 static Oid

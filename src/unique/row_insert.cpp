@@ -109,6 +109,7 @@ find_equal(const RowRule *rule, Row *rows, int count)
 	auto **sorted = allocate<Row *>(count);
 	for (int i = 0; i < count; i++)
 		sorted[i] = &rows[i];
+	// NOLINTNEXTLINE(bugprone-sizeof-expression): the items are pointers
 	qsort(sorted, count, sizeof(Row *), compare_rows);
 	int start = 0;
 	for (int i = 0; i < count; i++) {
