@@ -1,0 +1,159 @@
+# What is left to be done when a storm is over: the queues are drained, and the accounts are
+# made, in the database.
+
+package Storm::Accounts;
+
+use strict;
+use warnings;
+
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+use Storm::Schema;
+
+my @managed = qw(jobs kept big);
+my @rows = qw(items audited parts);
+my @all = (@managed, @rows, qw(locked held));
+
+# Leases and retries that a step of the clock has put far into the future come back.
+sub undo_steps
+{
+	my ($db) = @_;
+	$db->do("update $_ set leased_until = least(leased_until, clock_timestamp() + '2 s'), run_at = least(run_at, clock_timestamp())
+		where leased_until > clock_timestamp() + '10 s' or run_at > clock_timestamp() + '10 s'") for @managed, 'unique_jobs', 'other';
+	$db->do("update $_ set until = clock_timestamp() where until > clock_timestamp() + '10 s'") for @rows;
+}
+
+# Claims and completes until nothing is left.
+sub drain
+{
+	my ($db) = @_;
+	my $deadline = time + 120;
+	my $left;
+	$db->do("select queue_resume(q) from unnest('{jobs,items,held}'::text[]) as q");
+	do
+	{
+		for my $queue (@managed)
+		{
+			$db->do("with j as materialized (select * from queue_pop('$queue', 500)),
+					c as (insert into claimed select '$queue', id, attempt, -3 from j)
+				insert into done select '$queue', payload ->> 't', id, attempt, -3 from j where queue_complete('$queue', id, attempt)");
+		}
+		for my $queue (@rows)
+		{
+			$db->do("with j as materialized (select r from queue_pop_rows(null::$queue, '$queue', 500) as r),
+					c as (insert into claimed select '$queue', (r).id, (r).tries, -3 from j)
+				insert into done select '$queue', (r).token, (r).id, (r).tries, -3 from j where queue_complete_row('$queue', r)");
+		}
+		$db->do("with j as materialized (select r from queue_pop_rows(null::$_, '$_', 500) as r)
+			insert into done select '$_', (r).token, (r).id, 0, -3 from j where queue_complete_row('$_', r)") for qw(locked held);
+		$left = $db->selectrow_array('select ' . join(' + ', map { "(select count(*) from $_)" } @all));
+		sleep 0.1 if $left;
+	} while ($left && time < $deadline);
+	is($left, 0, 'all queues are drained');
+}
+
+# What the clients heard goes into tables. Returns sums of what else they logged.
+sub load
+{
+	my ($db, @files) = @_;
+	my (%errors, %faults, %calls, @odd);
+	$db->do('create table heard_sent (queue text, token text, outcome text)');
+	$db->do('create table heard_claim (phase text, queue text, id bigint, attempt integer)');
+	my %rows = (sent => [], claim => []);
+	for my $file (@files)
+	{
+		my ($phase) = $file =~ m{/([a-z]+)\.\d+\.log$};
+		open my $in, '<', $file or die "$file: $!";
+		while (<$in>)
+		{
+			chomp;
+			my ($what, @words) = split /\t/;
+			if ($what eq 'sent') { push @{ $rows{sent} }, join "\t", @words }
+			elsif ($what eq 'claim') { push @{ $rows{claim} }, join "\t", $phase, @words }
+			elsif ($what eq 'error') { $errors{ $words[0] } += $words[2] }
+			elsif ($what eq 'fault') { $faults{ $words[0] } += $words[1] }
+			elsif ($what eq 'calls') { $calls{ $words[0] } += $words[1] }
+			elsif ($what eq 'odd') { push @odd, join ' ', @words }
+		}
+	}
+	for my $kind (qw(sent claim))
+	{
+		$db->do("copy heard_$kind from stdin");
+		$db->pg_putcopydata("$_\n") for @{ $rows{$kind} };
+		$db->pg_putcopyend;
+	}
+	return (\%errors, \%faults, \%calls, \@odd);
+}
+
+sub check
+{
+	my ($db) = @_;
+	my $count = sub { my ($sql) = @_; return $db->selectrow_array("select count(*) from $sql") };
+	my $none = sub { my ($sql, $name) = @_; is($count->($sql), 0, $name) or diag(join "\n", map { join '|', map { $_ // '' } @$_ } @{ $db->selectall_arrayref("select * from $sql limit 10") }) };
+
+	# An asynchronous standby may lack the last moments.
+	my $durable = q{heard_sent where outcome = 'ack' and token not like 'async.%'};
+	$none->("$durable and (queue, token) not in (select queue, token from sent)", 'lost: no acknowledged job');
+	$none->(q{sent s where not exists (select from done d where (d.queue, d.token) = (s.queue, s.token))}, 'lost: no committed job');
+	$none->(q{done d where queue <> 'unique_jobs' and not exists (select from sent s where (s.queue, s.token) = (d.queue, d.token))}, 'invented: no job');
+	$none->(q{(select queue, token from sent group by 1, 2 having count(*) > 1) as t}, 'sent twice: no job');
+	$none->(q{(select queue, token from done where queue <> 'unique_jobs' group by 1, 2 having count(*) > 1) as t}, 'done twice: no job');
+	$none->(q{(select queue, id, attempt from claimed group by 1, 2, 3 having count(*) > 1) as t}, 'handed out twice: no claim, by the ledger');
+	$none->(q{(select queue, id, attempt from heard_claim where phase <> 'async' group by 1, 2, 3 having count(*) > 1) as t},
+		'handed out twice: no claim, by what clients heard');
+	$none->(q{heard_claim h where phase <> 'async' and not exists
+		(select from claimed c where (c.queue, c.id, c.attempt) = (h.queue, h.id, h.attempt))}, 'lost: no claim that a client heard of');
+	$none->(q{done d where queue not in ('unique_jobs', 'locked', 'held') and not exists
+		(select from claimed c where (c.queue, c.id, c.attempt) = (d.queue, d.id, d.attempt))}, 'done without a claim: no job');
+	$none->(q{heard_sent h where outcome = 'refused' and exists (select from sent s where (s.queue, s.token) = (h.queue, h.token))},
+		'refused and yet there: no job');
+	$none->(q{business b where not exists (select from sent s where s.token = b.token)}, 'business rows and jobs are committed together');
+	$none->(q{(select key from unique_told where inserted group by key having count(*) > 1) as t}, 'inserted twice: no unique job');
+	$none->(q{unique_told t where not inserted and not exists (select from unique_told u where u.key = t.key and u.inserted)},
+		'suppressed without a job: no unique job');
+	$none->(q{(select at - lag(at) over (partition by resource order by at) as gap from granted where phase <> 'clock') as t
+		where gap < interval '100 milliseconds'}, 'granted too soon: no throttle');
+	$none->(q{(select task, token from acquired group by 1, 2 having count(*) > 1) as t}, 'acquired twice: no token');
+	$none->(q{counter c where value <> (select count(*) from released r where r.task = c.task)}, 'what a mutex protects adds up');
+	is($count->('audit'), $count->(q{claimed where queue = 'audited'}), 'each claim of a table with a trigger has fired it once');
+	$none->(q{(select payload ->> 't' as token from kept_archive except select token from done where queue = 'kept') as t}, 'archived and not done: no job');
+	$none->(q{(select token from done where queue = 'kept' except select payload ->> 't' from kept_archive) as t}, 'done and not archived: no job');
+	cmp_ok($count->("done where queue = '$_'"), '>', 0, "$_ was used") for @all, 'unique_jobs';
+}
+
+# Nothing of those that are gone may be left in the server.
+sub check_left_over
+{
+	my ($db) = @_;
+	is($db->selectrow_array(q{select count(*) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database
+		where datname = current_database()) or not granted}), 0, 'no lock and no waiter is left over');
+	is($db->selectrow_array('select count(*) from pg_prepared_xacts'), 0, 'no prepared transaction is left over');
+	# A ring that waited for somebody who is gone would sweep at each pop.
+	for my $queue (@managed)
+	{
+		my $pop = "select count(*) from queue_pop('$queue')";
+		$db->do($pop) for 1 .. 3;
+		my $sweeps = "select coalesce(sum(sweeps), 0) from queue_claim_stats where source = '$queue'::regclass";
+		my $before = $db->selectrow_array($sweeps);
+		$db->do($pop) for 1 .. 50;
+		cmp_ok($db->selectrow_array($sweeps) - $before, '<=', 10, "$queue: nothing is left over in the ring that keeps it from being idle");
+	}
+}
+
+# What the server's log must not have. Every line has the SQLSTATE in brackets.
+sub check_log
+{
+	my ($name, $file, $may_panic) = @_;
+	open my $in, '<', $file or die "$file: $!";
+	my @bad = grep {
+		/TRAP:|terminated by signal (?!9:|15:|3:)|resource was not closed|leak|\[XX\w{3}\]|runtime error|AddressSanitizer/
+		  || (/PANIC:/ && !($may_panic && /No space left on device/))
+		  || /WARNING:.*(?:queue_ext|cache reference|not closed)/
+	} <$in>;
+	# A crash of the server while it writes out a page tells of signal 6 after PANIC.
+	@bad = grep { !/terminated by signal 6/ } @bad if $may_panic;
+	is(join('', @bad[ 0 .. ($#bad < 9 ? $#bad : 9) ]), '', "$name: the server's log has no leak, no assertion and no internal error");
+}
+
+1;

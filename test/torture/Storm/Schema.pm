@@ -1,0 +1,109 @@
+# The tables, queues and ledgers of a storm.
+#
+# A ledger has no constraint: it must show what happened. It is written in the same
+# transaction as the act, so that what a client heard does not matter for it. What a client
+# heard is in its own log (Storm::Client), for the promises about acknowledgements.
+
+package Storm::Schema;
+
+use strict;
+use warnings;
+
+# How a queue's jobs are claimed: by id and attempt, or by rows of the table.
+our %form = (
+	jobs => 'managed',
+	kept => 'managed',
+	big => 'managed',
+	items => 'rows',
+	audited => 'rows',
+	parts => 'rows',
+	locked => 'transaction',
+	held => 'session',
+);
+
+sub create
+{
+	my ($tablespace) = @_;
+	my $place = $tablespace ? "create tablespace small location '$tablespace';" : '';
+	my $move = $tablespace ? 'alter table big set tablespace small; alter table big set (fillfactor = 45);' : '';
+	my $rows = q{
+		pending => 'state < 2 and (until is null or until <= call_time)', order_by => 'id',
+		on_claim => 'state = 1, tries = tries + 1, until = call_time + lease',
+		on_release => 'state = 0, until = null', on_fail => 'state = 0, until = null',
+		on_extend => 'until = call_time + lease', lease => '2 seconds'};
+	my $columns = q{id bigint generated always as identity, token text not null,
+		state smallint not null default 0, tries integer not null default 0, until timestamptz};
+	return $place, qq{
+		create extension queue_ext;
+		create extension amcheck;
+		select queue_create(q, lease => '2 seconds', max_attempts => 1000000, backoff_base => '10 milliseconds',
+			backoff_cap => '200 milliseconds', archive => q = 'kept') from unnest('{jobs,kept,big,other}'::text[]) as q;
+		$move
+
+		create table items ($columns, primary key (id));
+		create index on items (id) where state < 2;
+		select queue_attach('items', 'items', $rows, wake => true);
+
+		create table audited ($columns, primary key (id));
+		create index on audited (id) where state < 2;
+		create table audit (id bigint, tries integer);
+		create function note() returns trigger language plpgsql as
+			'begin insert into audit values (new.id, new.tries); return null; end';
+		create trigger note after update on audited for each row
+			when (old.tries is distinct from new.tries) execute function note();
+		select queue_attach('audited', 'audited', $rows);
+
+		create table parts ($columns, part integer not null, primary key (id, part)) partition by list (part);
+		create table parts_0 partition of parts for values in (0);
+		create table parts_1 partition of parts for values in (1);
+		create table parts_2 partition of parts for values in (2);
+		create index on parts (id) where state < 2;
+		select queue_attach('parts', 'parts', $rows);
+
+		create table locked (id bigint generated always as identity primary key, token text not null);
+		select queue_attach('locked', 'locked', 'true', order_by => 'id', claim_mode => 'transaction');
+		create table held (id bigint generated always as identity primary key, token text not null);
+		select queue_attach('held', 'held', 'true', order_by => 'id', claim_mode => 'session');
+
+		create table noise (number integer);
+		create table sent (queue text, token text);
+		create table claimed (queue text, id bigint, attempt integer, client integer);
+		create table done (queue text, token text, id bigint, attempt integer, client integer);
+		create table business (token text);
+		create table unique_told (key text, id bigint, inserted boolean);
+		create table granted (resource text, at timestamptz, phase text);
+		create table acquired (task text, token bigint, client integer);
+		create table released (task text, token bigint);
+		create table counter (task text primary key, value bigint);
+		insert into counter select 'task ' || n, 0 from generate_series(0, 3) as n;
+		select throttle_create('resource ' || n, '100 milliseconds') from generate_series(0, 2) as n;
+		select queue_create('unique_jobs', lease => '2 seconds', max_attempts => 1000000);
+
+		-- Claims and completes up to n jobs; a random part of it is undone by an exception.
+		create function work(client integer, queue text, n integer, spoil integer) returns integer
+		language plpgsql as \$\$
+		declare
+			job record;
+			count integer := 0;
+		begin
+			for i in 1 .. n loop
+				begin
+					for job in select * from queue_pop(work.queue, 2) loop
+						insert into claimed values (work.queue, job.id, job.attempt, client);
+						insert into done select work.queue, job.payload ->> 't', job.id, job.attempt, client
+						where queue_complete(work.queue, job.id, job.attempt);
+					end loop;
+					if i % 3 = spoil then
+						raise exception 'spoiled';
+					end if;
+					count := count + 1;
+				exception when raise_exception then
+					null;
+				end;
+			end loop;
+			return count;
+		end \$\$;
+	};
+}
+
+1;
