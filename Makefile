@@ -40,6 +40,13 @@ PG_CPPFLAGS  = -isystem $(shell $(PG_CONFIG) --includedir-server) -Isrc \
 PG_CXXFLAGS  = -std=c++17 -fno-exceptions -fno-rtti -fno-threadsafe-statics \
                -fvisibility=hidden -fvisibility-inlines-hidden \
                -Wall -Wextra -Wno-missing-field-initializers $(CLANG_FLAGS) $(WERROR) -MMD -MP
+# SANITIZE=undefined (or address,undefined) builds with these sanitizers, whose first
+# finding ends the server. See script/check-assert.
+SANITIZE    ?= $(QUEUE_EXT_SANITIZE)
+ifneq (,$(SANITIZE))
+PG_CXXFLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -g -O1
+SHLIB_LINK  += -fsanitize=$(SANITIZE)
+endif
 # What PostgreSQL's configure found for gcc, clang would warn about.
 CLANG_FLAGS  = $(if $(findstring clang,$(CXX)),-Wno-unknown-warning-option \
                -Wno-ignored-optimization-argument -Wglobal-constructors -Wexit-time-destructors)
@@ -85,12 +92,14 @@ $(EXTENSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(EXTENSION).control Makefile
 # The version is compiled in.
 $(OBJS): META.json
 
-.PHONY: test demo bench bench-quick unit format check-format checkver check-binary dist matrix
+.PHONY: test demo bench bench-quick unit format check-format checkver check-binary dist matrix \
+        check-assert check-asan check-valgrind torture
 
 # make test SUITES="pg_regress tap" runs only those.
 test demo bench bench-quick: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
 test:
-	script/deps
+	script/deps assert
+	script/assert-server >/dev/null
 	script/test $(SUITES)
 
 demo:
@@ -125,6 +134,26 @@ checkver:
 
 check-binary: all
 	test/binary/check
+
+# On a PostgreSQL with assertions, which is built first; SUITES chooses.
+check-assert:
+	script/deps assert
+	script/check-assert $(SUITES)
+
+check-asan:
+	script/deps assert
+	SANITIZE=address,undefined script/check-assert $(or $(SUITES),regress isolation)
+
+check-valgrind:
+	script/deps assert
+	VALGRIND=1 script/check-assert $(or $(SUITES),regress isolation)
+
+# make torture DURATION=3600 SEED=7 FAULTS="kill prepared" CLIENTS=32
+torture:
+	script/deps
+	SUITE_TIMEOUT=$$(($(or $(DURATION),600) * 2 + 900)) VERBOSE=1 \
+	QUEUE_EXT_DURATION=$(or $(DURATION),600) QUEUE_EXT_SEED=$(or $(SEED),$$(shuf -i 1-1000000 -n 1)) QUEUE_EXT_FAULTS="$(FAULTS)" QUEUE_EXT_CLIENTS=$(CLIENTS) \
+	script/test storm_1
 
 dist:
 	mkdir -p dist

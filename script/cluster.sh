@@ -34,12 +34,51 @@ cluster_start() {
 	CONF
 	local setting
 	for setting in "$@"; do say "$setting" >>"$dir/data/postgresql.conf"; done
-	pg_ctl -D "$dir/data" -l "$dir/server.log" -w start >/dev/null || { cat "$dir/server.log" >&2; return 1; }
+	local environment=() options=()
+	if [[ ${QUEUE_EXT_SANITIZE:-} == *address* ]]; then
+		# The library is loaded into programs that were built without it. What PostgreSQL
+		# leaves to the end of a process is no leak.
+		environment=(env "LD_PRELOAD=$(${CXX:-g++} -print-file-name=libasan.so)"
+			ASAN_OPTIONS=detect_leaks=0:abort_on_error=1)
+	fi
+	if [[ -n ${QUEUE_EXT_VALGRIND:-} ]]; then
+		write_valgrind_wrapper "$dir"
+		options=(-p "$dir/postgres" -t 600)
+	fi
+	"${environment[@]}" pg_ctl -D "$dir/data" -l "$dir/server.log" -w "${options[@]}" start >/dev/null ||
+		{ cat "$dir/server.log" >&2; return 1; }
 	export PGHOST=$dir/socket PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
+}
+
+# A program for pg_ctl that runs the server under memcheck, which writes what it finds
+# into memcheck.* in the same directory.
+write_valgrind_wrapper() {
+	local dir=$1 share
+	share=$(pg_config --sharedir)
+	cat >"$dir/postgres" <<-WRAPPER
+		#!/bin/sh
+		if [ "\$1" = -V ]; then exec $(pg_config --bindir)/postgres -V; fi
+		exec valgrind --quiet --leak-check=no --gen-suppressions=no --error-markers=VALGRINDERROR-BEGIN,VALGRINDERROR-END \\
+		    --suppressions=$share/valgrind.supp --time-stamp=no --trace-children=yes \\
+		    --log-file=$dir/memcheck.%p $(pg_config --bindir)/postgres "\$@"
+	WRAPPER
+	chmod +x "$dir/postgres"
+}
+
+# Shows what memcheck has found, if it was asked. Fails if there is anything.
+cluster_memcheck() {
+	local dir=$1 file status=0
+	for file in "$dir"/memcheck.*; do
+		if [[ -s $file ]] && grep -q VALGRINDERROR-BEGIN "$file"; then
+			status=1
+			cat "$file"
+		fi
+	done
+	return "$status"
 }
 
 cluster_stop() {
 	local dir=$1
 	[[ -e $dir/data/postmaster.pid ]] || return 0
-	pg_ctl -D "$dir/data" -m fast -w stop >/dev/null
+	pg_ctl -D "$dir/data" -m fast -w -t 600 stop >/dev/null
 }
