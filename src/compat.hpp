@@ -78,6 +78,18 @@ is_not_null(TupleDesc descriptor, int index)
 #endif
 }
 
+// 18 keeps a copy of what is asked for most. The column gets a length that no other has,
+// so that no row is taken to have the right shape already and passed on with its value.
+inline void
+mark_dropped(TupleDesc descriptor, int index)
+{
+	TupleDescAttr(descriptor, index)->attisdropped = true;
+	TupleDescAttr(descriptor, index)->attlen = 0;
+#if PG_VERSION_NUM >= 180000
+	populate_compact_attribute(descriptor, index);
+#endif
+}
+
 // 17 gave intervals infinities.
 inline bool
 interval_is_finite(const Interval *interval)

@@ -502,6 +502,15 @@ wrong_row_type(const char *queue, Oid expected, Oid given)
 }
 
 void
+row_type_changed(Oid type)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("columns of %s have changed since the row was made", format_type_be(type)),
+			 errhint("Repeat the statement.")));
+}
+
+void
 not_a_row_type(Oid type)
 {
 	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),

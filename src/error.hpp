@@ -124,6 +124,8 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void no_fragment(const char *queue, const char *label);
 // 42804: a row is not of the queue's table.
 [[noreturn]] void wrong_row_type(const char *queue, Oid expected, Oid given);
+// 42804: the type's columns have got other types since a row of it was made.
+[[noreturn]] void row_type_changed(Oid type);
 // 42804: not the row type of a table.
 [[noreturn]] void not_a_row_type(Oid type);
 // 42704, 42725: the table carries no queue, or more than one.

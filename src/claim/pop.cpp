@@ -2,6 +2,7 @@
 
 #include "../postgres.hpp"
 
+#include "../compat.hpp"
 #include "../error.hpp"
 #include "../queue/argument.hpp"
 #include "../queue/cache.hpp"
@@ -30,13 +31,12 @@ read_request(FunctionCallInfo fcinfo, int n)
 }
 
 static Datum
-pop(FunctionCallInfo fcinfo, queue::Definition *definition, const Request &request)
+pop(FunctionCallInfo fcinfo, queue::Definition *definition, const Request &request,
+	TupleDesc descriptor)
 {
 	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
-	if (!definition->is_paused) {
-		const Output output{result->setResult, result->setDesc};
-		claim(definition, request, output);
-	}
+	if (!definition->is_paused)
+		claim(definition, request, {result->setResult, descriptor});
 	return static_cast<Datum>(0);
 }
 
@@ -47,10 +47,10 @@ queue_ext_queue_pop(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	const text *name = queue::required_text(fcinfo, 0, "queue");
 	const Request request = read_request(fcinfo, 1);
-	return pop(fcinfo,
-			   queue::open_managed_queue(name, queue::Use::claim,
-										 "Use queue_pop_rows(), which returns rows of its table."),
-			   request);
+	queue::Definition *definition = queue::open_managed_queue(
+		name, queue::Use::claim, "Use queue_pop_rows(), which returns rows of its table.");
+	return pop(fcinfo, definition, request,
+			   reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo)->setDesc);
 }
 
 // The table whose row type the argument has.
@@ -63,20 +63,40 @@ table_of(Oid type)
 	return table;
 }
 
+// The statement knows the table's columns as they were when it began, and waiting for the
+// lock may have brought other ones. Returns what it expects with the names that the
+// columns have now, and without those that are gone, which will be null.
+static TupleDesc
+expected_of_now(TupleDesc expected, Oid table)
+{
+	TupleDesc shape = CreateTupleDescCopy(expected);
+	Relation relation = table_open(table, NoLock);
+	const TupleDesc now = RelationGetDescr(relation);
+	for (int i = 0; i < Min(shape->natts, now->natts); i++) {
+		if (TupleDescAttr(now, i)->attisdropped)
+			compat::mark_dropped(shape, i);
+		else
+			TupleDescAttr(shape, i)->attname = TupleDescAttr(now, i)->attname;
+	}
+	table_close(relation, NoLock);
+	return shape;
+}
+
 Datum
 queue_ext_queue_pop_rows(PG_FUNCTION_ARGS)
 {
 	queue::check_may_write("queue_pop_rows()");
 	const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 0);
 	const Oid table = table_of(type);
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	const Request request = read_request(fcinfo, 2);
 	queue::Definition *definition =
 		PG_ARGISNULL(1) ? queue::open_queue_of_table(table, queue::Use::claim)
 						: queue::open_queue(PG_GETARG_TEXT_PP(1), queue::Use::claim);
 	if (definition->row_type != type)
 		error::wrong_row_type(definition->name, definition->row_type, type);
-	return pop(fcinfo, definition, request);
+	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	return pop(fcinfo, definition, request, expected_of_now(result->setDesc, table));
 }
 
 Datum

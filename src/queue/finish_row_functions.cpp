@@ -7,6 +7,7 @@
 #include "argument.hpp"
 #include "cache.hpp"
 #include "finish_row.hpp"
+#include "row_type.hpp"
 
 namespace queue_ext::queue {
 
@@ -34,8 +35,15 @@ finish(FunctionCallInfo fcinfo, Action action, const FinishOptions &options, Dat
 {
 	const text *name = required_text(fcinfo, 0, "queue");
 	check_not_null(fcinfo, 1, "job");
-	Definition *definition = open_queue(name, use_for(action));
 	const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 1);
+	Definition *definition = nullptr;
+	const auto open = [&] {
+		definition = open_queue(name, use_for(action));
+	};
+	if (type_is_rowtype(type) && type != RECORDOID)
+		lock_for_rows(type, open);
+	else
+		open();
 	if (type != definition->row_type)
 		error::wrong_row_type(definition->name, definition->row_type, type);
 	const bool is_done = finish_row(definition, action, PG_GETARG_DATUM(1), options, extended);

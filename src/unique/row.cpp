@@ -7,6 +7,7 @@
 #include "../queue/argument.hpp"
 #include "../queue/cache.hpp"
 #include "../queue/rights.hpp"
+#include "../queue/row_type.hpp"
 #include "allocate.hpp"
 #include "row_insert.hpp"
 
@@ -35,8 +36,10 @@ lock_table(const char *what, Oid type)
 	if (!OidIsValid(table) || get_rel_relkind(table) == RELKIND_COMPOSITE_TYPE)
 		error::not_a_table_row(what, type);
 	check_table(table);
-	LockRelationOid(table, RowExclusiveLock);
-	check_table(table); // again: waiting for the lock may have let in a change
+	queue::lock_for_rows(type, [&] {
+		LockRelationOid(table, RowExclusiveLock);
+		check_table(table); // again: waiting for the lock may have let in a change
+	});
 	return table;
 }
 
