@@ -50,7 +50,8 @@ ignores_update(Relation table, const Trigger *trigger, const Bitmapset *written)
 static bool
 has_trigger(Relation table, int16 event, const Bitmapset *written)
 {
-	const TriggerDesc *triggers = table->trigdesc;
+	// A copy: the look at a trigger's function may let in a message that frees these.
+	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
 	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
 		const Trigger *trigger = &triggers->triggers[i];
 		if ((trigger->tgtype & event) == 0 || trigger->tgenabled == TRIGGER_DISABLED ||
@@ -67,7 +68,7 @@ static bool
 has_wake_trigger(Relation table)
 {
 	constexpr int16 events = TRIGGER_TYPE_INSERT | TRIGGER_TYPE_UPDATE;
-	const TriggerDesc *triggers = table->trigdesc;
+	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc); // as above
 	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
 		const Trigger *trigger = &triggers->triggers[i];
 		if (is_wake_function(trigger->tgfoid) && (trigger->tgtype & events) == events &&
