@@ -90,6 +90,29 @@ mark_dropped(TupleDesc descriptor, int index)
 #endif
 }
 
+// Whether making an index enters into pg_class.reltuples how many rows the table has. 18
+// leaves that alone where autovacuum is off for the table.
+inline bool
+do_indexes_count(HeapTuple table)
+{
+#if PG_VERSION_NUM >= 180000
+	constexpr const char *option = "autovacuum_enabled=";
+	bool is_null;
+	const Datum options = SysCacheGetAttr(RELOID, table, Anum_pg_class_reloptions, &is_null);
+	Datum *texts = nullptr;
+	int count = 0;
+	if (!is_null)
+		deconstruct_array_builtin(DatumGetArrayTypeP(options), TEXTOID, &texts, nullptr, &count);
+	for (int i = 0; i < count; i++)
+		if (strncmp(TextDatumGetCString(texts[i]), option, strlen(option)) == 0)
+			return false;
+	return AutoVacuumingActive();
+#else
+	(void) table;
+	return true;
+#endif
+}
+
 // 17 gave intervals infinities.
 inline bool
 interval_is_finite(const Interval *interval)

@@ -69,6 +69,7 @@ extern "C" {
 #include "parser/parser.h"
 #include "parser/scansup.h"
 #include "port/atomics.h"
+#include "postmaster/autovacuum.h"
 #include "rewrite/rewriteHandler.h"
 #include "storage/bufmgr.h"
 #include "storage/condition_variable.h"

@@ -7,10 +7,16 @@
 #include "../compat.hpp"
 #include "../error.hpp"
 #include "../key/fnv.hpp"
+#include "hold_table.hpp"
 
 namespace queue_ext::queue {
 
-enum class HoldState { held, finished, passed };
+enum class HoldState {
+	held,
+	finished,
+	passed,
+	gone, // with its table, or with all of its rows
+};
 
 struct Hold
 {
@@ -18,13 +24,14 @@ struct Hold
 	dlist_node changed; // in the list of those that this transaction has changed
 	bool is_changed;
 	HoldNumber number;
-	Oid table;
+	HoldTable *table;
 	char *identity;
 	HoldState state;
 	bool has_lock; // an advisory one, described by tag
 	LOCKTAG tag;
-	// Where it was taken and finished; InvalidSubTransactionId: in a transaction
-	// that has committed, and not at all.
+	Files files; // of its table, then
+	// Where it was taken, and finished or found gone; InvalidSubTransactionId: in a
+	// transaction that has committed, and not at all.
 	SubTransactionId taken_in;
 	SubTransactionId finished_in;
 };
@@ -73,7 +80,7 @@ find(Oid table, const char *identity)
 	const auto *bucket = static_cast<Bucket *>(hash_search(buckets, &hash, HASH_FIND, nullptr));
 	for (Hold *hold = bucket == nullptr ? nullptr : bucket->first; hold != nullptr;
 		 hold = hold->next)
-		if (hold->table == table && strcmp(hold->identity, identity) == 0)
+		if (hold->table->oid == table && strcmp(hold->identity, identity) == 0)
 			return hold;
 	return nullptr;
 }
@@ -101,8 +108,8 @@ add(Oid table, const char *identity, HoldState state)
 		create_buckets();
 	auto *hold = static_cast<Hold *>(MemoryContextAllocZero(context, sizeof(Hold)));
 	hold->number = ++last_number;
-	hold->table = table;
 	hold->identity = MemoryContextStrdup(context, identity);
+	hold->table = enter_table(table);
 	hold->state = state;
 	hold->taken_in = GetCurrentSubTransactionId();
 
@@ -129,7 +136,7 @@ release_lock(Hold *hold)
 static void
 remove(Hold *hold)
 {
-	const uint64 hash = hash_of(hold->table, hold->identity);
+	const uint64 hash = hash_of(hold->table->oid, hold->identity);
 	auto *bucket = static_cast<Bucket *>(hash_search(buckets, &hash, HASH_FIND, nullptr));
 	Hold **link = &bucket->first;
 	while (*link != hold)
@@ -139,6 +146,7 @@ remove(Hold *hold)
 		hash_search(buckets, &hash, HASH_REMOVE, nullptr);
 	unmark_changed(hold);
 	release_lock(hold);
+	leave_table(hold->table);
 	pfree(hold->identity);
 	pfree(hold);
 	hold_count--;
@@ -180,6 +188,39 @@ drop_lost()
 	hold_count_looked_through = hold_count;
 }
 
+// It is held again.
+static void
+restore(Hold *hold)
+{
+	if (hold->state == HoldState::gone)
+		mark_table(hold->table);
+	hold->state = HoldState::held;
+	hold->finished_in = InvalidSubTransactionId;
+}
+
+// Notes which held rows are gone with their tables. They cannot be claimed anew, nor
+// finished, and their locks are given back when that has been committed: at once, if this
+// transaction has changed nothing, and so it was another.
+static void
+note_gone()
+{
+	if (!take_changed_tables() || buckets == nullptr)
+		return;
+	HASH_SEQ_STATUS scan;
+	hash_seq_init(&scan, buckets);
+	while (auto *bucket = static_cast<Bucket *>(hash_seq_search(&scan)))
+		for (Hold *hold = bucket->first; hold != nullptr; hold = hold->next) {
+			if (!hold->table->is_looked_at || !hold->has_lock || hold->state != HoldState::held ||
+				!are_rows_gone(hold->table->oid, &hold->files))
+				continue;
+			hold->state = HoldState::gone;
+			hold->finished_in = GetCurrentSubTransactionId();
+			mark_changed(hold);
+		}
+	if (!TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		sweep_changed([](const Hold *hold) { return hold->state == HoldState::gone; });
+}
+
 static bool
 at_commit(Hold *hold)
 {
@@ -191,9 +232,17 @@ static bool
 at_abort(Hold *hold)
 {
 	if (hold->finished_in != InvalidSubTransactionId)
-		hold->state = HoldState::held;
-	hold->finished_in = InvalidSubTransactionId;
+		restore(hold);
 	return hold->taken_in != InvalidSubTransactionId;
+}
+
+// Nobody will tell how it ends.
+static bool
+at_prepare(Hold *hold)
+{
+	if (hold->state == HoldState::gone)
+		restore(hold);
+	return at_commit(hold);
 }
 
 static void
@@ -218,14 +267,19 @@ forget_changed()
 static void
 on_transaction_end(XactEvent event, void *)
 {
+	if (event == XACT_EVENT_PRE_COMMIT)
+		note_gone();
 	if (dlist_is_empty(&changed))
 		return;
 	switch (event) {
 		case XACT_EVENT_PRE_PREPARE:
 			check_prepare();
 			break;
-		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PREPARE:
+			sweep_changed(at_prepare);
+			forget_changed();
+			break;
+		case XACT_EVENT_COMMIT:
 			sweep_changed(at_commit);
 			forget_changed();
 			break;
@@ -253,10 +307,8 @@ on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransaction
 		});
 	else if (event == SUBXACT_EVENT_ABORT_SUB)
 		sweep_changed([&](Hold *hold) {
-			if (hold->finished_in == ended) {
-				hold->state = HoldState::held;
-				hold->finished_in = InvalidSubTransactionId;
-			}
+			if (hold->finished_in == ended)
+				restore(hold);
 			return hold->taken_in == ended;
 		});
 }
@@ -264,6 +316,7 @@ on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransaction
 void
 register_hold_callbacks()
 {
+	register_hold_tables();
 	RegisterXactCallback(on_transaction_end, nullptr);
 	RegisterSubXactCallback(on_subtransaction_end, nullptr);
 }
@@ -273,6 +326,7 @@ register_hold_callbacks()
 static Hold *
 find_good(Oid table, const char *identity)
 {
+	note_gone();
 	Hold *hold = find(table, identity);
 	if (hold == nullptr || !hold->has_lock || compat::holds_lock(&hold->tag, ExclusiveLock))
 		return hold;
@@ -341,6 +395,7 @@ try_hold(const Definition *definition, const char *identity)
 	switch (LockAcquire(&hold->tag, ExclusiveLock, true, true)) {
 		case LOCKACQUIRE_OK:
 			hold->has_lock = true;
+			hold->files = files_of(definition->source, definition->identity.index);
 			hold->state = HoldState::held;
 			return hold->number;
 		case LOCKACQUIRE_NOT_AVAIL:

@@ -59,6 +59,7 @@ identity_of(Relation table, Relation index)
 {
 	Identity identity{};
 	identity.length = index->rd_index->indnkeyatts;
+	identity.index = RelationGetRelid(index);
 	identity.columns = static_cast<KeyColumn *>(palloc0(sizeof(KeyColumn) * identity.length));
 	for (int i = 0; i < identity.length; i++) {
 		const Form_pg_attribute attribute =

@@ -23,6 +23,7 @@ struct Identity
 {
 	int length; // 0: there is no key
 	KeyColumn *columns;
+	Oid index;
 
 	bool has_key() const
 	{

@@ -1,0 +1,124 @@
+// hold_table.cpp - see hold_table.hpp.
+
+#include "../postgres.hpp"
+
+#include "hold_table.hpp"
+
+#include "../compat.hpp"
+
+namespace queue_ext::queue {
+
+static HoldTable *tables = nullptr;
+static bool any_changed = false;
+
+static void
+on_relation_change(Datum, Oid relation)
+{
+	for (HoldTable *table = tables; table != nullptr; table = table->next)
+		if (!OidIsValid(relation) || table->oid == relation)
+			mark_table(table);
+}
+
+void
+register_hold_tables()
+{
+	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
+}
+
+HoldTable *
+enter_table(Oid oid)
+{
+	HoldTable *table = tables;
+	while (table != nullptr && table->oid != oid)
+		table = table->next;
+	if (table == nullptr) {
+		table =
+			static_cast<HoldTable *>(MemoryContextAllocZero(TopMemoryContext, sizeof(HoldTable)));
+		table->oid = oid;
+		table->next = tables;
+		tables = table;
+	}
+	table->count++;
+	return table;
+}
+
+void
+leave_table(HoldTable *table)
+{
+	if (--table->count > 0)
+		return;
+	HoldTable **link = &tables;
+	while (*link != table)
+		link = &(*link)->next;
+	*link = table->next;
+	pfree(table);
+}
+
+void
+mark_table(HoldTable *table)
+{
+	table->is_changed = true;
+	any_changed = true;
+}
+
+bool
+take_changed_tables()
+{
+	if (!any_changed)
+		return false;
+	any_changed = false;
+	for (HoldTable *table = tables; table != nullptr; table = table->next) {
+		table->is_looked_at = table->is_changed;
+		table->is_changed = false;
+	}
+	return true;
+}
+
+// The relation's file, or 0.
+static Oid
+file_of(Oid relation, Oid *tablespace)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	const auto form = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
+	const Oid file = form->relfilenode;
+	*tablespace = form->reltablespace;
+	ReleaseSysCache(tuple);
+	return file;
+}
+
+Files
+files_of(Oid table, Oid index)
+{
+	Files files{};
+	files.index = index;
+	files.index_file = file_of(index, &files.tablespace);
+	files.table_file = file_of(table, &files.tablespace);
+	return files;
+}
+
+// Whether the table's rows have not been counted, or were not when an index was made.
+static bool
+is_uncounted(HeapTuple table)
+{
+	return reinterpret_cast<Form_pg_class>(GETSTRUCT(table))->reltuples < 0 &&
+		   compat::do_indexes_count(table);
+}
+
+bool
+are_rows_gone(Oid table, Files *files)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	if (!HeapTupleIsValid(tuple))
+		return true;
+	const bool may_be_empty = is_uncounted(tuple);
+	ReleaseSysCache(tuple);
+	const Files now = files_of(table, files->index);
+	if (now.tablespace != files->tablespace)
+		files->index = InvalidOid;
+	return may_be_empty && OidIsValid(now.index_file) && OidIsValid(files->index) &&
+		   now.index_file != files->index_file && now.table_file != files->table_file;
+}
+
+} // namespace queue_ext::queue
