@@ -55,7 +55,7 @@ exception when others then
 	return sqlstate;
 end $$;
 begin read only;
-select p.proname as function,
+select distinct p.proname as function,
        error_of(format('select %s(%s)', p.proname, (
            select string_agg(case when n = 1 and type = 'text'::regtype then '''jobs'''
                                   when type = 'anyelement'::regtype then 'null::jobs'

@@ -4,12 +4,13 @@ create schema test_untyped;
 set search_path = test_untyped, public;
 
 -- From the catalog: each with its fewest and with all arguments, and all between.
--- A row has to say of which table it is.
+-- A row has to say of which table it is, and an enum of which type.
 create table tasks (id integer primary key, state text not null default 'new', note text);
+create type kind as enum ('test_untyped 3', 'test_untyped 4');
 create function resolve(name text, types oidvector, arguments integer) returns void language plpgsql as $$
 begin
 	execute format('prepare untyped as select * from %s(%s)', name,
-		(select string_agg('$' || n || case when type = 'anyelement'::regtype then '::tasks' when type = 'anyarray'::regtype then '::tasks[]' else '' end, ', ' order by n)
+		(select string_agg('$' || n || case when type = 'anyelement'::regtype then '::tasks' when type = 'anyarray'::regtype then '::tasks[]' when type = 'anyenum'::regtype then '::kind' else '' end, ', ' order by n)
 		 from unnest(types) with ordinality as a(type, n) where n <= arguments));
 	deallocate untyped;
 end $$;
@@ -189,6 +190,20 @@ prepare h6 as select throttle_drop($1);
 execute h6('test_untyped');
 prepare h7 as select throttle_drop($1, $2);
 execute h7('test_untyped 2', true);
+prepare h8 as select throttle_create($1::kind, $2);
+execute h8('test_untyped 3', '1 hour');
+prepare h9 as select throttle_create($1::kind, $2, $3);
+execute h9('test_untyped 4', '1 hour', 2);
+prepare h10 as select throttle_alter($1::kind);
+execute h10('test_untyped 3');
+prepare h11 as select throttle_alter($1::kind, $2, $3);
+execute h11('test_untyped 3', '2 hours', 3);
+prepare h12 as select lock_throttled_resource($1::kind, $2);
+execute h12('test_untyped 3', 'me');
+prepare h13 as select throttle_drop($1::kind);
+execute h13('test_untyped 3');
+prepare h14 as select throttle_drop($1::kind, $2);
+execute h14('test_untyped 4', true);
 
 prepare l1 as select mutex_acquire($1);
 execute l1('test_untyped');

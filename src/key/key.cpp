@@ -108,3 +108,11 @@ queue_ext_fnv_lock_key(PG_FUNCTION_ARGS)
 	const key::Bytes name = key::utf8_of(PG_GETARG_TEXT_PP(0));
 	return Int64GetDatum(key::lock_key(name.start, name.length, PG_GETARG_INT32(1)));
 }
+
+QUEUE_EXT_FUNCTION(queue_ext_fnv_lock_key_bytea);
+Datum
+queue_ext_fnv_lock_key_bytea(PG_FUNCTION_ARGS)
+{
+	const key::Bytes name = key::bytes_of(PG_GETARG_BYTEA_PP(0));
+	return Int64GetDatum(key::lock_key(name.start, name.length, PG_GETARG_INT32(1)));
+}

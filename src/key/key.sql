@@ -60,3 +60,10 @@ language c immutable strict parallel safe;
 
 comment on function @extschema@.fnv_lock_key(text, integer) is
 	'Key for an advisory lock: the 64-bit FNV-1 of the text, or with a prefix other than 0 the prefix in the upper 32 bits and the 32-bit FNV-1 in the lower';
+
+create function @extschema@.fnv_lock_key(key bytea, prefix integer default 0) returns bigint
+as 'MODULE_PATHNAME', 'queue_ext_fnv_lock_key_bytea'
+language c immutable strict parallel safe;
+
+comment on function @extschema@.fnv_lock_key(bytea, integer) is
+	'Key for an advisory lock: the 64-bit FNV-1 of the bytes, or with a prefix other than 0 the prefix in the upper 32 bits and the 32-bit FNV-1 in the lower';

@@ -1,4 +1,5 @@
-// functions.cpp - the SQL functions of throttles.
+// functions.cpp - the SQL functions of throttles. A resource is named by a text, or by
+// a value of any enum, which stands for its label.
 
 #include "../postgres.hpp"
 
@@ -10,9 +11,13 @@
 namespace queue_ext::throttle {
 
 QUEUE_EXT_FUNCTION(queue_ext_throttle_create);
+QUEUE_EXT_FUNCTION(queue_ext_throttle_create_enum);
 QUEUE_EXT_FUNCTION(queue_ext_throttle_alter);
+QUEUE_EXT_FUNCTION(queue_ext_throttle_alter_enum);
 QUEUE_EXT_FUNCTION(queue_ext_throttle_drop);
+QUEUE_EXT_FUNCTION(queue_ext_throttle_drop_enum);
 QUEUE_EXT_FUNCTION(queue_ext_lock_throttled_resource);
+QUEUE_EXT_FUNCTION(queue_ext_lock_throttled_resource_enum);
 
 constexpr int32 max_grants = 1000;
 
@@ -30,11 +35,26 @@ check_interval(const Interval *interval)
 	end_of_interval(GetCurrentTimestamp(), interval);
 }
 
-Datum
-queue_ext_throttle_create(PG_FUNCTION_ARGS)
+// The resource that argument 0 names. Raises 22004 when it is null.
+static const text *
+named_resource(FunctionCallInfo fcinfo)
+{
+	return queue::required_text(fcinfo, 0, "resource");
+}
+
+static const text *
+enum_resource(FunctionCallInfo fcinfo)
+{
+	queue::check_not_null(fcinfo, 0, "resource");
+	return cstring_to_text(DatumGetCString(DirectFunctionCall1(enum_out, PG_GETARG_DATUM(0))));
+}
+
+template <auto resource_of>
+static Datum
+create(FunctionCallInfo fcinfo)
 {
 	queue::check_may_write("throttle_create()");
-	const text *resource = queue::required_text(fcinfo, 0, "resource");
+	const text *resource = resource_of(fcinfo);
 	queue::check_not_null(fcinfo, 1, "throttle_interval");
 	const int32 grants = queue::required_int32(fcinfo, 2, "grants");
 	error::check_not_blank("resource", resource);
@@ -45,11 +65,12 @@ queue_ext_throttle_create(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-Datum
-queue_ext_throttle_alter(PG_FUNCTION_ARGS)
+template <auto resource_of>
+static Datum
+alter(FunctionCallInfo fcinfo)
 {
 	queue::check_may_write("throttle_alter()");
-	const text *resource = queue::required_text(fcinfo, 0, "resource");
+	const text *resource = resource_of(fcinfo);
 	const Interval *interval = queue::optional_interval(fcinfo, 1);
 	const int32 grants = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
 	if (interval != nullptr)
@@ -60,11 +81,12 @@ queue_ext_throttle_alter(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-Datum
-queue_ext_throttle_drop(PG_FUNCTION_ARGS)
+template <auto resource_of>
+static Datum
+drop(FunctionCallInfo fcinfo)
 {
 	queue::check_may_write("throttle_drop()");
-	const text *resource = queue::required_text(fcinfo, 0, "resource");
+	const text *resource = resource_of(fcinfo);
 	queue::check_not_null(fcinfo, 1, "if_exists");
 	const bool is_dropped = drop_resource(resource);
 	if (!is_dropped && !PG_GETARG_BOOL(1))
@@ -72,14 +94,63 @@ queue_ext_throttle_drop(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(is_dropped);
 }
 
-Datum
-queue_ext_lock_throttled_resource(PG_FUNCTION_ARGS)
+template <auto resource_of>
+static Datum
+lock(FunctionCallInfo fcinfo)
 {
 	queue::check_may_write("lock_throttled_resource()");
 	const text *details = PG_GETARG_TEXT_PP(1);
 	if (error::is_blank(details))
 		error::blank_details();
-	PG_RETURN_BOOL(lock_resource(PG_GETARG_TEXT_PP(0), details));
+	PG_RETURN_BOOL(lock_resource(resource_of(fcinfo), details));
+}
+
+Datum
+queue_ext_throttle_create(PG_FUNCTION_ARGS)
+{
+	return create<named_resource>(fcinfo);
+}
+
+Datum
+queue_ext_throttle_create_enum(PG_FUNCTION_ARGS)
+{
+	return create<enum_resource>(fcinfo);
+}
+
+Datum
+queue_ext_throttle_alter(PG_FUNCTION_ARGS)
+{
+	return alter<named_resource>(fcinfo);
+}
+
+Datum
+queue_ext_throttle_alter_enum(PG_FUNCTION_ARGS)
+{
+	return alter<enum_resource>(fcinfo);
+}
+
+Datum
+queue_ext_throttle_drop(PG_FUNCTION_ARGS)
+{
+	return drop<named_resource>(fcinfo);
+}
+
+Datum
+queue_ext_throttle_drop_enum(PG_FUNCTION_ARGS)
+{
+	return drop<enum_resource>(fcinfo);
+}
+
+Datum
+queue_ext_lock_throttled_resource(PG_FUNCTION_ARGS)
+{
+	return lock<named_resource>(fcinfo);
+}
+
+Datum
+queue_ext_lock_throttled_resource_enum(PG_FUNCTION_ARGS)
+{
+	return lock<enum_resource>(fcinfo);
 }
 
 } // namespace queue_ext::throttle

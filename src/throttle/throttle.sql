@@ -53,6 +53,17 @@ as 'MODULE_PATHNAME', 'queue_ext_throttle_create';
 comment on function @extschema@.throttle_create(text, interval, integer) is
 	'throttles a resource: it may be locked once in an interval, or that many times';
 
+create function @extschema@.throttle_create(
+	resource anyenum,
+	throttle_interval interval,
+	grants integer default 1
+) returns void
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_throttle_create_enum';
+
+comment on function @extschema@.throttle_create(anyenum, interval, integer) is
+	'throttles the resource that a value of an enum names by its label';
+
 create function @extschema@.throttle_alter(
 	resource text,
 	throttle_interval interval default null,
@@ -64,6 +75,17 @@ as 'MODULE_PATHNAME', 'queue_ext_throttle_alter';
 comment on function @extschema@.throttle_alter(text, interval, integer) is
 	'changes how often a throttled resource may be locked; what is null stays as it is';
 
+create function @extschema@.throttle_alter(
+	resource anyenum,
+	throttle_interval interval default null,
+	grants integer default null
+) returns void
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_throttle_alter_enum';
+
+comment on function @extschema@.throttle_alter(anyenum, interval, integer) is
+	'changes how often the resource that an enum names may be locked; what is null stays as it is';
+
 create function @extschema@.throttle_drop(resource text, if_exists boolean default false) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_throttle_drop';
@@ -71,9 +93,23 @@ as 'MODULE_PATHNAME', 'queue_ext_throttle_drop';
 comment on function @extschema@.throttle_drop(text, boolean) is
 	'drops a throttled resource; false if there is none and that is no error';
 
+create function @extschema@.throttle_drop(resource anyenum, if_exists boolean default false) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_throttle_drop_enum';
+
+comment on function @extschema@.throttle_drop(anyenum, boolean) is
+	'drops the throttled resource that an enum names; false if there is none and that is no error';
+
 create function @extschema@.lock_throttled_resource(resource text, details text) returns boolean
 language c volatile strict parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_lock_throttled_resource';
 
 comment on function @extschema@.lock_throttled_resource(text, text) is
 	'true for whoever may use the resource now, if its transaction commits; false at once for others';
+
+create function @extschema@.lock_throttled_resource(resource anyenum, details text) returns boolean
+language c volatile strict parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_lock_throttled_resource_enum';
+
+comment on function @extschema@.lock_throttled_resource(anyenum, text) is
+	'true for whoever may use the resource that an enum names now, if its transaction commits; false at once for others';

@@ -216,6 +216,9 @@ test('keys', async () => {
 	assert.equal(await value('select fnv1a_64($1)', 'a'), '-5808556873153909620');
 	assert.equal(await value('select fnv_lock_key($1)', 'a'), '-5808590958014384194');
 	assert.equal(await value('select fnv_lock_key($1, $2)', 'a', 1), '4379663742');
+	// Without a type it is text, also where it looks like bytes.
+	assert.equal(await value('select fnv_lock_key($1)', '\\x61'), await value('select fnv1_64($1::text)', '\\x61'));
+	assert.equal(await value('select fnv_lock_key($1::bytea, $2)', Buffer.from('a'), 1), '4379663742');
 });
 
 test('throttles', async () => {
@@ -225,6 +228,12 @@ test('throttles', async () => {
 	assert.deepEqual([await lock(), await lock(), await lock()], [true, true, false]);
 	assert.equal(await value('select throttle_drop($1)', queue), true);
 	assert.equal(await value('select throttle_drop($1, $2)', queue, true), false);
+
+	await client.query(`create type ${schema}.resource as enum ('test_node rebuild')`);
+	await value(`select throttle_create($1::${schema}.resource, $2)`, 'test_node rebuild', '1 hour');
+	assert.equal(await value(`select lock_throttled_resource($1::${schema}.resource, $2)`, 'test_node rebuild', 'node'), true);
+	assert.equal(await value('select lock_throttled_resource($1, $2)', 'test_node rebuild', 'node'), false);
+	assert.equal(await value(`select throttle_drop($1::${schema}.resource)`, 'test_node rebuild'), true);
 });
 
 test('locks', async () => {

@@ -18,6 +18,7 @@ insert into wanted values
 	('fnv1a_64(key text)', 'bigint'),
 	('fnv1a_64(key bytea)', 'bigint'),
 	('fnv_lock_key(key text, prefix integer DEFAULT 0)', 'bigint'),
+	('fnv_lock_key(key bytea, prefix integer DEFAULT 0)', 'bigint'),
 	('queue_create(queue text, lease interval DEFAULT ''00:00:30''::interval, max_attempts integer DEFAULT 25, '
 		'backoff_base interval DEFAULT ''00:00:01''::interval, '
 		'backoff_cap interval DEFAULT ''01:00:00''::interval, archive boolean DEFAULT false)', 'regclass'),
@@ -50,6 +51,11 @@ insert into wanted values
 		'grants integer DEFAULT NULL::integer)', 'void'),
 	('throttle_drop(resource text, if_exists boolean DEFAULT false)', 'boolean'),
 	('lock_throttled_resource(resource text, details text)', 'boolean'),
+	('throttle_create(resource anyenum, throttle_interval interval, grants integer DEFAULT 1)', 'void'),
+	('throttle_alter(resource anyenum, throttle_interval interval DEFAULT NULL::interval, '
+		'grants integer DEFAULT NULL::integer)', 'void'),
+	('throttle_drop(resource anyenum, if_exists boolean DEFAULT false)', 'boolean'),
+	('lock_throttled_resource(resource anyenum, details text)', 'boolean'),
 	('mutex_acquire(task_id text)', 'boolean'),
 	('mutex_acquire_fenced(task_id text, OUT acquired boolean, OUT token bigint)', 'record'),
 	('timeout_acquire(task_id text, timeout interval)', 'boolean'),
@@ -124,7 +130,8 @@ select is_empty(
 	'all are in C'
 );
 select is_empty(
-	$$select oid::regprocedure from member where prosrc <> 'queue_ext_' || proname
+	$$select oid::regprocedure from member
+	  where prosrc <> 'queue_ext_' || proname || case proargtypes[0] when 'anyenum'::regtype then '_enum' else '' end
 	  and proname not like 'fnv%'$$,
 	'a C entry point has the name of its function'
 );
@@ -137,7 +144,7 @@ select bag_eq(
 );
 select bag_eq(
 	$$select proname::text from member where proisstrict and proname not like 'fnv%' and proname not in ('queue_is_held', 'queue_lock', 'queue_try_lock')$$,
-	$$values ('lock_throttled_resource'), ('mutex_acquire'), ('mutex_acquire_fenced'), ('timeout_acquire'),
+	$$values ('lock_throttled_resource'), ('lock_throttled_resource'), ('mutex_acquire'), ('mutex_acquire_fenced'), ('timeout_acquire'),
 	         ('timeout_acquire_fenced'), ('mutex_release'), ('mutex_release')$$,
 	'those that ask for a lock are STRICT, the others not'
 );
@@ -176,8 +183,9 @@ select bag_eq(
 	  from member a
 	  join member b on a.proname = b.proname and a.oid < b.oid
 	  where a.pronargs >= b.pronargs - b.pronargdefaults and b.pronargs >= a.pronargs - a.pronargdefaults$$,
-	$$values ('fnv1_32', 1), ('fnv1_64', 1), ('fnv1a_32', 1), ('fnv1a_64', 1)$$,
-	'no two differ in their types alone, but the hashes, where text is preferred'
+	$$values ('fnv1_32', 1), ('fnv1_64', 1), ('fnv1a_32', 1), ('fnv1a_64', 1), ('fnv_lock_key', 2),
+	         ('throttle_create', 3), ('throttle_alter', 3), ('throttle_drop', 2), ('lock_throttled_resource', 2)$$,
+	'no two differ in their types alone, but those that prefer text to bytes or to an enum'
 );
 
 select * from finish();

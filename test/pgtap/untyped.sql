@@ -1,6 +1,6 @@
 -- sql/untyped.sql calls every function with untyped parameters, with the fewest
 -- arguments and with all: a function without such a call fails here. Rows are of
--- the table tasks.
+-- the table tasks, enums of the type kind.
 \set QUIET 1
 \pset format unaligned
 \pset tuples_only true
@@ -12,7 +12,7 @@ begin;
 create temporary view form as
 select distinct p.proname, n as arguments,
        format('%s(%s)', p.proname, (
-	select string_agg('$' || i || case when type = 'anyelement'::regtype then '::tasks' when type = 'anyarray'::regtype then '::tasks[]' else '' end, ', ' order by i)
+	select string_agg('$' || i || case when type = 'anyelement'::regtype then '::tasks' when type = 'anyarray'::regtype then '::tasks[]' when type = 'anyenum'::regtype then '::kind' else '' end, ', ' order by i)
 	from unnest(p.proargtypes) with ordinality as a(type, i) where i <= n)) as call
 from pg_proc p
 join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
