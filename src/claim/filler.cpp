@@ -124,7 +124,7 @@ static TimestampTz
 next_due(Definition *definition, const Arguments &arguments)
 {
 	const Statement &statement = queue::prepared_of(definition, Prepared::next_due, [&] {
-		return psprintf("select min(greatest(t.run_at, t.leased_until)) from %s as t"
+		return psprintf("select pg_catalog.min(greatest(t.run_at, t.leased_until)) from %s as t"
 						" where t.dead_at is null",
 						definition->source_name);
 	});

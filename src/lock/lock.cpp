@@ -49,24 +49,27 @@ static constexpr Oid parameters[] = {TEXTOID, TEXTOID, INTERVALOID, INT8OID, INT
 // Where a row is changed by a statement, a sub-select locks it first: the clock is
 // read after whatever there was to wait for.
 static constexpr const char *statements[] = {
-	"select from %1$s where task_id = $1",
+	"select from %1$s where task_id operator(pg_catalog.=) $1",
 
 	"insert into %1$s (task_id) values ($1) on conflict do nothing",
 
 	"update %1$s set held = true, holder = $2, (held_since, held_until) ="
-	" (select now, now + $3 from (select clock_timestamp() as now) as clock),"
-	" token = token + 1, retries_left = retries_left - 1"
-	" where task_id = (select task_id from %1$s where task_id = $1"
-	" and (not held or held_until < clock_timestamp())"
-	" and (retries_left is null or retries_left > 0) for no key update)"
+	" (select now, now operator(pg_catalog.+) $3"
+	" from (select pg_catalog.clock_timestamp() as now) as clock),"
+	" token = token operator(pg_catalog.+) 1, retries_left = retries_left operator(pg_catalog.-) 1"
+	" where task_id operator(pg_catalog.=) (select task_id from %1$s"
+	" where task_id operator(pg_catalog.=) $1"
+	" and (not held or held_until operator(pg_catalog.<) pg_catalog.clock_timestamp())"
+	" and (retries_left is null or retries_left operator(pg_catalog.>) 0) for no key update)"
 	" returning token",
 
 	"update %1$s set held = false, holder = null, held_since = null, held_until = null"
-	" where task_id = (select task_id from %1$s where task_id = $1 and held"
-	" and (held_until is null or held_until >= clock_timestamp())"
-	" and ($4 is null or token = $4) for no key update)",
+	" where task_id operator(pg_catalog.=) (select task_id from %1$s"
+	" where task_id operator(pg_catalog.=) $1 and held"
+	" and (held_until is null or held_until operator(pg_catalog.>=) pg_catalog.clock_timestamp())"
+	" and ($4 is null or token operator(pg_catalog.=) $4) for no key update)",
 
-	"update %1$s set retries_left = $5 where task_id = $1",
+	"update %1$s set retries_left = $5 where task_id operator(pg_catalog.=) $1",
 };
 
 static row::KeyedTable locks = {"named_lock", columns,    lengthof(columns),

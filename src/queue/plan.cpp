@@ -99,6 +99,16 @@ is_planned(const CachedPlanSource *source, const Pinned *entry)
 		   TransactionIdEquals(plan->saved_xmin, TransactionXmin);
 }
 
+// Sees to it that there is a plan, and takes the locks of its execution, which the
+// transaction keeps. Waiting for one may bring news that make the plan invalid.
+static void
+take_locks(SPIPlanPtr plan)
+{
+	CachedPlan *cached = SPI_plan_get_cached_plan(plan);
+	if (cached != nullptr)
+		ReleaseCachedPlan(cached, CurrentResourceOwner);
+}
+
 // Settings for planning, whatever the user's are. JIT is off because the price the
 // planner puts on a disabled node would switch it on.
 static constexpr Setting ordered_settings[] = {
@@ -125,9 +135,7 @@ make_plan(SPIPlanPtr plan, const Setting (&settings)[count])
 		set_locally(setting);
 	if (source_of(plan)->gplan != nullptr)
 		source_of(plan)->gplan->is_valid = false;
-	CachedPlan *cached = SPI_plan_get_cached_plan(plan);
-	if (cached != nullptr)
-		ReleaseCachedPlan(cached, CurrentResourceOwner);
+	take_locks(plan);
 	AtEOXact_GUC(true, level);
 }
 
@@ -288,22 +296,36 @@ plan_claim(SPIPlanPtr plan, Access access)
 		make_plan(plan, ordered_settings);
 }
 
+static void
+make_pinned(SPIPlanPtr plan, Access access)
+{
+	if (access == Access::by_key)
+		make_plan(plan, ordered_settings);
+	else
+		plan_claim(plan, access);
+	// Planning may have pinned others.
+	pinned_of(plan)->generation = source_of(plan)->gplan->generation;
+}
+
 void
 pin(SPIPlanPtr plan, Access access)
 {
+	// With all locks held no news come between here and the execution, so what is
+	// executed was parsed and planned by us. Only where everything that is cached is
+	// discarded all the time (debug_discard_caches) it is parsed anew, under the caller's
+	// path; there all names have their schema, but for the operators behind NULLIF and
+	// its like in a fragment.
+	constexpr int tries = 10;
 	CachedPlanSource *source = source_of(plan);
-	Pinned *entry = pinned_of(plan);
-	if (!is_planned(source, entry)) {
-		if (access == Access::by_key)
-			make_plan(plan, ordered_settings);
-		else
-			plan_claim(plan, access);
-		// Planning may have pinned others.
-		pinned_of(plan)->generation = source->gplan->generation;
+	for (int i = 0; i < tries; i++) {
+		CHECK_FOR_INTERRUPTS();
+		if (!is_planned(source, pinned_of(plan)))
+			make_pinned(plan, access);
+		compat::set_search_path_current(source);
+		take_locks(plan);
+		if (is_planned(source, pinned_of(plan)))
+			return;
 	}
-	// It was parsed under a path of ours, and has everything's schema written out:
-	// no other path makes it a different statement.
-	compat::set_search_path_current(source);
 }
 
 bool

@@ -9,6 +9,7 @@
 #include "argument.hpp"
 #include "cache.hpp"
 #include "managed.hpp"
+#include "qualify.hpp"
 
 namespace queue_ext::queue {
 
@@ -46,6 +47,7 @@ forget_done(const Definition *definition)
 static void
 run_with_state(const char *statement, const text *state, bool is_read_only)
 {
+	Assert(is_qualified(statement));
 	Oid types[] = {TIMESTAMPTZOID, TEXTOID};
 	Datum values[] = {TimestampTzGetDatum(GetCurrentTimestamp()), PointerGetDatum(state)};
 	const char nulls[] = {' ', state == nullptr ? 'n' : ' ', '\0'};

@@ -19,6 +19,8 @@ struct Edit
 struct Edits
 {
 	const char *text;
+	int start;                       // what stands before is no part of the text
+	List *ctes;                      // the names (char *) of all of the text's WITH clauses
 	const Replacement *replacements; // null: qualify names instead
 	int replacement_count;
 	Edit *elements;
@@ -29,6 +31,8 @@ struct Edits
 static void
 add(Edits *edits, int location, int length, const char *replacement)
 {
+	if (location < edits->start)
+		return;
 	if (edits->count == edits->capacity) {
 		edits->capacity *= 2;
 		edits->elements =
@@ -56,6 +60,28 @@ qualify_name(Edits *edits, const List *name, int location)
 		add(edits, location, 0, "pg_catalog.");
 }
 
+static bool
+is_cte(const List *ctes, const char *name)
+{
+	ListCell *cell;
+	foreach (cell, ctes)
+		if (strcmp(static_cast<char *>(lfirst(cell)), name) == 0)
+			return true;
+	return false;
+}
+
+static bool
+collect_ctes(Node *node, void *ctes)
+{
+	if (node == nullptr)
+		return false;
+	if (IsA(node, CommonTableExpr)) {
+		auto **names = static_cast<List **>(ctes);
+		*names = lappend(*names, reinterpret_cast<CommonTableExpr *>(node)->ctename);
+	}
+	return compat::walk_raw_tree(node, collect_ctes, ctes);
+}
+
 static void
 visit_names(Edits *edits, Node *node)
 {
@@ -80,6 +106,18 @@ visit_names(Edits *edits, Node *node)
 		case T_TypeName: {
 			const auto *type = reinterpret_cast<TypeName *>(node);
 			qualify_name(edits, type->names, type->location);
+			break;
+		}
+		case T_CollateClause: {
+			const auto *clause = reinterpret_cast<CollateClause *>(node);
+			constexpr int keyword_length = 8; // "COLLATE "
+			qualify_name(edits, clause->collname, clause->location + keyword_length);
+			break;
+		}
+		case T_RangeVar: {
+			const auto *relation = reinterpret_cast<RangeVar *>(node);
+			if (relation->schemaname == nullptr && !is_cte(edits->ctes, relation->relname))
+				add(edits, relation->location, 0, "pg_catalog.");
 			break;
 		}
 		default:
@@ -123,18 +161,20 @@ edit(const char *text, const char *before, const Replacement *replacements, int 
 	constexpr int first_capacity = 16;
 	Edits edits{};
 	edits.text = psprintf("%s%s", before, text);
+	edits.start = static_cast<int>(strlen(before));
 	edits.replacements = replacements;
 	edits.replacement_count = replacement_count;
 	edits.capacity = first_capacity;
 	edits.elements = static_cast<Edit *>(palloc(sizeof(Edit) * first_capacity));
 
 	const auto *statement = linitial_node(RawStmt, raw_parser(edits.text, RAW_PARSE_DEFAULT));
+	collect_ctes(statement->stmt, &edits.ctes);
 	visit(statement->stmt, &edits);
 	qsort(edits.elements, edits.count, sizeof(Edit), by_location);
 
 	StringInfoData edited;
 	initStringInfo(&edited);
-	int done = static_cast<int>(strlen(before));
+	int done = edits.start;
 	for (int i = 0; i < edits.count; i++) {
 		const Edit &next = edits.elements[i];
 		appendBinaryStringInfo(&edited, edits.text + done, next.location - done);
@@ -156,5 +196,68 @@ replace_parameters(const char *text, const char *before, const Replacement *repl
 {
 	return edit(text, before, replacements, count);
 }
+
+#ifdef USE_ASSERT_CHECKING
+static bool
+has_bare_name(Node *node, void *ctes)
+{
+	if (node == nullptr)
+		return false;
+	switch (nodeTag(node)) {
+		case T_A_Expr: {
+			const auto *expression = reinterpret_cast<A_Expr *>(node);
+			// A fragment may have these; there is no writing their operators out.
+			const bool is_nameless = expression->kind == AEXPR_NULLIF ||
+									 expression->kind == AEXPR_DISTINCT ||
+									 expression->kind == AEXPR_NOT_DISTINCT;
+			if (!is_nameless && list_length(expression->name) < 2)
+				return true;
+			break;
+		}
+		case T_SubLink:
+			if (list_length(reinterpret_cast<SubLink *>(node)->operName) == 1)
+				return true;
+			break;
+		case T_FuncCall:
+			if (list_length(reinterpret_cast<FuncCall *>(node)->funcname) < 2)
+				return true;
+			break;
+		case T_TypeName:
+			if (list_length(reinterpret_cast<TypeName *>(node)->names) < 2)
+				return true;
+			break;
+		case T_CollateClause:
+			if (list_length(reinterpret_cast<CollateClause *>(node)->collname) < 2)
+				return true;
+			break;
+		case T_RangeVar: {
+			const auto *relation = reinterpret_cast<RangeVar *>(node);
+			if (relation->schemaname == nullptr &&
+				!is_cte(*static_cast<List **>(ctes), relation->relname))
+				return true;
+			break;
+		}
+		case T_LockingClause:
+			return false; // what it names is in the FROM clause
+		default:
+			break;
+	}
+	return compat::walk_raw_tree(node, has_bare_name, ctes);
+}
+
+bool
+is_qualified(const char *text)
+{
+	ListCell *cell;
+	foreach (cell, raw_parser(text, RAW_PARSE_DEFAULT)) {
+		Node *statement = lfirst_node(RawStmt, cell)->stmt;
+		List *ctes = NIL;
+		collect_ctes(statement, &ctes);
+		if (has_bare_name(statement, &ctes))
+			return false;
+	}
+	return true;
+}
+#endif
 
 } // namespace queue_ext::queue

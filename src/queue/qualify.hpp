@@ -11,8 +11,8 @@
 
 namespace queue_ext::queue {
 
-// The text with pg_catalog put before the names of operators, functions and types
-// that have no schema. "before" is what makes the text a statement. Both functions
+// The text with pg_catalog put before the names of operators, functions, types,
+// collations and relations that have no schema. "before" is what makes the text a statement. Both functions
 // return a copy in the current context, and raise only what the parser raises.
 char *qualify(const char *text, const char *before);
 
@@ -26,5 +26,10 @@ struct Replacement
 // The text with parameters replaced.
 char *replace_parameters(const char *text, const char *before, const Replacement *replacements,
 						 int count);
+
+#ifdef USE_ASSERT_CHECKING
+// Whether the statement, a query, has the schema before all such names.
+bool is_qualified(const char *text);
+#endif
 
 } // namespace queue_ext::queue

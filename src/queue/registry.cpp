@@ -8,6 +8,7 @@
 #include "../error.hpp"
 #include "../key/fnv.hpp"
 #include "owner.hpp"
+#include "qualify.hpp"
 #include "registry_row.hpp"
 #include "search_path.hpp"
 
@@ -255,6 +256,7 @@ lock_name_in(Oid schema, const char *name)
 static void
 write(const char *text, RowWriter *row)
 {
+	Assert(is_qualified(text));
 	const Oid registry = registry_oid();
 	as_owner_of(registry, [&] {
 		with_spi([&] {

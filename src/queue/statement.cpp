@@ -4,6 +4,7 @@
 
 #include "statement.hpp"
 
+#include "qualify.hpp"
 #include "search_path.hpp"
 #include "subtransaction.hpp"
 
@@ -66,6 +67,7 @@ prepare(Statement *statement, const char *text, Oid row_type, Access access)
 void
 prepare(Statement *statement, const char *text, const Oid *types, int type_count, Access access)
 {
+	Assert(is_qualified(text));
 	SPIPlanPtr plan = nullptr;
 	with_search_path(bare_search_path, [&] {
 		plan =

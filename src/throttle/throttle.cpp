@@ -47,25 +47,29 @@ enum ParameterNumber {
 static constexpr Oid parameters[] = {TEXTOID, TEXTOID, TIMESTAMPTZOID, INTERVALOID, INT4OID};
 
 static constexpr const char *statements[] = {
-	"select from %1$s where resource = $1",
+	"select from %1$s where resource operator(pg_catalog.=) $1",
 
 	// What grant() does. The row is locked first, without waiting.
 	"update %1$s as t set last_locked = greatest($3, last_locked), last_locker_details = $2,"
-	" earlier_grants = case when last_locked = '-infinity' then '{}'"
-	" else (earlier_grants || last_locked)[greatest(cardinality(earlier_grants) + 3 - grants, 1):] "
-	"end"
-	" where resource = (select resource from %1$s where resource = $1"
-	" and coalesce((earlier_grants || last_locked)[cardinality(earlier_grants) + 2 - grants],"
-	" '-infinity') at time zone 'UTC' + throttle_interval < $3 at time zone 'UTC'"
+	" earlier_grants = case when last_locked operator(pg_catalog.=) '-infinity' then '{}'"
+	" else (earlier_grants operator(pg_catalog.||) last_locked)"
+	"[greatest(pg_catalog.cardinality(earlier_grants)"
+	" operator(pg_catalog.+) 3 operator(pg_catalog.-) grants, 1):] end"
+	" where resource operator(pg_catalog.=) (select resource from %1$s"
+	" where resource operator(pg_catalog.=) $1"
+	" and (coalesce((earlier_grants operator(pg_catalog.||) last_locked)"
+	"[pg_catalog.cardinality(earlier_grants)"
+	" operator(pg_catalog.+) 2 operator(pg_catalog.-) grants], '-infinity') at time zone 'UTC')"
+	" operator(pg_catalog.+) throttle_interval operator(pg_catalog.<) ($3 at time zone 'UTC')"
 	" for no key update skip locked)",
 
 	"insert into %1$s (resource, throttle_interval, grants) values ($1, $4, $5)"
 	" on conflict do nothing",
 
 	"update %1$s set throttle_interval = coalesce($4, throttle_interval),"
-	" grants = coalesce($5, grants) where resource = $1",
+	" grants = coalesce($5, grants) where resource operator(pg_catalog.=) $1",
 
-	"delete from %1$s where resource = $1",
+	"delete from %1$s where resource operator(pg_catalog.=) $1",
 };
 
 static row::KeyedTable resources = {"throttled_resource", columns,    lengthof(columns),

@@ -155,7 +155,8 @@ static const char *
 insert_text(const Definition *definition, bool is_many)
 {
 	const char *source =
-		is_many ? psprintf(" from unnest(%s, %s) as p(payload, unique_key)",
+		is_many ? psprintf(" from rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
+						   " as p(payload, unique_key)",
 						   placeholder(Parameter::payloads), placeholder(Parameter::unique_keys))
 				: "";
 	return psprintf("insert into %s (payload, priority, run_at, max_attempts, unique_key)"
