@@ -21,6 +21,7 @@
 
 #include "../error.hpp"
 #include "../queue/hold.hpp"
+#include "../row/rights.hpp"
 #include "claim_text.hpp"
 #include "directory.hpp"
 #include "filler.hpp"
@@ -46,7 +47,7 @@ can_claim_directly(Definition *definition)
 {
 	return is_direct_allowed() && program_of(definition)->is_direct &&
 		   !has_wakes(definition->source) &&
-		   has_rights(definition->source, rights_for(definition->claim_mode));
+		   row::has_rights(definition->source, rights_for(definition->claim_mode));
 }
 
 // One call.

@@ -4,6 +4,7 @@
 
 #include "insert.hpp"
 
+#include "../row/rights.hpp"
 #include "claim.hpp"
 #include "undo.hpp"
 #include "writer.hpp"
@@ -19,7 +20,7 @@ bool
 can_insert_directly(Definition *definition)
 {
 	return is_direct_allowed() && program_of(definition)->can_insert &&
-		   has_rights(definition->source, ACL_INSERT | ACL_SELECT);
+		   row::has_rights(definition->source, ACL_INSERT | ACL_SELECT);
 }
 
 bool

@@ -10,6 +10,7 @@
 #include "remove.hpp"
 
 #include "../compat.hpp"
+#include "../row/rights.hpp"
 #include "claim.hpp"
 #include "program.hpp"
 #include "undo.hpp"
@@ -24,7 +25,7 @@ bool
 can_remove_directly(Definition *definition)
 {
 	return is_direct_allowed() && program_of(definition)->can_remove &&
-		   has_rights(definition->source, ACL_DELETE | ACL_SELECT);
+		   row::has_rights(definition->source, ACL_DELETE | ACL_SELECT);
 }
 
 struct Remover

@@ -8,12 +8,6 @@ namespace queue_ext::claim {
 
 using queue::Parameter;
 
-bool
-has_rights(Oid table, AclMode rights)
-{
-	return pg_class_aclmask(table, GetUserId(), rights, ACLMASK_ALL) == rights;
-}
-
 // The variables that the expressions may have, in the numbering of Parameter.
 static ParamListInfo
 make_parameters(const queue::Arguments &arguments)

@@ -24,10 +24,6 @@ struct Writer
 	TupleTableSlot *row;  // the one to be written
 };
 
-// Whether the caller has these rights on the table. (Rights on columns alone are left to
-// the statement of the portable path.)
-bool has_rights(Oid table, AclMode rights);
-
 // The table must be locked. Raises what the executor does where updates need a replica
 // identity and there is none; command: what will be done.
 Writer open_writer(const Program *program, const queue::Arguments &arguments, CmdType command);

@@ -14,6 +14,7 @@
 #include "../queue/lock_found.hpp"
 #include "../queue/registry.hpp"
 #include "../queue/rights.hpp"
+#include "rights.hpp"
 #include "write.hpp"
 
 namespace queue_ext::row {
@@ -122,13 +123,6 @@ learn(KeyedTable *table, Relation relation)
 	table->is_known = changes_before == change_count;
 }
 
-static bool
-has_rights(const KeyedTable *table)
-{
-	constexpr AclMode rights = ACL_SELECT | ACL_UPDATE;
-	return pg_class_aclmask(table->oid, GetUserId(), rights, ACLMASK_ALL) == rights;
-}
-
 Opened
 open(KeyedTable *table)
 {
@@ -142,7 +136,7 @@ open(KeyedTable *table)
 	if (!table->is_known)
 		learn(table, relation);
 	table->oid = oid;
-	return {table, relation, table->is_plain && has_rights(table)};
+	return {table, relation, table->is_plain && has_rights(oid, ACL_SELECT | ACL_UPDATE)};
 }
 
 void

@@ -6,6 +6,7 @@
 
 #include "../queue/managed.hpp"
 #include "../queue/shape.hpp"
+#include "../row/rights.hpp"
 #include "newest.hpp"
 
 namespace queue_ext::unique {
@@ -100,7 +101,7 @@ static bool
 may_read_at_once(Definition *definition)
 {
 	return OidIsValid(lookup_of(definition).index) &&
-		   pg_class_aclcheck(definition->source, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
+		   row::has_rights(definition->source, ACL_SELECT) &&
 		   check_enable_rls(definition->source, InvalidOid, true) != RLS_ENABLED;
 }
 
