@@ -26,6 +26,17 @@ owns_relation(Oid relation, Oid role)
 #endif
 }
 
+// Likewise the checks of a schema's privileges, by object_aclcheck().
+inline AclResult
+check_schema(Oid schema, Oid role, AclMode right)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(NamespaceRelationId, schema, role, right);
+#else
+	return pg_namespace_aclcheck(schema, role, right);
+#endif
+}
+
 // Makes the plan's search path the current one, without parsing it anew. 17 renamed
 // OverrideSearchPath to SearchPathMatcher.
 inline void

@@ -123,13 +123,18 @@ warn_unless_served(Definition *definition, const NewQueue &queue, Relation table
 		error::warn_no_index(definition->name, index_command(definition, queue, table));
 }
 
-// Raises 42P01 where there is no such table, 42501 where it is not the caller's.
+// Raises 42P01 where there is no such table, 42501 where it is not the caller's, or where
+// the caller may not create in its schema: the queue's name will be taken there.
 static void
 check_source(Oid source)
 {
 	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)))
 		error::no_such_table(source);
 	check_owner(source);
+	const Oid schema = get_rel_namespace(source);
+	const AclResult result = compat::check_schema(schema, GetUserId(), ACL_CREATE);
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_SCHEMA, get_namespace_name(schema));
 }
 
 static void

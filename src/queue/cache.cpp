@@ -29,6 +29,7 @@ struct Meaning
 	char text[max_name_text + 1]; // the hash key
 	Definition *definition;
 	uint64 change_count; // when it was found out
+	Oid schema;          // that the name is qualified with, or InvalidOid
 	int path_length;     // 0: the name is qualified, the path does not matter
 	Oid path[max_cached_path];
 };
@@ -136,6 +137,10 @@ is_current(const Meaning *meaning)
 	// Any table that changed may be another queue's that has come to stand in front.
 	if (!meaning->definition->is_valid || meaning->change_count != change_count)
 		return false;
+	// The role may be another one by now. (In its path are only schemas that it may use.)
+	if (OidIsValid(meaning->schema) &&
+		compat::check_schema(meaning->schema, GetUserId(), ACL_USAGE) != ACLCHECK_OK)
+		return false;
 	if (meaning->path_length == 0)
 		return true;
 	Oid path[max_cached_path];
@@ -197,16 +202,18 @@ find_or_build(Oid source, const char *name)
 	return definition != nullptr ? definition : build(source, name);
 }
 
+// schema: that the name is qualified with; no_path: so the search path does not matter.
 static void
-remember(const char *text, Definition *definition, uint64 changes_before, bool is_qualified)
+remember(const char *text, Definition *definition, uint64 changes_before, Oid schema, bool no_path)
 {
 	Oid path[max_cached_path];
-	const int length = is_qualified ? 0 : search_path_schemas(path, max_cached_path);
+	const int length = no_path ? 0 : search_path_schemas(path, max_cached_path);
 	if (length > max_cached_path)
 		return;
 	auto *meaning = static_cast<Meaning *>(hash_search(meanings, text, HASH_ENTER, nullptr));
 	meaning->definition = definition;
 	meaning->change_count = changes_before;
+	meaning->schema = schema;
 	meaning->path_length = length;
 	memcpy(meaning->path, path, sizeof(Oid) * length);
 }
@@ -280,7 +287,8 @@ find_by_name(const char *text)
 	const Oid source = find_source(name, text);
 	definition = OidIsValid(source) ? find_or_build(source, name.name) : nullptr;
 	if (definition != nullptr)
-		remember(text, definition, changes_before, name.is_qualified());
+		remember(text, definition, changes_before,
+				 name.is_qualified() ? get_rel_namespace(source) : InvalidOid, name.is_qualified());
 	return definition;
 }
 
@@ -341,7 +349,7 @@ find_by_table(Oid table)
 	const char *name = find_only_name(table);
 	definition = name != nullptr ? find_or_build(table, name) : nullptr;
 	if (definition != nullptr)
-		remember(text, definition, changes_before, true);
+		remember(text, definition, changes_before, InvalidOid, true);
 	return definition;
 }
 
