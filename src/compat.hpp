@@ -355,6 +355,18 @@ init_range_table(EState *estate, RangeTblEntry *entry)
 #endif
 }
 
+// Names the columns that are given a value in that table.
+inline void
+set_inserted_columns(EState *estate, Bitmapset *columns)
+{
+	RangeTblEntry *entry = exec_rt_fetch(1, estate);
+#if PG_VERSION_NUM >= 160000
+	getRTEPermissionInfo(estate->es_rteperminfos, entry)->insertedCols = columns;
+#else
+	entry->insertedCols = columns;
+#endif
+}
+
 // 19 replaced get_relation_info_hook by build_simple_rel_hook. Calls visit for every
 // relation that the planner has looked up, after whoever was there before.
 inline void (*visit_relation)(RelOptInfo *relation) = nullptr;

@@ -156,7 +156,8 @@ make_new_row(const Claimer *claimer)
 	}
 	ExecStoreVirtualTuple(row);
 	row->tts_tableOid = RelationGetRelid(writer->table);
-	check_constraints(writer, program->columns, program->column_count);
+	if (!keeps_constraints(writer, program->columns, program->column_count))
+		raise_violation(writer);
 }
 
 // Versions that claims and completions leave behind are removed when a page has no

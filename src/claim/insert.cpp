@@ -4,6 +4,7 @@
 
 #include "insert.hpp"
 
+#include "../compat.hpp"
 #include "../row/rights.hpp"
 #include "claim.hpp"
 #include "undo.hpp"
@@ -16,18 +17,30 @@ using queue::Definition;
 // So many rows are written at once, to one page if they fit.
 constexpr int chunk_size = 64;
 
+// What INSERT ... RETURNING id would be asked for.
+static bool
+may_insert(Oid table, const Program *program)
+{
+	const AttrNumber given[] = {program->payload, program->priority, program->run_at,
+								program->max_attempts};
+	return row::has_right_on(table, ACL_INSERT, given, lengthof(given)) &&
+		   row::has_right_on(table, ACL_SELECT, &program->id, 1);
+}
+
 bool
 can_insert_directly(Definition *definition)
 {
-	return is_direct_allowed() && program_of(definition)->can_insert &&
-		   row::has_rights(definition->source, ACL_INSERT | ACL_SELECT);
+	const Program *program = program_of(definition);
+	return is_direct_allowed() && program->can_insert &&
+		   may_insert(definition->source, program);
 }
 
 bool
 can_insert_keyed_directly(Definition *definition)
 {
-	return can_insert_directly(definition) &&
-		   program_of(definition)->unique_key != InvalidAttrNumber;
+	const Program *program = program_of(definition);
+	return can_insert_directly(definition) && program->unique_key != InvalidAttrNumber &&
+		   row::has_right_on(definition->source, ACL_INSERT, &program->unique_key, 1);
 }
 
 static void
@@ -35,6 +48,20 @@ set_value(TupleTableSlot *row, AttrNumber number, Datum value)
 {
 	row->tts_values[number - 1] = value;
 	row->tts_isnull[number - 1] = false;
+}
+
+// An error may tell the caller of the values that it gave, whatever it may read.
+static void
+name_given(const Writer *writer)
+{
+	const Program *program = writer->program;
+	const AttrNumber given[] = {program->payload, program->priority, program->run_at,
+								program->max_attempts, program->unique_key};
+	Bitmapset *columns = nullptr;
+	for (const AttrNumber number : given)
+		if (number != InvalidAttrNumber && !writer->row->tts_isnull[number - 1])
+			columns = bms_add_member(columns, number - FirstLowInvalidHeapAttributeNumber);
+	compat::set_inserted_columns(writer->target.estate, columns);
 }
 
 // Fills the writer's row.
@@ -58,7 +85,10 @@ make_row(const Writer *writer, const NewJobs &jobs, int index)
 		set_value(row, program->unique_key, jobs.unique_keys[index]);
 	ExecStoreVirtualTuple(row);
 	row->tts_tableOid = RelationGetRelid(writer->table);
-	check_constraints(writer, program->defaults, program->default_count);
+	if (!keeps_constraints(writer, program->defaults, program->default_count)) {
+		name_given(writer);
+		raise_violation(writer);
+	}
 }
 
 // The row has been written: enters it into the indexes and notes it. Returns its id.

@@ -44,15 +44,19 @@ close_writer(Writer *writer)
 	table_close(writer->table, NoLock);
 }
 
-void
-check_constraints(const Writer *writer, const ColumnValue *columns, int count)
+bool
+keeps_constraints(const Writer *writer, const ColumnValue *columns, int count)
 {
-	bool holds = true;
-	for (int i = 0; i < count && holds; i++)
-		holds = !columns[i].not_null || !writer->row->tts_isnull[columns[i].number - 1];
-	holds = holds && row::satisfies(writer->program->checks, writer->row, writer->context);
-	if (!holds)
-		ExecConstraints(writer->target.relation, writer->row, writer->target.estate);
+	for (int i = 0; i < count; i++)
+		if (columns[i].not_null && writer->row->tts_isnull[columns[i].number - 1])
+			return false;
+	return row::satisfies(writer->program->checks, writer->row, writer->context);
+}
+
+void
+raise_violation(const Writer *writer)
+{
+	ExecConstraints(writer->target.relation, writer->row, writer->target.estate);
 }
 
 void

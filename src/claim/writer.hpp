@@ -30,9 +30,11 @@ Writer open_writer(const Program *program, const queue::Arguments &arguments, Cm
 
 void close_writer(Writer *writer);
 
-// Raises what the executor does where a constraint does not hold for the row, of which
-// these columns are new.
-void check_constraints(const Writer *writer, const ColumnValue *columns, int count);
+// Whether the constraints hold for the row, of which these columns are new.
+bool keeps_constraints(const Writer *writer, const ColumnValue *columns, int count);
+
+// Raises what the executor does where one does not.
+void raise_violation(const Writer *writer);
 
 // Enters the row, which has been added, into the indexes.
 void index_new_row(Writer *writer, TupleTableSlot *row);

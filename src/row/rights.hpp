@@ -12,4 +12,7 @@ namespace queue_ext::row {
 // anything.
 bool has_rights(Oid table, AclMode rights);
 
+// The same of one right on these columns, which the table's or each column's own gives.
+bool has_right_on(Oid table, AclMode right, const AttrNumber *columns, int count);
+
 } // namespace queue_ext::row
