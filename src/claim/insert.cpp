@@ -31,8 +31,7 @@ bool
 can_insert_directly(Definition *definition)
 {
 	const Program *program = program_of(definition);
-	return is_direct_allowed() && program->can_insert &&
-		   may_insert(definition->source, program);
+	return is_direct_allowed() && program->can_insert && may_insert(definition->source, program);
 }
 
 bool
