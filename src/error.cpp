@@ -313,6 +313,35 @@ archive_missing(const char *name, const char *text)
 							quote_literal_cstr(text))));
 }
 
+// Compares versions of two parts; what comes behind them does not count.
+static int
+compare_versions(const char *left, const char *right)
+{
+	int parts[2][2] = {};
+	(void) sscanf(left, "%d.%d", &parts[0][0], &parts[0][1]);
+	(void) sscanf(right, "%d.%d", &parts[1][0], &parts[1][1]);
+	return parts[0][0] != parts[1][0] ? parts[0][0] - parts[1][0] : parts[0][1] - parts[1][1];
+}
+
+void
+version_mismatch(const char *relation, const char *installed, const char *library)
+{
+	const int order = compare_versions(installed, library);
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("relation \"%s\" of extension \"queue_ext\" is not as the library expects it",
+					relation),
+			 errdetail("The extension is of version %s in this database, the library of this "
+					   "session of version %s.",
+					   installed, library),
+			 order < 0 ? errhint("Run ALTER EXTENSION queue_ext UPDATE.")
+			 : order > 0
+				 ? errhint("Reconnect, so that the session loads the library that is installed "
+						   "now; if it is the same, install the newer one, and restart the "
+						   "server where the library is preloaded.")
+				 : errhint("Undo what was done to it: no one but the extension may change it.")));
+}
+
 void
 not_created()
 {

@@ -80,6 +80,10 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void ambiguous_queue(const char *text);
 // 55000: the queue's archive table has been dropped.
 [[noreturn]] void archive_missing(const char *name, const char *text);
+// 55000: the library and the extension's objects are of versions that do not fit; "relation"
+// is what the library misses, or finds changed. "library" has three parts, "installed" two.
+[[noreturn]] void version_mismatch(const char *relation, const char *installed,
+								   const char *library);
 // 55000: the library is loaded, the extension is not created in this database.
 [[noreturn]] void not_created();
 

@@ -19,14 +19,14 @@ enum ColumnNumber {
 	column_retries,
 };
 
-static constexpr row::Column columns[] = {
-	{"task_id", TEXTOID},
-	{"held", BOOLOID},
-	{"holder", TEXTOID},
-	{"held_since", TIMESTAMPTZOID},
-	{"held_until", TIMESTAMPTZOID},
-	{"token", INT8OID},
-	{"retries_left", INT4OID},
+static constexpr queue::OwnColumn columns[] = {
+	{"task_id", TEXTOID, true},
+	{"held", BOOLOID, true},
+	{"holder", TEXTOID, false},
+	{"held_since", TIMESTAMPTZOID, false},
+	{"held_until", TIMESTAMPTZOID, false},
+	{"token", INT8OID, true},
+	{"retries_left", INT4OID, false},
 };
 
 enum StatementNumber {

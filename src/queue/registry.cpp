@@ -7,6 +7,7 @@
 #include "../compat.hpp"
 #include "../error.hpp"
 #include "../key/fnv.hpp"
+#include "own_table.hpp"
 #include "owner.hpp"
 #include "qualify.hpp"
 #include "registry_row.hpp"
@@ -66,6 +67,7 @@ each_row(const char *name, Body &&body)
 	static_assert(std::is_trivially_destructible_v<std::remove_reference_t<Body>>);
 
 	Relation registry = table_open(registry_oid(), AccessShareLock);
+	check_columns(registry, registry_columns, lengthof(registry_columns));
 	list_free(RelationGetIndexList(registry)); // sets rd_pkindex
 	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
 	ScanKeyData key;

@@ -4,6 +4,7 @@
 
 #include "../postgres.hpp"
 
+#include "own_table.hpp"
 #include "registry.hpp"
 
 namespace queue_ext::queue {
@@ -32,6 +33,30 @@ enum Column : AttrNumber {
 	column_created_at,
 	column_count = column_created_at,
 };
+
+static constexpr OwnColumn registry_columns[] = {
+	{"name", TEXTOID, true},
+	{"source", REGCLASSOID, true},
+	{"managed", BOOLOID, true},
+	{"claim_mode", TEXTOID, true},
+	{"paused", BOOLOID, true},
+	{"lease", INTERVALOID, false},
+	{"max_attempts", INT4OID, false},
+	{"backoff_base", INTERVALOID, false},
+	{"backoff_cap", INTERVALOID, false},
+	{"archived", BOOLOID, true},
+	{"archive", REGCLASSOID, false},
+	{"pending", TEXTOID, true},
+	{"order_by", TEXTOID, false},
+	{"on_claim", TEXTOID, false},
+	{"on_complete", TEXTOID, false},
+	{"on_release", TEXTOID, false},
+	{"on_fail", TEXTOID, false},
+	{"on_extend", TEXTOID, false},
+	{"search_path", TEXTOID, true},
+	{"created_at", TIMESTAMPTZOID, true},
+};
+static_assert(lengthof(registry_columns) == column_count);
 
 // Reads one column after the other of a row.
 struct RowReader

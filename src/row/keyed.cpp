@@ -10,9 +10,7 @@
 #include "keyed.hpp"
 
 #include "../compat.hpp"
-#include "../error.hpp"
 #include "../queue/lock_found.hpp"
-#include "../queue/registry.hpp"
 #include "../queue/rights.hpp"
 #include "rights.hpp"
 #include "write.hpp"
@@ -53,9 +51,7 @@ static Oid
 oid_of(KeyedTable *table)
 {
 	if (!OidIsValid(table->oid)) {
-		const Oid oid = get_relname_relid(table->name, get_rel_namespace(queue::registry_oid()));
-		if (!OidIsValid(oid))
-			error::not_created();
+		const Oid oid = queue::own_relation(table->name);
 		table->oid = oid;
 	}
 	return table->oid;
@@ -69,20 +65,6 @@ add_to_tables(KeyedTable *table)
 			return;
 	table->next = tables;
 	tables = table;
-}
-
-static bool
-has_columns(const KeyedTable *table, TupleDesc descriptor)
-{
-	if (descriptor->natts < table->column_count)
-		return false;
-	for (int i = 0; i < table->column_count; i++) {
-		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
-		if (attribute->attisdropped || attribute->atttypid != table->columns[i].type ||
-			strcmp(NameStr(attribute->attname), table->columns[i].name) != 0)
-			return false;
-	}
-	return TupleDescAttr(descriptor, 0)->attcollation == C_COLLATION_OID;
 }
 
 static void
@@ -101,6 +83,8 @@ learn(KeyedTable *table, Relation relation)
 {
 	const uint64 changes_before = change_count;
 	forget(table);
+	const TupleDesc descriptor = RelationGetDescr(relation);
+	queue::check_columns(relation, table->columns, table->column_count);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "queue_ext table", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
@@ -109,8 +93,8 @@ learn(KeyedTable *table, Relation relation)
 	Checks checks{};
 	const bool is_plain_table = is_plain(relation) && !has_update_triggers(relation) &&
 								OidIsValid(index) &&
-								has_columns(table, RelationGetDescr(relation)) &&
-								prepare_checks(RelationGetDescr(relation), &checks);
+								TupleDescAttr(descriptor, 0)->attcollation == C_COLLATION_OID &&
+								prepare_checks(descriptor, &checks);
 	table->evaluation = CreateStandaloneExprContext();
 	MemoryContextSwitchTo(old);
 	MemoryContextSetParent(context, CacheMemoryContext);

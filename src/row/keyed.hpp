@@ -19,23 +19,18 @@
 
 #include "../postgres.hpp"
 
+#include "../queue/own_table.hpp"
 #include "../queue/statement.hpp"
 #include "plain.hpp"
 
 namespace queue_ext::row {
 
-struct Column
-{
-	const char *name;
-	Oid type;
-};
-
 constexpr int max_statements = 8;
 
 struct KeyedTable
 {
-	const char *name;      // in the extension's schema
-	const Column *columns; // the table's first ones; the first of them is the key, a text
+	const char *name;                // in the extension's schema
+	const queue::OwnColumn *columns; // the table's first ones; the first of them is the key, a text
 	int column_count;
 	const char *const *statements; // their texts; the table is %1$s
 	const Oid *parameters;         // of all statements; the first is the key

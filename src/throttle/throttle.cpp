@@ -19,13 +19,13 @@ enum ColumnNumber {
 	column_earlier,
 };
 
-static constexpr row::Column columns[] = {
-	{"resource", TEXTOID},
-	{"throttle_interval", INTERVALOID},
-	{"grants", INT4OID},
-	{"last_locked", TIMESTAMPTZOID},
-	{"last_locker_details", TEXTOID},
-	{"earlier_grants", TIMESTAMPTZARRAYOID},
+static constexpr queue::OwnColumn columns[] = {
+	{"resource", TEXTOID, true},
+	{"throttle_interval", INTERVALOID, true},
+	{"grants", INT4OID, true},
+	{"last_locked", TIMESTAMPTZOID, true},
+	{"last_locker_details", TEXTOID, true},
+	{"earlier_grants", TIMESTAMPTZARRAYOID, true},
 };
 
 enum StatementNumber {

@@ -4,7 +4,8 @@
 
 #include "memory.hpp"
 
-#include "../queue/registry.hpp"
+#include "../queue/own_table.hpp"
+#include "allocate.hpp"
 #include "newest.hpp"
 
 namespace queue_ext::unique {
@@ -18,6 +19,14 @@ enum Column : AttrNumber {
 	column_count = column_expires_at,
 };
 
+static constexpr queue::OwnColumn columns[] = {
+	{"source", REGCLASSOID, true},
+	{"digest", BYTEAOID, true},
+	{"job", INT8OID, true},
+	{"expires_at", TIMESTAMPTZOID, true},
+};
+static_assert(lengthof(columns) == column_count);
+
 // How many rows a pass looks at, and how many are written between two passes.
 constexpr int pass_length = 500;
 constexpr int pass_interval = 100;
@@ -29,21 +38,26 @@ struct Memory
 	Oid by_expiry;
 };
 
-// Where the extension's schema has them; it cannot be dropped without them.
 static Memory
 memory()
 {
-	const Oid schema = get_rel_namespace(queue::registry_oid());
-	return {get_relname_relid("queue_unique_job", schema),
-			get_relname_relid("queue_unique_job_digest_idx", schema),
-			get_relname_relid("queue_unique_job_expires_at_idx", schema)};
+	return {queue::own_relation("queue_unique_job"),
+			queue::own_relation("queue_unique_job_digest_idx"),
+			queue::own_relation("queue_unique_job_expires_at_idx")};
+}
+
+static NewestScan
+open_memory(LOCKMODE lock, Oid index, int key_count)
+{
+	const NewestScan scan = open_newest(memory().table, lock, index, key_count);
+	queue::check_columns(scan.table, columns, lengthof(columns));
+	return scan;
 }
 
 void
 recall(Oid source, const Datum *digests, int count, List **jobs)
 {
-	const Memory places = memory();
-	const NewestScan scan = open_newest(places.table, AccessShareLock, places.by_digest, 2);
+	const NewestScan scan = open_memory(AccessShareLock, memory().by_digest, 2);
 	for (int i = 0; i < count; i++) {
 		CHECK_FOR_INTERRUPTS();
 		ScanKeyData keys[2];
@@ -72,7 +86,7 @@ remove_row(const NewestScan &scan)
 static int64
 remove_rows(Oid index, ScanKey key, int64 most)
 {
-	const NewestScan scan = open_newest(memory().table, RowExclusiveLock, index, 1);
+	const NewestScan scan = open_memory(RowExclusiveLock, index, 1);
 	restart(scan, key, 1);
 	int64 removed = 0;
 	for (int64 i = 0; i < most && next_row(scan); i++)
@@ -106,16 +120,26 @@ void
 remember(Oid source, const Datum *digests, const int64 *jobs, int count, TimestampTz expires_at)
 {
 	Relation table = table_open(memory().table, RowExclusiveLock);
+	queue::check_columns(table, columns, lengthof(columns));
 	CatalogIndexState indexes = CatalogOpenIndexes(table);
+	// A newer version's table may have more columns.
+	const int width = RelationGetNumberOfAttributes(table);
+	auto *values = allocate<Datum>(width);
+	auto *nulls = allocate<bool>(width);
+	for (int i = column_count; i < width; i++)
+		nulls[i] = true;
+	values[column_source - 1] = ObjectIdGetDatum(source);
+	values[column_expires_at - 1] = TimestampTzGetDatum(expires_at);
 	for (int i = 0; i < count; i++) {
 		CHECK_FOR_INTERRUPTS();
-		Datum values[column_count] = {ObjectIdGetDatum(source), digests[i], Int64GetDatum(jobs[i]),
-									  TimestampTzGetDatum(expires_at)};
-		bool nulls[column_count] = {};
+		values[column_digest - 1] = digests[i];
+		values[column_job - 1] = Int64GetDatum(jobs[i]);
 		HeapTuple row = heap_form_tuple(RelationGetDescr(table), values, nulls);
 		CatalogTupleInsertWithInfo(table, row, indexes);
 		heap_freetuple(row);
 	}
+	pfree(values);
+	pfree(nulls);
 	CatalogCloseIndexes(indexes);
 	table_close(table, NoLock);
 	CommandCounterIncrement();
@@ -143,8 +167,7 @@ next_source(Oid source)
 {
 	ScanKeyData key;
 	ScanKeyInit(&key, 1, BTGreaterStrategyNumber, F_OIDGT, ObjectIdGetDatum(source));
-	const Memory places = memory();
-	const NewestScan scan = open_newest(places.table, AccessShareLock, places.by_digest, 1);
+	const NewestScan scan = open_memory(AccessShareLock, memory().by_digest, 1);
 	restart(scan, &key, 1);
 	Oid next = InvalidOid;
 	bool is_null;

@@ -1,0 +1,66 @@
+// own_table.cpp - see own_table.hpp.
+
+#include "../postgres.hpp"
+
+#include "own_table.hpp"
+
+#include "../error.hpp"
+#include "registry.hpp"
+
+namespace queue_ext::queue {
+
+// The version that the extension's objects have in this database.
+static const char *
+installed_version()
+{
+	const char *version = nullptr;
+	ScanKeyData key;
+	Relation extensions = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum("queue_ext"));
+	SysScanDesc scan = systable_beginscan(extensions, ExtensionNameIndexId, true, nullptr, 1, &key);
+	HeapTuple tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple)) {
+		bool is_null;
+		version = TextDatumGetCString(heap_getattr(tuple, Anum_pg_extension_extversion,
+												   RelationGetDescr(extensions), &is_null));
+	}
+	systable_endscan(scan);
+	table_close(extensions, AccessShareLock);
+	return version;
+}
+
+[[noreturn]] static void
+raise_mismatch(const char *relation)
+{
+	const char *installed = installed_version();
+	if (installed == nullptr)
+		error::not_created();
+	error::version_mismatch(relation, installed, QUEUE_EXT_VERSION);
+}
+
+void
+check_columns(Relation table, const OwnColumn *columns, int count)
+{
+	const TupleDesc descriptor = RelationGetDescr(table);
+	bool is_like = descriptor->natts >= count;
+	for (int i = 0; i < count && is_like; i++) {
+		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+		is_like = !attribute->attisdropped && attribute->atttypid == columns[i].type &&
+				  strcmp(NameStr(attribute->attname), columns[i].name) == 0 &&
+				  (attribute->attnotnull || !columns[i].is_required);
+	}
+	if (!is_like)
+		raise_mismatch(RelationGetRelationName(table));
+}
+
+Oid
+own_relation(const char *name)
+{
+	const Oid relation = get_relname_relid(name, get_rel_namespace(registry_oid()));
+	if (!OidIsValid(relation))
+		raise_mismatch(name);
+	return relation;
+}
+
+} // namespace queue_ext::queue
