@@ -12,6 +12,7 @@
 #include "queue/hold.hpp"
 #include "queue/plan.hpp"
 #include "row/keyed.hpp"
+#include "row/use.hpp"
 #include "unique/row_rule.hpp"
 
 extern "C" {
@@ -34,5 +35,6 @@ _PG_init(void)
 	queue_ext::queue::register_hold_callbacks();
 	queue_ext::queue::register_planner_hook();
 	queue_ext::row::register_keyed_tables();
+	queue_ext::row::register_uses();
 	queue_ext::unique::register_rule_invalidation();
 }

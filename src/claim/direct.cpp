@@ -45,7 +45,7 @@ rights_for(ClaimMode mode)
 bool
 can_claim_directly(Definition *definition)
 {
-	return is_direct_allowed() && program_of(definition)->is_direct &&
+	return is_direct_allowed() && program_of(definition)->is_direct && !is_writing(definition) &&
 		   !has_wakes(definition->source) &&
 		   row::has_rights(definition->source, rights_for(definition->claim_mode));
 }
@@ -83,7 +83,7 @@ open_claimer(Definition *definition, const Request &request, const Output *outpu
 	claimer.output = output;
 	claimer.first_command = GetCurrentCommandId(false);
 	const bool writes = definition->claim_mode == ClaimMode::update;
-	claimer.writer = open_writer(program_of(definition), arguments_for(definition, request),
+	claimer.writer = open_writer(definition, arguments_for(definition, request),
 								 writes ? CMD_UPDATE : CMD_SELECT);
 	Relation table = claimer.writer.table;
 	claimer.old_row = table_slot_create(table, nullptr);
@@ -299,9 +299,25 @@ is_taken(const Claimer *claimer)
 		   !TransactionIdIsCurrentTransactionId(locker) && TransactionIdIsInProgress(locker);
 }
 
+// Whether the version that was read is there still, as far as this transaction is
+// concerned: code of the user's, run since that command, may have replaced it, which
+// heap_update() would take for an error.
+static bool
+is_unwritten(const Claimer *claimer, Candidate *candidate, CommandId command)
+{
+	if (GetCurrentCommandId(false) == command)
+		return true;
+	TupleTableSlot *slot = table_slot_create(claimer->writer.table, nullptr);
+	const bool is_there =
+		table_tuple_fetch_row_version(claimer->writer.table, &candidate->place, SnapshotSelf, slot);
+	ExecDropSingleTupleTableSlot(slot);
+	return is_there;
+}
+
 static bool
 claim_by_update(Claimer *claimer, Candidate *candidate)
 {
+	const CommandId command = GetCurrentCommandId(false);
 	if (!read(claimer, candidate))
 		return false;
 	if (is_taken(claimer)) {
@@ -312,7 +328,8 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 	make_new_row(claimer);
 	compat::UpdatedIndexes updated;
 	Writer *writer = &claimer->writer;
-	if (row::update_at_once(writer->table, &candidate->place, claimer->old_row, writer->row,
+	if (!is_unwritten(claimer, candidate, command) ||
+		row::update_at_once(writer->table, &candidate->place, claimer->old_row, writer->row,
 							&updated) != TM_Ok) {
 		claimer->counters.locked++;
 		return false;
@@ -409,7 +426,7 @@ try_all(Claimer *claimer, Ring *ring, Candidate *candidates, const Taken &taken)
 	}
 	claimer->counters.claims = won;
 	add(ring, key, claimer->counters);
-	note_tried(ring, key);
+	note_tried(ring, key, taken.count);
 	if (won > 0 && claimer->definition->is_managed)
 		note_lease(ring, key, lease_end(claimer));
 	return won;

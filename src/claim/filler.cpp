@@ -183,22 +183,24 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 	return true;
 }
 
-// The order that this backend is carrying out, for the end of the transaction: a backend
-// that is terminated comes by no PG_CATCH().
+// The orders that this backend is carrying out, for the end of the transaction: a backend
+// that is terminated comes by no PG_CATCH(). There are several when what is pending is a
+// function that claims; the innermost is first.
 struct UnderWay
 {
-	Ring *ring; // null: none
-	RingKey key;
+	const UnderWay *outer;
+	Ring *ring;
+	RingKey key; // a definition may be freed before the callback
 	FillOrder order;
 };
-static UnderWay under_way{};
+static const UnderWay *under_way = nullptr;
 
 static void
 on_transaction_end(XactEvent event, void *)
 {
-	if (event == XACT_EVENT_ABORT && under_way.ring != nullptr)
-		cancel_fill(under_way.ring, under_way.key, under_way.order);
-	under_way.ring = nullptr;
+	if (event == XACT_EVENT_ABORT)
+		for (; under_way != nullptr; under_way = under_way->outer)
+			cancel_fill(under_way->ring, under_way->key, under_way->order);
 }
 
 void
@@ -213,8 +215,9 @@ static Filled
 carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Request &request)
 {
 	const RingKey &key = program_of(definition)->key;
-	under_way = {ring, key, order};
 	auto *fill = static_cast<Fill *>(palloc0(sizeof(Fill)));
+	const UnderWay carried{under_way, ring, key, order};
+	under_way = &carried;
 	volatile bool is_read = false;
 	PG_TRY();
 	{
@@ -223,7 +226,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	PG_CATCH();
 	{
 		cancel_fill(ring, key, order);
-		under_way.ring = nullptr;
+		under_way = carried.outer;
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
@@ -233,7 +236,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 		filled = {true, false, order.is_sweep, fill->is_complete, fill->count, added};
 	} else
 		cancel_fill(ring, key, order);
-	under_way.ring = nullptr;
+	under_way = carried.outer;
 	pfree(fill);
 	return filled;
 }

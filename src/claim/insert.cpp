@@ -31,7 +31,8 @@ bool
 can_insert_directly(Definition *definition)
 {
 	const Program *program = program_of(definition);
-	return is_direct_allowed() && program->can_insert && may_insert(definition->source, program);
+	return is_direct_allowed() && program->can_insert && !is_writing(definition) &&
+		   may_insert(definition->source, program);
 }
 
 bool
@@ -145,8 +146,7 @@ insert_directly(Definition *definition, const NewJobs &jobs, int64 *ids)
 {
 	if (jobs.count == 0)
 		return;
-	Writer writer =
-		open_writer(program_of(definition), queue::Arguments(GetCurrentTimestamp()), CMD_INSERT);
+	Writer writer = open_writer(definition, queue::Arguments(GetCurrentTimestamp()), CMD_INSERT);
 	if (jobs.count == 1)
 		insert_one(&writer, jobs, ids);
 	else

@@ -4,7 +4,8 @@
 // evaluating expressions and writing it or locking it: an ordinary table without
 // children or rules, on which no trigger fires for what a claim writes, expressions of
 // PostgreSQL's own functions alone (which do not change under a cached expression).
-// The same holds for what adds a job to a managed queue and what removes it. A
+// The same holds for what adds a job to a managed queue and what removes it. Code of the
+// user's may run nevertheless (row/use.hpp), so one call at a time evaluates them. A
 // program lives and dies with its definition.
 
 #pragma once
@@ -14,6 +15,7 @@
 #include "../queue/definition.hpp"
 #include "../queue/fragment.hpp"
 #include "../row/plain.hpp"
+#include "../row/use.hpp"
 #include "cursor.hpp"
 #include "ring.hpp"
 
@@ -56,6 +58,7 @@ struct Program
 	AttrNumber payload;
 	AttrNumber unique_key; // InvalidAttrNumber: the user has changed it
 
+	row::Use use; // of the expressions
 	RingKey key;
 	Ring *ring; // where it was last seen; null until asked for
 };

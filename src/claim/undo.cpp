@@ -134,7 +134,7 @@ note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int cou
 {
 	Note *note = note_of_ring(ring, key);
 	note->is_until_end = is_until_end;
-	note->in_hand = count;
+	note->in_hand += count;
 	if (note->taken.count > 0 && number != note->number + 1) // others were in between
 		note->has_more_taken |= !key.is_ranked;
 	note->number = number;
@@ -144,11 +144,11 @@ note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int cou
 }
 
 void
-note_tried(Ring *ring, const RingKey &key)
+note_tried(Ring *ring, const RingKey &key, int count)
 {
 	Note *note = note_of_ring(ring, key);
-	let_go(ring, key, note->in_hand);
-	note->in_hand = 0;
+	let_go(ring, key, count);
+	note->in_hand -= count;
 }
 
 void

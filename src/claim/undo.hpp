@@ -24,8 +24,8 @@ void prepare_note(Ring *ring, const RingKey &key);
 void note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 				 uint32 number, bool is_until_end);
 
-// It has tried them all.
-void note_tried(Ring *ring, const RingKey &key);
+// It has tried so many of them.
+void note_tried(Ring *ring, const RingKey &key, int count);
 
 // When this transaction has committed, what it has claimed becomes claimable again at
 // that time.

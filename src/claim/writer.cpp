@@ -22,23 +22,31 @@ make_parameters(const queue::Arguments &arguments)
 	return list;
 }
 
+bool
+is_writing(const queue::Definition *definition)
+{
+	return row::is_in_use(&definition->program->use);
+}
+
 Writer
-open_writer(const Program *program, const queue::Arguments &arguments, CmdType command)
+open_writer(queue::Definition *definition, const queue::Arguments &arguments, CmdType command)
 {
 	Writer writer{};
-	writer.program = program;
-	writer.table = table_open(program->key.table, NoLock);
+	writer.program = definition->program;
+	writer.table = table_open(definition->source, NoLock);
 	CheckCmdReplicaIdentity(writer.table, command);
 	writer.target = row::open_target(writer.table);
 	writer.context = GetPerTupleExprContext(writer.target.estate);
 	writer.context->ecxt_param_list_info = make_parameters(arguments);
 	writer.row = table_slot_create(writer.table, nullptr);
+	row::begin_use(&writer.program->use);
 	return writer;
 }
 
 void
 close_writer(Writer *writer)
 {
+	row::end_use(&writer->program->use);
 	ExecDropSingleTupleTableSlot(writer->row);
 	row::close_target(&writer->target);
 	table_close(writer->table, NoLock);

@@ -17,16 +17,20 @@ namespace queue_ext::claim {
 
 struct Writer
 {
-	const Program *program;
+	Program *program;
 	Relation table;
 	row::Target target;
 	ExprContext *context; // with the variables of expressions
 	TupleTableSlot *row;  // the one to be written
 };
 
-// The table must be locked. Raises what the executor does where updates need a replica
-// identity and there is none; command: what will be done.
-Writer open_writer(const Program *program, const queue::Arguments &arguments, CmdType command);
+// Whether a call that this one is within has the queue's writer: the expressions are its.
+bool is_writing(const queue::Definition *definition);
+
+// The table must be locked, and the program made. Raises what the executor does where
+// updates need a replica identity and there is none; command: what will be done.
+Writer open_writer(queue::Definition *definition, const queue::Arguments &arguments,
+				   CmdType command);
 
 void close_writer(Writer *writer);
 

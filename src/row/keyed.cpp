@@ -72,8 +72,9 @@ forget(KeyedTable *table)
 {
 	for (queue::Statement &statement : table->prepared)
 		queue::discard_later(&statement);
+	// A call that this one is within may be evaluating what is there.
 	if (table->context != nullptr)
-		MemoryContextDelete(table->context);
+		MemoryContextSetParent(table->context, TopTransactionContext);
 	table->context = nullptr;
 }
 
@@ -120,12 +121,18 @@ open(KeyedTable *table)
 	if (!table->is_known)
 		learn(table, relation);
 	table->oid = oid;
-	return {table, relation, table->is_plain && has_rights(oid, ACL_SELECT | ACL_UPDATE)};
+	const bool is_direct =
+		table->is_plain && !is_in_use(&table->use) && has_rights(oid, ACL_SELECT | ACL_UPDATE);
+	if (is_direct)
+		begin_use(&table->use);
+	return {table, relation, is_direct};
 }
 
 void
 close(const Opened &opened, bool has_written)
 {
+	if (opened.is_direct)
+		end_use(&opened.of->use);
 	table_close(opened.relation, has_written ? NoLock : RowExclusiveLock);
 }
 

@@ -22,6 +22,7 @@
 #include "../queue/own_table.hpp"
 #include "../queue/statement.hpp"
 #include "plain.hpp"
+#include "use.hpp"
 
 namespace queue_ext::row {
 
@@ -43,6 +44,7 @@ struct KeyedTable
 	Oid index;
 	Checks checks;
 	ExprContext *evaluation;
+	Use use; // of the checks
 	MemoryContext context;
 	queue::Statement prepared[max_statements];
 	KeyedTable *next;

@@ -1,0 +1,59 @@
+// use.cpp - see use.hpp.
+
+#include "../postgres.hpp"
+
+#include "use.hpp"
+
+namespace queue_ext::row {
+
+// Those of the innermost call first.
+static Use *uses = nullptr;
+
+bool
+is_in_use(const Use *use)
+{
+	for (const Use *other = uses; other != nullptr; other = other->outer)
+		if (other == use)
+			return true;
+	return false;
+}
+
+void
+begin_use(Use *use)
+{
+	Assert(!is_in_use(use));
+	*use = {uses, GetCurrentSubTransactionId()};
+	uses = use;
+}
+
+void
+end_use(Use *use)
+{
+	Assert(uses == use);
+	uses = use->outer;
+}
+
+static void
+on_transaction_end(XactEvent event, void *)
+{
+	if (event == XACT_EVENT_ABORT)
+		uses = nullptr;
+}
+
+static void
+on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransactionId, void *)
+{
+	if (event != SUBXACT_EVENT_ABORT_SUB)
+		return;
+	while (uses != nullptr && uses->begun_in == ended)
+		uses = uses->outer;
+}
+
+void
+register_uses()
+{
+	RegisterXactCallback(on_transaction_end, nullptr);
+	RegisterSubXactCallback(on_subtransaction_end, nullptr);
+}
+
+} // namespace queue_ext::row
