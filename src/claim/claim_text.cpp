@@ -5,6 +5,7 @@
 #include "claim_text.hpp"
 
 #include "../queue/registry.hpp"
+#include "../row/write.hpp"
 
 namespace queue_ext::claim {
 
@@ -47,11 +48,35 @@ read_text(Definition *definition, const char *columns, const char *condition, in
 					compiled.order_by == nullptr ? "" : compiled.order_by, max_jobs);
 }
 
+// The columns that a claim writes, as pull_varattnos() counts them.
+static Bitmapset *
+claimed_columns(Definition *definition)
+{
+	Bitmapset *columns = nullptr;
+	ListCell *cell;
+	foreach (cell, queue::compiled_of(definition).claimed_columns) {
+		const AttrNumber number =
+			get_attnum(definition->source, static_cast<const char *>(lfirst(cell)));
+		columns = bms_add_member(columns, number - FirstLowInvalidHeapAttributeNumber);
+	}
+	return columns;
+}
+
+// As strong as the claim's own lock, which then waits for no other.
+static const char *
+lock_strength(Definition *definition)
+{
+	Relation table = table_open(definition->source, NoLock);
+	const LockTupleMode mode = row::lock_mode_for(table, claimed_columns(definition));
+	table_close(table, NoLock);
+	return mode == LockTupleExclusive ? "update" : "no key update";
+}
+
 const char *
 lock_text(Definition *definition, const char *columns, const char *condition, int max_jobs)
 {
-	return psprintf("%s for no key update of t skip locked",
-					read_text(definition, columns, condition, max_jobs));
+	return psprintf("%s for %s of t skip locked",
+					read_text(definition, columns, condition, max_jobs), lock_strength(definition));
 }
 
 queue::Statement

@@ -57,6 +57,7 @@ struct Claimer
 	Request request; // its call_time moves on with each sweep
 	const Output *output;
 	Writer writer;
+	LockTupleMode lock_mode; // of the write
 	CommandId first_command; // that this call has written by
 	BlockNumber block_count; // of the table, as far as it was asked for
 	TupleTableSlot *old_row;
@@ -86,6 +87,7 @@ open_claimer(Definition *definition, const Request &request, const Output *outpu
 	claimer.writer = open_writer(definition, arguments_for(definition, request),
 								 writes ? CMD_UPDATE : CMD_SELECT);
 	Relation table = claimer.writer.table;
+	claimer.lock_mode = row::lock_mode_for(table, claimer.writer.program->written);
 	claimer.old_row = table_slot_create(table, nullptr);
 	claimer.map = convert_tuples_by_name(RelationGetDescr(table), output->descriptor);
 	if (claimer.map != nullptr)
@@ -263,9 +265,16 @@ read(Claimer *claimer, Candidate *candidate)
 	return true;
 }
 
+// Whether a lock of the row's key alone, a foreign key's, is in the way of the write.
+static bool
+heeds_key_locks(const Claimer *claimer)
+{
+	return claimer->lock_mode == LockTupleExclusive;
+}
+
 // Whether one of the transactions that have locked the row together is in the way.
 static bool
-is_locked_by_any(MultiXactId lockers, uint16 mask)
+is_locked_by_any(const Claimer *claimer, MultiXactId lockers, uint16 mask)
 {
 	if (HEAP_LOCKED_UPGRADED(mask))
 		return false;
@@ -274,7 +283,7 @@ is_locked_by_any(MultiXactId lockers, uint16 mask)
 		GetMultiXactIdMembers(lockers, &members, false, HEAP_XMAX_IS_LOCKED_ONLY(mask));
 	bool is_locked = false;
 	for (int i = 0; i < count && !is_locked; i++)
-		is_locked = members[i].status != MultiXactStatusForKeyShare &&
+		is_locked = (members[i].status != MultiXactStatusForKeyShare || heeds_key_locks(claimer)) &&
 					!TransactionIdIsCurrentTransactionId(members[i].xid) &&
 					TransactionIdIsInProgress(members[i].xid);
 	if (count > 0)
@@ -294,8 +303,8 @@ is_taken(const Claimer *claimer)
 	if ((mask & HEAP_XMAX_INVALID) != 0)
 		return false;
 	if ((mask & HEAP_XMAX_IS_MULTI) != 0)
-		return is_locked_by_any(locker, mask);
-	return (mask & HEAP_LOCK_MASK) != HEAP_XMAX_KEYSHR_LOCK &&
+		return is_locked_by_any(claimer, locker, mask);
+	return ((mask & HEAP_LOCK_MASK) != HEAP_XMAX_KEYSHR_LOCK || heeds_key_locks(claimer)) &&
 		   !TransactionIdIsCurrentTransactionId(locker) && TransactionIdIsInProgress(locker);
 }
 
@@ -329,8 +338,8 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 	compat::UpdatedIndexes updated;
 	Writer *writer = &claimer->writer;
 	if (!is_unwritten(claimer, candidate, command) ||
-		row::update_at_once(writer->table, &candidate->place, claimer->old_row, writer->row,
-							&updated) != TM_Ok) {
+		row::update_at_once(writer->table, &candidate->place, writer->program->written,
+							claimer->old_row, writer->row, &updated) != TM_Ok) {
 		claimer->counters.locked++;
 		return false;
 	}

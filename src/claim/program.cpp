@@ -343,7 +343,8 @@ fill_in(Program *program, Definition *definition, Relation table)
 		order = compile(from.order_by, FragmentKind::order, "order_by");
 	});
 	const bool writes = definition->claim_mode == queue::ClaimMode::update;
-	if (writes && has_trigger(table, TRIGGER_TYPE_UPDATE, columns_of(claim.targets)))
+	program->written = columns_of(claim.targets);
+	if (writes && has_trigger(table, TRIGGER_TYPE_UPDATE, program->written))
 		return false;
 	program->pending = prepare_condition(pending.expression);
 	program->is_timeless = is_timeless(pending.expression);

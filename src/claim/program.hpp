@@ -39,6 +39,7 @@ struct Program
 	ExprState *identity; // as text, in the modes that lock
 	int column_count;    // what a claim writes
 	ColumnValue *columns;
+	Bitmapset *written; // these columns
 	row::Checks checks;
 	int default_count; // what a new job's other columns have
 	ColumnValue *defaults;

@@ -141,7 +141,7 @@ put(const row::Opened &opened, HeapTuple row, row::Changes *changes)
 		case row::Written::done:
 			return Outcome::done;
 		case row::Written::busy:
-			row::await(opened, row);
+			row::await(opened, row, changes);
 			return Outcome::again;
 		default:
 			return Outcome::again;

@@ -197,6 +197,16 @@ insert_index_entries(const Opened &opened, TupleTableSlot *slot, compat::Updated
 	close_target(&target);
 }
 
+// As pull_varattnos() counts them.
+static Bitmapset *
+columns_of(const Changes *changes)
+{
+	Bitmapset *columns = nullptr;
+	for (int i = 0; i < changes->count; i++)
+		columns = bms_add_member(columns, changes->columns[i] - FirstLowInvalidHeapAttributeNumber);
+	return columns;
+}
+
 Written
 write(const Opened &opened, HeapTuple row, Changes *changes)
 {
@@ -211,7 +221,10 @@ write(const Opened &opened, HeapTuple row, Changes *changes)
 	check_constraints(opened, slot, changes);
 
 	compat::UpdatedIndexes updated;
-	const TM_Result result = update_at_once(opened.relation, &row->t_self, scratch, slot, &updated);
+	Bitmapset *written = columns_of(changes);
+	const TM_Result result =
+		update_at_once(opened.relation, &row->t_self, written, scratch, slot, &updated);
+	bms_free(written);
 	if (result == TM_Ok)
 		insert_index_entries(opened, slot, updated);
 	ExecDropSingleTupleTableSlot(scratch);
@@ -221,7 +234,6 @@ write(const Opened &opened, HeapTuple row, Changes *changes)
 		case TM_Ok:
 			CommandCounterIncrement();
 			return Written::done;
-		case TM_BeingModified:
 		case TM_WouldBlock:
 			return Written::busy;
 		case TM_Updated:
@@ -233,12 +245,14 @@ write(const Opened &opened, HeapTuple row, Changes *changes)
 }
 
 void
-await(const Opened &opened, HeapTuple row)
+await(const Opened &opened, HeapTuple row, const Changes *changes)
 {
 	TM_FailureData failure;
+	Bitmapset *written = columns_of(changes);
 	TupleTableSlot *slot = table_slot_create(opened.relation, nullptr);
 	table_tuple_lock(opened.relation, &row->t_self, SnapshotSelf, slot, GetCurrentCommandId(true),
-					 LockTupleNoKeyExclusive, LockWaitBlock, 0, &failure);
+					 lock_mode_for(opened.relation, written), LockWaitBlock, 0, &failure);
+	bms_free(written);
 	ExecDropSingleTupleTableSlot(slot);
 }
 

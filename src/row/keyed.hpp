@@ -108,9 +108,9 @@ enum class Written {
 // hold.
 Written write(const Opened &opened, HeapTuple row, Changes *changes);
 
-// Waits until nobody else has that version of the row, and locks it if it is the
-// newest then (FOR NO KEY UPDATE). Raises what waiting for a lock raises.
-void await(const Opened &opened, HeapTuple row);
+// Waits until no other transaction has that version of the row, and locks it if it is
+// the newest then, as writing it would. Raises what waiting for a lock raises.
+void await(const Opened &opened, HeapTuple row, const Changes *changes);
 
 // The values for one run of a table's statements. All are null until set.
 template <int count>

@@ -36,24 +36,55 @@ close_target(Target *target)
 	pfree(target->relation);
 }
 
-TM_Result
-update_at_once(Relation table, ItemPointer place, TupleTableSlot *scratch, TupleTableSlot *new_row,
-			   compat::UpdatedIndexes *updated)
+LockTupleMode
+lock_mode_for(Relation table, const Bitmapset *written)
+{
+	Bitmapset *keys = RelationGetIndexAttrBitmap(table, INDEX_ATTR_BITMAP_KEY);
+	const bool is_key_written = bms_overlap(written, keys);
+	bms_free(keys);
+	return is_key_written ? LockTupleExclusive : LockTupleNoKeyExclusive;
+}
+
+// Locks the version in the mode of the update, and updates it. What is in the way then
+// is this transaction's own lock, and locks that do not conflict: the update passes by
+// them, but only if it may wait.
+static TM_Result
+lock_and_update(Relation table, ItemPointer place, const Bitmapset *written,
+				TupleTableSlot *scratch, TupleTableSlot *new_row, compat::UpdatedIndexes *updated)
 {
 	TM_FailureData failure;
-	LockTupleMode mode;
 	const CommandId command = GetCurrentCommandId(true);
-	TM_Result result =
-		compat::update_tuple(table, place, new_row, command, false, &failure, &mode, updated);
+	const LockTupleMode locked_mode = lock_mode_for(table, written);
+	const TM_Result locked = table_tuple_lock(table, place, SnapshotSelf, scratch, command,
+											  locked_mode, LockWaitSkip, 0, &failure);
+	if (locked != TM_Ok)
+		return locked;
+	LockTupleMode mode;
+	const TM_Result result =
+		compat::update_tuple(table, place, new_row, command, true, &failure, &mode, updated);
+	// It has not waited: it wanted no more than was locked, and found nothing else.
+	Assert(mode <= locked_mode && result == TM_Ok);
+	return result;
+}
+
+TM_Result
+update_at_once(Relation table, ItemPointer place, const Bitmapset *written, TupleTableSlot *scratch,
+			   TupleTableSlot *new_row, compat::UpdatedIndexes *updated)
+{
+	// Its values may be the scratch row's.
+	ExecMaterializeSlot(new_row);
+#ifndef USE_ASSERT_CHECKING
+	// heap_update() asserts that an update that does not wait meets no lock. Without
+	// assertions it refuses the version as it should, and the lock's WAL is spared
+	// (design.md, "An update that does not wait").
+	TM_FailureData failure;
+	LockTupleMode mode;
+	const TM_Result result = compat::update_tuple(table, place, new_row, GetCurrentCommandId(true),
+												  false, &failure, &mode, updated);
 	if (result != TM_BeingModified)
 		return result;
-	// A foreign key's check has locked the key, which is not in our way; but that
-	// is told only by trying.
-	result = table_tuple_lock(table, place, SnapshotSelf, scratch, command, LockTupleNoKeyExclusive,
-							  LockWaitSkip, 0, &failure);
-	if (result != TM_Ok)
-		return TM_WouldBlock;
-	return compat::update_tuple(table, place, new_row, command, true, &failure, &mode, updated);
+#endif
+	return lock_and_update(table, place, written, scratch, new_row, updated);
 }
 
 static void

@@ -25,11 +25,18 @@ Target open_target(Relation table);
 
 void close_target(Target *target);
 
-// Writes the new version over the one at the place; locks of its key alone are not in
-// the way. TM_Ok, or who was faster; TM_WouldBlock and TM_BeingModified when somebody
-// has the row. The row of the scratch slot, made for the table, may be lost.
-TM_Result update_at_once(Relation table, ItemPointer place, TupleTableSlot *scratch,
-						 TupleTableSlot *new_row, compat::UpdatedIndexes *updated);
+// The lock that an update takes which writes these columns (as pull_varattnos() counts
+// them): FOR UPDATE if one is of a unique key, else FOR NO KEY UPDATE, which a lock of
+// the key alone (FOR KEY SHARE) does not hinder.
+LockTupleMode lock_mode_for(Relation table, const Bitmapset *written);
+
+// Writes the new version, which differs in these columns at most, over the one at the
+// place. TM_Ok; TM_WouldBlock when another transaction has a lock that conflicts, or
+// is writing; else why there is nothing to write over. The row of the scratch slot,
+// made for the table, may be lost.
+TM_Result update_at_once(Relation table, ItemPointer place, const Bitmapset *written,
+						 TupleTableSlot *scratch, TupleTableSlot *new_row,
+						 compat::UpdatedIndexes *updated);
 
 // Makes the index entries of a row that has been added.
 void insert_new_index_entries(Target *target, TupleTableSlot *row);
