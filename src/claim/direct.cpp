@@ -426,7 +426,7 @@ try_all(Claimer *claimer, Ring *ring, Candidate *candidates, const Taken &taken)
 	int won = 0;
 	claimer->counters = {};
 	// Noted first: should this call fail, the candidates go back.
-	note_claims(ring, key, candidates, taken.count, taken.number,
+	note_claims(ring, key, candidates, taken,
 				claimer->definition->claim_mode == ClaimMode::transaction);
 	for (int i = 0; i < taken.count; i++) {
 		CHECK_FOR_INTERRUPTS();
@@ -435,7 +435,7 @@ try_all(Claimer *claimer, Ring *ring, Candidate *candidates, const Taken &taken)
 	}
 	claimer->counters.claims = won;
 	add(ring, key, claimer->counters);
-	note_tried(ring, key, taken.count);
+	note_tried(ring, key, taken);
 	if (won > 0 && claimer->definition->is_managed)
 		note_lease(ring, key, lease_end(claimer));
 	return won;

@@ -134,12 +134,14 @@ Taken
 take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int max_count,
 	 Candidate *candidates)
 {
-	Taken taken{0, 0, true, false, false};
+	Taken taken{};
+	taken.is_low = true;
 	taken.is_foreign = !with_ring(ring, key, [&] {
 		ring->used_at = now;
 		if (is_sweep_due(ring, now, wake_number))
 			return;
 		taken.is_idle = now < ring->idle_until;
+		taken.sweep_number = ring->sweep_number;
 		taken.count = takeable(ring, max_count);
 		for (int i = 0; i < taken.count; i++)
 			candidates[i] = *at(ring, i);
@@ -176,9 +178,12 @@ is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number
 }
 
 void
-let_go(Ring *ring, const RingKey &key, int count)
+let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_number)
 {
-	with_ring(ring, key, [&] { ring->in_hand = Max(0, ring->in_hand - count); });
+	with_ring(ring, key, [&] {
+		if (ring->sweep_number == sweep_number)
+			ring->in_hand = Max(0, ring->in_hand - count);
+	});
 }
 
 // The index of the first candidate that does not come before the rank.
@@ -361,6 +366,7 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, 
 			ring->idle_until = 0;
 			ring->wake_number = wake_number;
 			ring->sweep_number++;
+			ring->in_hand = 0; // it sees what others have
 			ring->claims_before = ring->counters.claims;
 			ring->gone_before = ring->counters.gone;
 		}

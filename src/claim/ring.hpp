@@ -145,8 +145,8 @@ struct Ring
 	int32 filler;           // the process that is reading, or 0
 	bool has_dropped;       // what was offered during the fill that is under way
 	Rank dropped;           // the first of those
-	int32 in_hand;          // candidates that somebody is trying
 	uint32 sweep_number;    // of the last sweep that began
+	int32 in_hand;          // candidates that were taken since then and are being tried
 	int64 claims_before;    // the counters when it did
 	int64 gone_before;
 	uint32 fill_number;   // of the read that is under way, or was last
@@ -164,10 +164,11 @@ bool is_of(Ring *ring, const RingKey &key);
 struct Taken
 {
 	int count;
-	uint32 number;   // of this and all other changes of the ring
-	bool is_low;     // somebody should fill it
-	bool is_foreign; // the ring is of another queue now
-	bool is_idle;    // nothing is claimable
+	uint32 number;       // of this and all other changes of the ring
+	uint32 sweep_number; // of the last sweep that had begun
+	bool is_low;         // somebody should fill it
+	bool is_foreign;     // the ring is of another queue now
+	bool is_idle;        // nothing is claimable
 };
 
 // Takes up to max_count candidates, in order; none when a sweep is due. wake_number:
@@ -180,12 +181,14 @@ uint32 last_sweep(Ring *ring, const RingKey &key);
 
 // Whether there was a moment since that sweep at which nothing was claimable: a later
 // one has read the queue to its end, all of it has been tried in vain, and nobody has
-// won a claim meanwhile whose lock may have been in the way.
+// won a claim meanwhile whose lock may have been in the way. What was taken before that
+// later sweep began it has seen like the rest: a backend that waits with candidates in
+// hand, as on a unique index, keeps no other from an answer.
 bool is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number,
 				  uint32 sweep_number);
 
-// So many candidates that were taken have been tried.
-void let_go(Ring *ring, const RingKey &key, int count);
+// So many candidates have been tried that were taken after that sweep.
+void let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_number);
 
 // Puts candidates back to where they were: the claim for which they were taken was
 // rolled back. If the ring is not ranked and has changed since, which was its change

@@ -29,6 +29,7 @@ struct Note
 
 	bool is_until_end; // its claims last no longer than the transaction
 	int in_hand;       // taken, and not yet tried to the last
+	uint32 hand_sweep; // after that sweep; what was taken before does not count any more
 	Candidates taken;
 	bool has_more_taken; // than can be put back as they were
 	uint32 number;       // of the last change of the ring by this transaction
@@ -129,26 +130,30 @@ prepare_note(Ring *ring, const RingKey &key)
 }
 
 void
-note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int count, uint32 number,
+note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const Taken &taken,
 			bool is_until_end)
 {
 	Note *note = note_of_ring(ring, key);
 	note->is_until_end = is_until_end;
-	note->in_hand += count;
-	if (note->taken.count > 0 && number != note->number + 1) // others were in between
+	if (note->hand_sweep != taken.sweep_number)
+		note->in_hand = 0;
+	note->hand_sweep = taken.sweep_number;
+	note->in_hand += taken.count;
+	if (note->taken.count > 0 && taken.number != note->number + 1) // others were in between
 		note->has_more_taken |= !key.is_ranked;
-	note->number = number;
-	for (int i = 0; i < count; i++)
+	note->number = taken.number;
+	for (int i = 0; i < taken.count; i++)
 		if (!push(&note->taken, candidates[i]))
 			note->has_more_taken = true;
 }
 
 void
-note_tried(Ring *ring, const RingKey &key, int count)
+note_tried(Ring *ring, const RingKey &key, const Taken &taken)
 {
 	Note *note = note_of_ring(ring, key);
-	let_go(ring, key, count);
-	note->in_hand -= count;
+	let_go(ring, key, taken.count, taken.sweep_number);
+	if (note->hand_sweep == taken.sweep_number)
+		note->in_hand -= taken.count;
 }
 
 void
@@ -268,7 +273,7 @@ after_abort(const Note *note)
 		return;
 	}
 	if (note->in_hand > 0)
-		let_go(note->ring, note->key, note->in_hand);
+		let_go(note->ring, note->key, note->in_hand, note->hand_sweep);
 	put_back(note->ring, note->key, note->taken.elements, note->taken.count, note->number);
 	if (note->has_more_taken)
 		ask_for_sweep(note->ring, note->key);

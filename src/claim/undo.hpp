@@ -19,13 +19,13 @@ namespace queue_ext::claim {
 // memory before they have noted anything.
 void prepare_note(Ring *ring, const RingKey &key);
 
-// This (sub)transaction has taken the candidates, as the ring's change of that number.
-// is_until_end: the claims last no longer than the transaction, however it ends.
-void note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
-				 uint32 number, bool is_until_end);
+// This (sub)transaction has taken the candidates. is_until_end: the claims last no longer
+// than the transaction, however it ends.
+void note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const Taken &taken,
+				 bool is_until_end);
 
-// It has tried so many of them.
-void note_tried(Ring *ring, const RingKey &key, int count);
+// It has tried them.
+void note_tried(Ring *ring, const RingKey &key, const Taken &taken);
 
 // When this transaction has committed, what it has claimed becomes claimable again at
 // that time.

@@ -1,8 +1,9 @@
 // write.hpp - one row written without a statement.
 //
-// Invariant: nothing here waits for another transaction; what stands in the way is
-// told by the result. Privileges, constraints and triggers are the caller's affair
-// (plain.hpp); the table must be locked for writing.
+// Invariant: no row is waited for; what stands in the way is told by the result. Only
+// an index entry waits, for a transaction that has written the same unique key.
+// Privileges, constraints and triggers are the caller's affair (plain.hpp); the table
+// must be locked for writing.
 
 #pragma once
 
