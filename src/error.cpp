@@ -464,6 +464,14 @@ no_such_table(Oid table)
 }
 
 void
+rewritten()
+{
+	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					errmsg("a rule has made another command of the statement"),
+					errhint("Make the table's rule a trigger.")));
+}
+
+void
 key_without_text(const char *table, Oid type)
 {
 	ereport(ERROR,

@@ -106,6 +106,9 @@ void warn_no_unique_index(const char *table, const char *command);
 // 22023: a claim left its row pending.
 [[noreturn]] void still_pending(const char *queue, const char *pending, const char *on_claim);
 
+// 0A000: a rule of the table has made another command of a statement.
+[[noreturn]] void rewritten();
+
 // 22023: no such claim mode.
 [[noreturn]] void unknown_claim_mode(const char *mode);
 // 22023: the claim mode wants on_claim, or cannot have it.

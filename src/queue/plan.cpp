@@ -234,12 +234,11 @@ reads_ahead(const Plan *plan)
 	return does;
 }
 
-// The part of a claim's plan that finds the rows: the LIMIT at the top, or that of
-// the statement's own CTE.
 static const Plan *
-limit_of(SPIPlanPtr plan)
+limit_of(const PlannedStmt *statement)
 {
-	const auto *statement = linitial_node(PlannedStmt, source_of(plan)->gplan->stmt_list);
+	if (statement->commandType == CMD_UTILITY)
+		return nullptr;
 	if (IsA(statement->planTree, Limit))
 		return statement->planTree;
 	ListCell *cell;
@@ -250,7 +249,20 @@ limit_of(SPIPlanPtr plan)
 			strstr(subplan->plan_name, "candidate") != nullptr)
 			return static_cast<Plan *>(list_nth(statement->subplans, subplan->plan_id - 1));
 	}
-	elog(ERROR, "claim has no limit");
+	return nullptr;
+}
+
+// The part of a claim's plan that finds the rows: the LIMIT at the top, or that of
+// the statement's own CTE. Null where a rule has made something else of the claim.
+static const Plan *
+limit_of(SPIPlanPtr plan)
+{
+	const Plan *found = nullptr;
+	ListCell *cell;
+	foreach (cell, source_of(plan)->gplan->stmt_list)
+		if (found == nullptr)
+			found = limit_of(lfirst_node(PlannedStmt, cell));
+	return found;
 }
 
 // Plans with the order from an index, hiding one useless index after the other.
@@ -261,6 +273,8 @@ plan_in_order(SPIPlanPtr plan, Access access)
 		CHECK_FOR_INTERRUPTS();
 		make_plan(plan, ordered_settings);
 		const Plan *rows = limit_of(plan);
+		if (rows == nullptr)
+			return true;
 		const Verdict verdict = judge(rows, access);
 		if (verdict.is_served)
 			return !reads_ahead(rows);
@@ -275,7 +289,8 @@ static bool
 plan_with_bitmap(SPIPlanPtr plan)
 {
 	make_plan(plan, bitmap_settings);
-	return judge(limit_of(plan), Access::restricted).is_served;
+	const Plan *rows = limit_of(plan);
+	return rows == nullptr || judge(rows, Access::restricted).is_served;
 }
 
 static void
@@ -333,7 +348,7 @@ is_served(SPIPlanPtr plan, Access access)
 {
 	pin(plan, access);
 	const Plan *rows = limit_of(plan);
-	return judge(rows, access).is_served && !reads_ahead(rows);
+	return rows == nullptr || (judge(rows, access).is_served && !reads_ahead(rows));
 }
 
 } // namespace queue_ext::queue

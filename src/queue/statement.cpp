@@ -4,6 +4,7 @@
 
 #include "statement.hpp"
 
+#include "../error.hpp"
 #include "qualify.hpp"
 #include "search_path.hpp"
 #include "subtransaction.hpp"
@@ -183,22 +184,32 @@ run(const Statement &statement, const Datum *values, const char *nulls)
 	return run_newest(statement, values, nulls);
 }
 
+// A queue's statements all return rows, or none; but a rule of the table may have made
+// another command of one.
+static uint64
+with_rows(uint64 processed)
+{
+	if (SPI_tuptable == nullptr)
+		error::rewritten();
+	return processed;
+}
+
 uint64
 run(const Statement &statement, const Arguments &arguments)
 {
-	return run(statement, arguments.values, arguments.nulls);
+	return with_rows(run(statement, arguments.values, arguments.nulls));
 }
 
 uint64
 run_newest(const Statement &statement, const Arguments &arguments)
 {
-	return run_newest(statement, arguments.values, arguments.nulls);
+	return with_rows(run_newest(statement, arguments.values, arguments.nulls));
 }
 
 uint64
 run_under(Snapshot snapshot, const Statement &statement, const Arguments &arguments)
 {
-	return execute(statement, arguments.values, arguments.nulls, snapshot, true);
+	return with_rows(execute(statement, arguments.values, arguments.nulls, snapshot, true));
 }
 
 } // namespace queue_ext::queue

@@ -112,12 +112,14 @@ void discard_later(Statement *statement);
 void free_discarded();
 
 // Runs the statement and returns the number of rows it processed; what it
-// returned is in SPI_tuptable. It works on the newest committed rows at every
-// isolation level. Raises what the executor raises. Wants SPI open. Takes the
-// locks that the statement takes.
+// returned is in SPI_tuptable, which is not null. It works on the newest committed rows
+// at every isolation level. Raises what the executor raises, and 0A000 where a rule has
+// made of it a command that returns nothing. Wants SPI open. Takes the locks that the
+// statement takes.
 uint64 run(const Statement &statement, const Arguments &arguments);
 
-// The same, for a statement with parameters of its own.
+// The same, for a statement with parameters of its own, which may return nothing: then
+// SPI_tuptable is null.
 uint64 run(const Statement &statement, const Datum *values, const char *nulls);
 
 // The same for a statement that changes no row: it has nothing to try again for.
