@@ -31,6 +31,7 @@ cluster_start() {
 		full_page_writes = off
 		synchronous_commit = off
 		max_prepared_transactions = 10
+		log_line_prefix = '%m [%p] [%e] '
 	CONF
 	local setting
 	for setting in "$@"; do say "$setting" >>"$dir/data/postgresql.conf"; done
@@ -47,6 +48,7 @@ cluster_start() {
 	fi
 	"${environment[@]}" pg_ctl -D "$dir/data" -l "$dir/server.log" -w "${options[@]}" start >/dev/null ||
 		{ cat "$dir/server.log" >&2; return 1; }
+	export SERVER_LOG=$dir/server.log
 	export PGHOST=$dir/socket PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
 }
 

@@ -1,0 +1,118 @@
+// parts.cpp - libFuzzer over the parts of the library that are free of PostgreSQL: hashes, lock
+// keys, backoff, and the decoding of a cursor that somebody else may have written.
+//
+// Each property is an abort if it does not hold.
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "claim/cursor.hpp"
+#include "key/fnv.hpp"
+#include "queue/backoff.hpp"
+
+namespace {
+
+void
+require(bool holds)
+{
+	if (!holds)
+		std::abort();
+}
+
+// The next value of the input; what is missing is zero.
+template <typename Value>
+Value
+next(const std::uint8_t **bytes, std::size_t *size)
+{
+	Value value{};
+	const std::size_t count = *size < sizeof(Value) ? *size : sizeof(Value);
+	if (count > 0)
+		std::memcpy(&value, *bytes, count);
+	*bytes += count;
+	*size -= count;
+	return value;
+}
+
+void
+fuzz_keys(const std::uint8_t *bytes, std::size_t size)
+{
+	using namespace queue_ext::key;
+	std::uint32_t small = FnvParameters<std::uint32_t>::offset_basis;
+	std::uint64_t large = FnvParameters<std::uint64_t>::offset_basis;
+	for (std::size_t i = 0; i < size; i++) {
+		small = (small * 16777619u) ^ bytes[i];
+		large = (large * 1099511628211u) ^ bytes[i];
+	}
+	require(fnv1_32(bytes, size) == small);
+	require(fnv1_64(bytes, size) == large);
+	require(static_cast<std::uint64_t>(lock_key(bytes, size, 0)) == large);
+	const auto prefixed = static_cast<std::uint64_t>(lock_key(bytes, size, -7));
+	require(prefixed >> 32 == 0xfffffff9u && static_cast<std::uint32_t>(prefixed) == small);
+}
+
+void
+fuzz_backoff(const std::uint8_t *bytes, std::size_t size)
+{
+	using namespace queue_ext::queue;
+	const auto positive = [](std::int64_t value) {
+		return value <= 0 ? 1 : value;
+	};
+	const std::int64_t base = positive(next<std::int64_t>(&bytes, &size));
+	const std::int64_t cap = positive(next<std::int64_t>(&bytes, &size));
+	const int attempt = next<std::int32_t>(&bytes, &size);
+	const double fraction = next<std::uint8_t>(&bytes, &size) / 256.0;
+	const std::int64_t wait = backoff(base, cap, attempt, fraction);
+	require(wait >= 0 && wait <= cap && wait <= backoff_ceiling(base, cap, attempt));
+	require(wait >= backoff_ceiling(base, cap, attempt) / 2);
+}
+
+// What read() takes is what write() makes, and lies within the bytes.
+void
+fuzz_cursor(const std::uint8_t *bytes, std::size_t size)
+{
+	using namespace queue_ext::claim::cursor;
+	constexpr int most = 8;
+	Column columns[most];
+	Value values[most];
+	const int count = next<std::uint8_t>(&bytes, &size) % (most + 1);
+	for (int i = 0; i < count; i++)
+		columns[i] = {static_cast<Form>(next<std::uint8_t>(&bytes, &size) %
+										(static_cast<int>(Form::network) + 1)),
+					  static_cast<std::uint16_t>(next<std::uint8_t>(&bytes, &size) + 1)};
+	for (int i = 0; i < count; i++)
+		if (columns[i].form == Form::boolean)
+			columns[i].length = 1;
+	if (!read(bytes, size, columns, values, count))
+		return;
+	for (int i = 0; i < count; i++)
+		require(values[i].start >= bytes && values[i].start + values[i].length <= bytes + size);
+	unsigned char again[UINT16_MAX];
+	const std::size_t room = size <= sizeof(again) ? size : 0;
+	if (room == size) {
+		require(write(again, room, columns, values, count) == size);
+		require(std::memcmp(again, bytes, size) == 0);
+		if (size > 0)
+			require(write(again, room - 1, columns, values, count) == 0);
+	}
+}
+
+} // namespace
+
+extern "C" int
+LLVMFuzzerTestOneInput(const std::uint8_t *bytes, std::size_t size)
+{
+	if (size == 0)
+		return 0;
+	switch (bytes[0] % 3) {
+		case 0:
+			fuzz_keys(bytes + 1, size - 1);
+			break;
+		case 1:
+			fuzz_cursor(bytes + 1, size - 1);
+			break;
+		default:
+			fuzz_backoff(bytes + 1, size - 1);
+	}
+	return 0;
+}

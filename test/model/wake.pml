@@ -1,0 +1,354 @@
+/* wake.pml - how sending, sweeping, claiming and idling keep each other informed.
+ *
+ * A queue of two rows, three backends that each send or pop, a fourth that pops when they are
+ * done. SPIN visits every order of their steps and finds none in which
+ *   - a pop comes back empty although a row stood claimable all the time of the call,
+ *   - a row is handed out twice.
+ * That no wake-up is lost follows: the fourth backend's pop would come back empty.
+ *
+ *   spin -DRANKED -search test/model/wake.pml     a managed queue: rows are offered
+ *   spin -search test/model/wake.pml              an attached one with the trigger: the
+ *                                                 table's number is raised
+ *
+ * Each step of a process is one that the C++ takes under the ring's spinlock, or one access to
+ * an atomic number, or one moment at which others see a transaction's end. Time is left out: no
+ * sweep is due because time has passed, and a queue that is idle stays so. So nothing here
+ * rests on a clock, which in the C++ only adds sweeps. Left out, too: what does not fit into
+ * the ring, and the order.
+ *
+ * With -DSLIP_... the model has a slip, and SPIN finds what comes of it; see test/model/run.
+ */
+
+#define ROWS 2
+#define BACKENDS 3
+#define NOBODY 255
+#ifndef OPERATIONS
+#define OPERATIONS 1 /* of the first backend; the others have one each */
+#endif
+
+/* A row: not there, committed and free, or locked by a claim that has not ended. */
+#define ABSENT 0
+#define FREE 1
+#define LOCKED 2
+
+byte row[ROWS];
+bool is_being_sent[ROWS];
+
+/* directory.hpp, Wakes: of the table. */
+byte under_way;
+byte number;
+
+/* ring.hpp, Ring. */
+bool candidate[ROWS];
+bool is_at_end;
+bool is_asked = true; /* sweep_due == 0 */
+byte wake_number;
+bool is_idle;         /* idle_until lies in the future */
+byte filler = NOBODY;
+byte in_hand;
+/* What the C++ tells by numbers of which only the equality counts, told by marks: that is
+ * the same, and makes fewer states. */
+bool has_won_since;                 /* counters.claims != claims_before */
+bool has_gone_since;                /* counters.gone != gone_before */
+bool has_swept_since[BACKENDS + 1]; /* sweep_number is another one than when the call began */
+bool has_changed_since[BACKENDS + 1]; /* change_number, than when the candidate was taken */
+
+/* What is to be shown: since the call began, was there a moment with nothing claimable? */
+bool was_empty[BACKENDS + 1];
+bool is_dead[BACKENDS + 1];
+bool may_die = true;
+byte finished;
+
+#define NOTHING_FREE (row[0] != FREE && row[1] != FREE)
+
+#ifdef SLIP_HAND_IGNORED
+#define NO_HAND true
+#else
+#define NO_HAND (in_hand == 0)
+#endif
+#ifdef SLIP_CLAIMS_IGNORED
+#define NO_CLAIM true
+#else
+#define NO_CLAIM (!has_won_since)
+#endif
+
+/* ring->change_number++ */
+inline change()
+{
+	has_changed_since[0] = true; has_changed_since[1] = true; has_changed_since[2] = true; has_changed_since[3] = true
+}
+
+/* ring->sweep_number++ */
+inline sweep()
+{
+	has_swept_since[0] = true; has_swept_since[1] = true; has_swept_since[2] = true; has_swept_since[3] = true
+}
+
+inline note_change()
+{
+	if
+	:: NOTHING_FREE -> was_empty[0] = true; was_empty[1] = true; was_empty[2] = true; was_empty[3] = true
+	:: else
+	fi
+}
+
+/* ring.cpp, insert(): the ring takes what lies up to its cursor, and all while it is filled. */
+inline insert(which)
+{
+	if
+	:: is_at_end || filler != NOBODY -> candidate[which] = true
+	:: else
+	fi
+}
+
+/* undo.cpp, after_commit(), wake(), withdraw(). */
+inline tell(which)
+{
+#ifdef RANKED
+	atomic { is_idle = false; insert(which) } /* ring.cpp, offer() */
+#else
+	number = (number + 1) % 8
+#endif
+}
+
+/* undo.cpp, after_abort(); ring.cpp, put_back(). */
+inline put_back(which)
+{
+	atomic {
+#ifndef SLIP_PUT_BACK_IDLE
+		is_idle = false;
+#endif
+#ifdef RANKED
+		insert(which);
+#else
+		if
+		:: !has_changed_since[me] -> candidate[which] = true
+		:: else -> is_asked = true
+		fi;
+#endif
+		change()
+	}
+}
+
+/* send.cpp, and the trigger queue_wake; undo.cpp, on_transaction_end(). */
+inline send(which)
+{
+	/* XACT_EVENT_PRE_COMMIT: announce() */
+#ifdef SLIP_ANNOUNCE_LATE
+	atomic { row[which] = FREE; is_being_sent[which] = false };
+	under_way++;
+#else
+	under_way++;
+	/* Others see the row from here on. */
+	atomic { row[which] = FREE; is_being_sent[which] = false };
+#endif
+	/* XACT_EVENT_COMMIT */
+#ifdef SLIP_WITHDRAW_EARLY
+	under_way--;
+	tell(which)
+#else
+	tell(which);
+	under_way--
+#endif
+}
+
+/* direct.cpp, claim_direct(). */
+inline pop()
+{
+	atomic { was_empty[me] = NOTHING_FREE };
+	/* is_idle(): what is no longer under way has been told. */
+#ifdef SLIP_READS_SWAPPED
+	seen_number = number;
+	atomic { is_empty = is_idle && !is_asked && seen_number == wake_number };
+	atomic { is_empty = is_empty && under_way == 0 };
+#else
+	is_quiet = (under_way == 0);
+	seen_number = number;
+	atomic { is_empty = is_quiet && is_idle && !is_asked && seen_number == wake_number };
+#endif
+	if
+	:: is_empty -> goto comes_back_empty
+	:: else
+	fi;
+	/* drain() */
+	has_swept_since[me] = false;
+again:
+	seen_number = number;
+	/* ring.cpp, take() */
+	atomic {
+		got = ROWS;
+		if
+		:: !is_asked && seen_number == wake_number && candidate[0] -> got = 0
+		:: !is_asked && seen_number == wake_number && candidate[1] -> got = 1
+		:: is_asked || seen_number != wake_number || (!candidate[0] && !candidate[1])
+		fi;
+		if
+		:: got < ROWS ->
+			candidate[got] = false;
+			in_hand++;
+			change();
+			has_changed_since[me] = false
+		:: else
+		fi
+	};
+	if
+	:: got < ROWS ->
+		/* try_claim(): the look at the row and the lock on it are one step for others. */
+		atomic {
+			is_won = (row[got] == FREE);
+			is_gone = (row[got] == ABSENT);
+			if
+			:: is_won -> row[got] = LOCKED; note_change()
+			:: else
+			fi
+		};
+		/* add(), then let_go(). */
+		atomic { has_won_since = has_won_since || is_won; has_gone_since = has_gone_since || is_gone };
+		in_hand--;
+		if
+		:: is_won -> goto won
+		:: else -> goto again
+		fi
+	:: else
+	fi;
+	/* ring.cpp, is_exhausted() */
+	seen_number = number;
+	atomic {
+		is_empty = has_swept_since[me] && !candidate[0] && !candidate[1] && is_at_end && filler == NOBODY &&
+			!is_asked && seen_number == wake_number && NO_HAND && NO_CLAIM && !has_gone_since
+	};
+	if
+	:: is_empty -> goto comes_back_empty
+	:: else
+	fi;
+	/* filler.cpp, take_order(); ring.cpp, begin_fill(): every fill here is a sweep. */
+	seen_number = number;
+	atomic {
+		is_mine = (filler == NOBODY || is_dead[filler]);
+		if
+		:: is_mine ->
+			filler = me;
+#ifndef SLIP_ASKED_LATE
+			is_asked = false;
+			wake_number = seen_number;
+#endif
+			is_idle = false;
+			sweep();
+			has_won_since = false;
+			has_gone_since = false
+		:: else
+		fi
+	};
+	if
+	:: !is_mine ->
+		/* wait_for_fill() */
+		(filler == NOBODY || is_dead[filler]);
+		goto again
+	:: else
+	fi;
+	if
+	:: atomic { may_die && me < BACKENDS -> may_die = false; is_dead[me] = true }; goto over
+	:: true
+	fi;
+	/* read(): a snapshot; a row that is locked is read as well. */
+	atomic { seen[0] = (row[0] != ABSENT); seen[1] = (row[1] != ABSENT) };
+	/* ring.cpp, finish_fill() */
+	atomic {
+		if
+		:: filler == me -> /* else somebody has taken it over */
+			filler = NOBODY;
+			is_at_end = true;
+#ifdef SLIP_ASKED_LATE
+			is_asked = false;
+			wake_number = number;
+#endif
+#ifdef RANKED
+#ifdef SLIP_OFFERS_THROWN_AWAY
+			candidate[0] = seen[0];
+			candidate[1] = seen[1];
+#else
+			candidate[0] = candidate[0] || seen[0];
+			candidate[1] = candidate[1] || seen[1];
+#endif
+#else
+			candidate[0] = seen[0];
+			candidate[1] = seen[1];
+#endif
+			change();
+			if
+#ifdef SLIP_IDLE_THOUGH_ASKED
+			:: !seen[0] && !seen[1] -> is_idle = true
+#else
+			:: !is_asked && !candidate[0] && !candidate[1] -> is_idle = true
+#endif
+			:: else
+			fi
+		:: else
+		fi
+	};
+	if
+	:: !seen[0] && !seen[1] -> goto comes_back_empty
+	:: else -> goto again
+	fi;
+won:
+	/* The transaction ends: the job is done, or it is not. */
+	if
+	:: atomic { assert(row[got] == LOCKED); row[got] = ABSENT }
+	:: atomic { assert(row[got] == LOCKED); row[got] = FREE };
+		put_back(got)
+	fi;
+	goto over;
+comes_back_empty:
+	assert(was_empty[me]);
+over:
+	/* What is not needed any more is to make no new state. */
+	atomic { got = 0; seen_number = 0; is_quiet = false; is_empty = false; is_mine = false; is_won = false; is_gone = false; seen[0] = false; seen[1] = false;
+		was_empty[me] = false; has_swept_since[me] = false; has_changed_since[me] = false }
+}
+
+proctype backend(byte me)
+{
+	byte got, seen_number;
+	bool is_quiet, is_empty, is_mine, is_won, is_gone, seen[ROWS];
+	byte ops;
+	byte which;
+
+next:
+	if
+	:: ops < (me == 0 -> OPERATIONS : 1) && !is_dead[me] ->
+		ops++;
+		if
+		:: atomic { row[0] == ABSENT && !is_being_sent[0] -> is_being_sent[0] = true; which = 0 }; send(which); goto next
+		:: atomic { row[1] == ABSENT && !is_being_sent[1] -> is_being_sent[1] = true; which = 1 }; send(which); goto next
+		:: pop(); goto next
+		fi
+	:: else
+	fi;
+	finished++
+}
+
+/* Pops when all others are done: who was told of a row is found out here. */
+proctype last(byte me)
+{
+	byte got, seen_number;
+	bool is_quiet, is_empty, is_mine, is_won, is_gone, seen[ROWS];
+
+	(finished == BACKENDS);
+	pop()
+}
+
+init
+{
+	/* Rows may have been there before. */
+	atomic {
+		if
+		:: row[0] = FREE
+		:: row[0] = ABSENT
+		fi;
+		if
+		:: row[1] = FREE
+		:: row[1] = ABSENT
+		fi
+	};
+	atomic { run backend(0); run backend(1); run backend(2); run last(3) }
+}
