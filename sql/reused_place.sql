@@ -5,12 +5,25 @@ create schema test_reused_place;
 set search_path = test_reused_place, public;
 set queue_ext.claim_path = direct;
 
+-- The new job has a later id, run_at or priority than those listed.
 select queue_create('jobs', lease => '1 hour');
-select queue_send_many('jobs', '{1,2,3}');
+select queue_send_many('jobs', '{1,2,3}', run_at => '2020-01-01');
 select id from queue_pop('jobs'); -- the ring has the places of all three
 delete from jobs where id = 2;
 vacuum jobs;
-select queue_send('jobs', '4', priority => 1) as sent;
+select queue_send('jobs', '4', run_at => '2020-01-01') as sent;
+select id from queue_pop('jobs', 10);
+select queue_send_many('jobs', '{5,6,7}', run_at => '2020-01-01');
+select id from queue_pop('jobs');
+delete from jobs where id = 6;
+vacuum jobs;
+select queue_send('jobs', '8', run_at => '2020-01-02') as sent;
+select id from queue_pop('jobs', 10);
+select queue_send_many('jobs', '{9,10,11}', run_at => '2020-01-01');
+select id from queue_pop('jobs');
+delete from jobs where id = 10;
+vacuum jobs;
+select queue_send('jobs', '12', run_at => '2020-01-01', priority => 1) as sent;
 select id from queue_pop('jobs', 10);
 
 -- An attached queue's ring does not know the rows' order, and tells their versions apart.
