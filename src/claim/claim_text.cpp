@@ -33,9 +33,9 @@ row_identity(Definition *definition)
 const char *
 unknown_condition(Definition *definition)
 {
-	const char *schema = get_namespace_name(get_rel_namespace(queue::registry_oid()));
-	return psprintf(" and not %s.queue_is_held(%u::pg_catalog.oid, %s)", quote_identifier(schema),
-					definition->source, row_identity(definition));
+	return psprintf(" and not %s.queue_is_held(%u::pg_catalog.oid, %s)",
+					quote_identifier(queue::registry_schema()), definition->source,
+					row_identity(definition));
 }
 
 const char *

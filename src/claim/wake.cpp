@@ -85,7 +85,7 @@ create_wake_trigger(Oid table, bool for_each_row)
 {
 	if (find_trigger(table) != nullptr)
 		return;
-	const char *schema = get_namespace_name(get_rel_namespace(queue::registry_oid()));
+	const char *schema = queue::registry_schema();
 	const char *name = queue::qualified_name(table);
 	queue::run_command(psprintf("create trigger %s after insert or update on %s for each %s"
 								" execute function %s.queue_wake()",

@@ -38,9 +38,10 @@ operator_name(Oid operator_oid)
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for operator %u", operator_oid);
 	const auto form = reinterpret_cast<Form_pg_operator>(GETSTRUCT(tuple));
-	char *name =
-		psprintf("operator(%s.%s)", quote_identifier(get_namespace_name(form->oprnamespace)),
-				 NameStr(form->oprname));
+	const char *schema = get_namespace_name(form->oprnamespace);
+	if (schema == nullptr)
+		elog(ERROR, "cache lookup failed for namespace %u", form->oprnamespace);
+	char *name = psprintf("operator(%s.%s)", quote_identifier(schema), NameStr(form->oprname));
 	ReleaseSysCache(tuple);
 	return name;
 }

@@ -49,6 +49,15 @@ registry_oid()
 	return known_registry_oid;
 }
 
+const char *
+registry_schema()
+{
+	const char *schema = get_namespace_name(get_rel_namespace(registry_oid()));
+	if (schema == nullptr) // dropped just now
+		error::not_created();
+	return schema;
+}
+
 bool
 forget_registry_if(Oid relation)
 {
@@ -275,9 +284,7 @@ write(const char *text, RowWriter *row)
 static const char *
 registry_name()
 {
-	const Oid registry = registry_oid();
-	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(registry)),
-									  get_rel_name(registry));
+	return quote_qualified_identifier(registry_schema(), "queue_definition");
 }
 
 // Removes the rows of tables that are gone. One that another transaction is removing just

@@ -24,6 +24,9 @@ namespace queue_ext::queue {
 // The registry's OID. Raises 55000 where the extension is not created.
 Oid registry_oid();
 
+// The name of its schema, likewise.
+const char *registry_schema();
+
 // Forgets that OID if it is this one or this one is InvalidOid, since it may have
 // been dropped. True if it was this one. Never raises.
 bool forget_registry_if(Oid relation);

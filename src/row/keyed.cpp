@@ -161,7 +161,10 @@ Datum
 value_of(const Opened &opened, HeapTuple row, int column)
 {
 	bool is_null;
-	return value_of(opened, row, column, &is_null);
+	const Datum value = value_of(opened, row, column, &is_null);
+	if (is_null) // the table's owner has dropped its constraint
+		elog(ERROR, "null in column %d of \"%s\"", column, opened.of->name);
+	return value;
 }
 
 static bool

@@ -156,13 +156,21 @@ make_column(Relation table, const Name &name)
 			type,   attribute->attcollation,  entry};
 }
 
+// What the table is a partition of, in the end; else itself, also while it is being
+// detached (CONCURRENTLY): then it is a partition still, and has no ancestors any more.
+static Oid
+root_of(Oid table)
+{
+	List *ancestors = get_rel_relispartition(table) ? get_partition_ancestors(table) : NIL;
+	return ancestors == NIL ? table : llast_oid(ancestors);
+}
+
 // The table's name for locks: rows of a partition are rows of the whole.
 static const char *
 lock_space_of(Oid table)
 {
-	if (get_rel_relispartition(table))
-		table = llast_oid(get_partition_ancestors(table));
-	return psprintf("table=%s", queue::lock_name(get_rel_namespace(table), get_rel_name(table)));
+	const Oid root = root_of(table);
+	return psprintf("table=%s", queue::lock_name(get_rel_namespace(root), get_rel_name(root)));
 }
 
 static List *
