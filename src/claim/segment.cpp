@@ -9,9 +9,9 @@
 
 namespace queue_ext::claim {
 
-// Changes with the layout of what is in the segment (directory.cpp, ring.hpp), so that a
-// new library does not read an old one's memory.
-constexpr const char *segment_name = "queue_ext/3";
+// Each version of the library has a segment of its own: while sessions of two of them are
+// there, neither reads what the other has laid out differently (directory.cpp, ring.hpp).
+constexpr const char *segment_name = "queue_ext/" QUEUE_EXT_VERSION;
 
 // What leads to the segment.
 struct Anchor

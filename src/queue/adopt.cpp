@@ -134,7 +134,7 @@ adopt(const char *written)
 Datum
 queue_ext_queue_adopt(PG_FUNCTION_ARGS)
 {
-	PreventCommandIfReadOnly("queue_adopt()");
+	check_may_write("queue_adopt()");
 	PG_RETURN_OID(adopt(text_to_cstring(required_text(fcinfo, 0, "queue"))));
 }
 
