@@ -516,6 +516,7 @@ drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 	const bool has_cursor = claimer->writer.program->order_count > 0;
 	const int most_futile = has_cursor ? 100 : 1;
 	Pass pass{};
+	Waits waits{};
 	int futile = 0;
 	prepare_note(ring, key);
 	while (*claimed < wanted) {
@@ -536,12 +537,13 @@ drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 		}
 		if (is_done(claimer, ring, pass, watch, *claimed))
 			return true;
-		if (futile++ == most_futile)
-			return has_cursor && *claimed > 0;
-		move_clock(claimer);
-		const Filled filled = fill_or_wait(definition, ring, request);
-		if (filled.is_foreign)
+		if (futile == most_futile)
 			return false;
+		move_clock(claimer);
+		const Filled filled = fill_or_wait(definition, ring, request, &waits);
+		if (filled.is_foreign || filled.is_stuck)
+			return false;
+		futile += !filled.is_waiting;
 		move_clock(claimer);
 		follow(&pass, filled);
 		if (filled.is_mine && filled.is_sweep && filled.read == 0)

@@ -231,46 +231,69 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	}
 	PG_END_TRY();
 	Filled filled{};
-	if (is_read) {
-		const int added = finish_fill(ring, key, order, *fill);
-		filled = {true, false, order.is_sweep, fill->is_complete, fill->count, added};
-	} else
+	if (!is_read)
 		cancel_fill(ring, key, order);
+	else if (finish_fill(ring, key, order, *fill, &filled.added)) {
+		filled.is_mine = true;
+		filled.is_sweep = order.is_sweep;
+		filled.is_complete = fill->is_complete;
+		filled.read = fill->count;
+	}
 	under_way = carried.outer;
 	pfree(fill);
 	return filled;
 }
 
-// The order to fill, also when the one who has it is no more.
+// Whether the filler of that order is no more, or stands still.
+static bool
+is_lost(const FillOrder &order, const Waits &waits)
+{
+	return order.filler == MyProcPid || BackendPidGetProc(order.filler) == nullptr ||
+		   (order.number == waits.number && waits.count >= order.most_waits);
+}
+
+// The order to fill, also when the one who has it is lost.
 static FillOrder
-take_order(Definition *definition, Ring *ring, TimestampTz now)
+take_order(Definition *definition, Ring *ring, TimestampTz now, const Waits &waits)
 {
 	const RingKey &key = program_of(definition)->key;
 	const uint32 wake_number = pg_atomic_read_u32(&get_wakes(key.table)->number);
-	const FillOrder order = begin_fill(ring, key, now, wake_number, 0);
-	const bool is_lost = order.filler == MyProcPid || BackendPidGetProc(order.filler) == nullptr;
-	if (order.is_mine || order.filler == 0 || !is_lost)
+	const FillOrder order = begin_fill(ring, key, now, wake_number, none_lost);
+	if (order.is_mine || order.filler == 0 || !is_lost(order, waits))
 		return order;
-	return begin_fill(ring, key, now, wake_number, order.filler);
+	return begin_fill(ring, key, now, wake_number, order.number);
+}
+
+// Waits for the filler, and counts it if that was in vain.
+static bool
+wait_for(const FillOrder &order, Ring *ring, const RingKey &key, Waits *waits)
+{
+	if (order.number != waits->number)
+		*waits = {order.number, 0};
+	const bool is_in_vain = !wait_for_fill(ring, key, order);
+	waits->count += is_in_vain;
+	return is_in_vain;
 }
 
 Filled
 fill_ahead(Definition *definition, Ring *ring, const Request &request)
 {
-	const FillOrder order = take_order(definition, ring, request.call_time);
-	if (order.is_mine)
-		return carry_out(definition, ring, order, request);
-	Filled filled{};
-	filled.is_foreign = order.filler == 0;
-	return filled;
+	const FillOrder order = take_order(definition, ring, request.call_time, {});
+	return order.is_mine ? carry_out(definition, ring, order, request) : Filled{};
 }
 
 Filled
-fill_or_wait(Definition *definition, Ring *ring, const Request &request)
+fill_or_wait(Definition *definition, Ring *ring, const Request &request, Waits *waits)
 {
-	const Filled filled = fill_ahead(definition, ring, request);
-	if (!filled.is_mine && !filled.is_foreign)
-		wait_for_fill(ring, program_of(definition)->key);
+	const FillOrder order = take_order(definition, ring, request.call_time, *waits);
+	if (order.is_mine)
+		return carry_out(definition, ring, order, request);
+	constexpr int most_takeovers = 6;
+	Filled filled{};
+	filled.is_foreign = order.filler == 0;
+	filled.is_stuck = order.takeovers >= most_takeovers;
+	if (!filled.is_foreign && !filled.is_stuck)
+		filled.is_waiting = wait_for(order, ring, program_of(definition)->key, waits);
 	return filled;
 }
 

@@ -12,17 +12,28 @@ namespace queue_ext::claim {
 // What came of an attempt to fill a ring.
 struct Filled
 {
-	bool is_mine;     // false: somebody else was at it
+	bool is_mine;     // false: somebody else was at it, or has taken over
 	bool is_foreign;  // the ring is of another queue
+	bool is_waiting;  // the call has waited in vain
+	bool is_stuck;    // many have begun to read, and none comes to an end
 	bool is_sweep;    // it was read from the head
 	bool is_complete; // to the end
 	int read;         // so many rows that looked pending
 	int added;        // by so many candidates the ring has grown
 };
 
-// Fills the ring, or waits a moment for whoever is at it. One ordered read with the
-// queue's own statement. Raises what the executor raises.
-Filled fill_or_wait(queue::Definition *definition, Ring *ring, const Request &request);
+// How often a call has waited in vain for one fill.
+struct Waits
+{
+	uint32 number; // of the fill
+	int count;
+};
+
+// Fills the ring, or waits a moment for whoever is at it, and takes over from a filler that
+// stands still. One ordered read with the queue's own statement. Raises what the executor
+// raises.
+Filled fill_or_wait(queue::Definition *definition, Ring *ring, const Request &request,
+					Waits *waits);
 
 // Fills the ring if nobody is at it.
 Filled fill_ahead(queue::Definition *definition, Ring *ring, const Request &request);

@@ -11,6 +11,12 @@ constexpr int64 least_sweep_interval_us = INT64CONST(100) * 1000;
 constexpr int64 sweep_interval_factor = 20;
 // But no longer than this.
 constexpr int64 most_sweep_interval_us = 60 * USECS_PER_SEC;
+// A wait for the filler, and how long waits may take in all: at least this, or twice what
+// the last such read took; and twice as long for each takeover since.
+constexpr long wait_ms = 10;
+constexpr int64 least_patience_us = 20 * 1000;
+constexpr int64 most_patience_us = 10 * USECS_PER_SEC;
+constexpr int most_doublings = 10;
 // What it costs to try a candidate in vain.
 constexpr int64 pass_cost_us = 6;
 
@@ -99,6 +105,8 @@ reset(Ring *ring, const RingKey &key)
 	ring->wake_number = 0;
 	ring->swept_at = 0;
 	ring->sweep_cost_us = 0;
+	ring->fill_cost_us = 0;
+	ring->takeovers = 0;
 	ring->row_due = PG_INT64_MAX;
 	ring->idle_until = 0;
 	ring->filler = 0;
@@ -342,22 +350,40 @@ expect(Ring *ring, const RingKey &key, TimestampTz due)
 	with_ring(ring, key, [&] { ring->row_due = Min(ring->row_due, due); });
 }
 
+// After how many waits in vain the filler is held to stand still. It may be slow, and many
+// that read beside it would make it slower.
+static int
+most_waits_for(const Ring *ring)
+{
+	constexpr int64 us_per_ms = 1000;
+	const int64 cost = ring->is_sweeping ? ring->sweep_cost_us : ring->fill_cost_us;
+	const int64 patience = Max(2 * Min(cost, most_patience_us), least_patience_us);
+	const int doublings = Max(0, Min(ring->takeovers, most_doublings));
+	return static_cast<int>(Min(patience << doublings, most_patience_us) / (wait_ms * us_per_ms));
+}
+
 FillOrder
-begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int32 lost)
+begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int64 lost)
 {
 	FillOrder order{};
 	with_ring(ring, key, [&] {
 		order.filler = ring->filler;
-		if (ring->filler != 0 && ring->filler != lost)
+		order.number = ring->fill_number;
+		order.most_waits = most_waits_for(ring);
+		order.takeovers = ring->takeovers;
+		if (ring->filler != 0 && ring->fill_number != lost)
 			return;
-		if (ring->filler != 0) // whatever it was to read is to be read again
+		if (ring->filler != 0) { // whatever it was to read is to be read again
 			request_sweep(ring);
+			ring->takeovers++;
+		}
 		ring->filler = MyProcPid;
 		ring->has_dropped = false;
 		order.number = ++ring->fill_number;
 		order.is_mine = true;
 		order.is_sweep =
 			ring->is_at_end || is_sweep_due(ring, now, wake_number) || ring->cursor.size == 0;
+		ring->is_sweeping = order.is_sweep;
 		// What is asked for from here on has not been seen by this sweep.
 		if (order.is_sweep) {
 			ring->sweep_due = PG_INT64_MAX;
@@ -452,13 +478,14 @@ next_sweep(const Ring *ring)
 	return ring->swept_at + Min(Max(interval, least_sweep_interval_us), most_sweep_interval_us);
 }
 
-int
-finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill)
+bool
+finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill, int *added)
 {
-	int added = 0;
+	bool is_lost = true;
 	with_ring(ring, key, [&] {
 		if (ring->fill_number != order.number)
 			return;
+		is_lost = false;
 		const int count_before = order.is_sweep ? 0 : static_cast<int>(ring->count);
 		ring->change_number++;
 		ring->filler = 0;
@@ -470,15 +497,18 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 			step_back(ring);
 		} else
 			append(ring, order, fill);
-		added = static_cast<int>(ring->count) - count_before;
-		ring->counters.fill_time_us += fill.ended - fill.began;
+		*added = static_cast<int>(ring->count) - count_before;
+		const int64 cost = fill.ended - fill.began;
+		ring->takeovers = 0;
+		ring->counters.fill_time_us += cost;
 		if (!order.is_sweep) {
 			ring->counters.fills++;
+			ring->fill_cost_us = cost;
 			return;
 		}
 		ring->counters.sweeps++;
 		ring->swept_at = fill.ended;
-		ring->sweep_cost_us = fill.ended - fill.began;
+		ring->sweep_cost_us = cost;
 		if (ring->sweep_due == 0) // asked for meanwhile
 			return;
 		ring->sweep_due = next_sweep(ring);
@@ -486,7 +516,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 			ring->idle_until = Min(fill.idle_until, ring->sweep_due);
 	});
 	ConditionVariableBroadcast(&ring->filled);
-	return added;
+	return !is_lost;
 }
 
 void
@@ -501,16 +531,23 @@ cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 	ConditionVariableBroadcast(&ring->filled);
 }
 
-void
-wait_for_fill(Ring *ring, const RingKey &key)
+bool
+wait_for_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 {
-	constexpr long patience_ms = 10;
-	bool is_under_way = false;
+	const auto is_under_way = [&] {
+		bool is_it = false;
+		with_ring(ring, key,
+				  [&] { is_it = ring->filler != 0 && ring->fill_number == order.number; });
+		return is_it;
+	};
 	ConditionVariablePrepareToSleep(&ring->filled);
-	with_ring(ring, key, [&] { is_under_way = ring->filler != 0; });
-	if (is_under_way)
-		ConditionVariableTimedSleep(&ring->filled, patience_ms, PG_WAIT_EXTENSION);
+	bool is_in_vain = false;
+	if (is_under_way()) {
+		ConditionVariableTimedSleep(&ring->filled, wait_ms, PG_WAIT_EXTENSION);
+		is_in_vain = is_under_way();
+	}
 	ConditionVariableCancelSleep();
+	return !is_in_vain;
 }
 
 void

@@ -140,6 +140,7 @@ struct Ring
 	uint32 wake_number;     // of the table, as far as sweeps have gone (directory.hpp)
 	TimestampTz swept_at;   // when that was done last
 	int64 sweep_cost_us;    // what that took, and what had to be passed by since
+	int64 fill_cost_us;     // what the last read behind the cursor took
 	TimestampTz row_due;    // when a row will become claimable, wherever it stands
 	TimestampTz idle_until; // until then nothing is claimable, if nobody says otherwise
 	int32 filler;           // the process that is reading, or 0
@@ -150,6 +151,8 @@ struct Ring
 	int64 claims_before;    // the counters when it did
 	int64 gone_before;
 	uint32 fill_number;   // of the read that is under way, or was last
+	bool is_sweeping;     // it is one from the head
+	int32 takeovers;      // since a read was handed in
 	uint32 change_number; // of takings and fillings
 	ConditionVariable filled;
 	RingCounters counters;
@@ -218,15 +221,20 @@ struct FillOrder
 {
 	bool is_mine; // false: the filler is at it, or the ring is foreign
 	int32 filler;
-	uint32 number;
-	bool is_sweep; // from the head
-	Cursor cursor; // else behind this
+	uint32 number;  // of the fill, the filler's or one's own
+	int most_waits; // for the filler, in vain
+	int takeovers;  // since a read was handed in
+	bool is_sweep;  // from the head
+	Cursor cursor;  // else behind this
 };
 
+constexpr int64 none_lost = -1;
+
 // Takes on the filling of the ring, until finish_fill() or cancel_fill(). now: the moment
-// by which rows will be judged pending. lost: a filler that is known to have gone, or 0.
+// by which rows will be judged pending. lost: the number of a fill that is to be taken over,
+// as its filler has gone or stands still, or none_lost.
 FillOrder begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number,
-					 int32 lost);
+					 int64 lost);
 
 // What a fill has read.
 struct Fill
@@ -240,15 +248,18 @@ struct Fill
 	TimestampTz idle_until; // of a sweep that read nothing: 0 if that is not known
 };
 
-// Hands it in, and wakes those who wait. A fill that somebody has taken over is lost.
-// Returns by how many candidates the ring has grown; a sweep begins with an empty one.
-int finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill);
+// Hands it in, and wakes those who wait. *added: by how many candidates the ring has grown;
+// a sweep begins with an empty one. False if the fill is lost, as it was taken over or the
+// ring given away.
+bool finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill,
+				 int *added);
 
 // Gives up filling.
 void cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order);
 
-// Waits a moment for somebody else's fill. May be interrupted by an error.
-void wait_for_fill(Ring *ring, const RingKey &key);
+// Waits a moment for somebody else's fill. False if that was in vain: it is under way still.
+// May be interrupted by an error.
+bool wait_for_fill(Ring *ring, const RingKey &key, const FillOrder &order);
 
 // Adds to the counters. Claims are to be added before their candidates are let go.
 void add(Ring *ring, const RingKey &key, const RingCounters &more);
