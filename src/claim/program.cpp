@@ -4,6 +4,7 @@
 
 #include "program.hpp"
 
+#include "../queue/kept.hpp"
 #include "../queue/owner.hpp"
 #include "../queue/registry.hpp"
 #include "../queue/search_path.hpp"
@@ -79,39 +80,22 @@ has_wake_trigger(Relation table)
 	return false;
 }
 
-static Expr *
-plan(Node *expression)
+template <typename T>
+static T *
+allocate(const Program *program, int count)
 {
-	return expression_planner(reinterpret_cast<Expr *>(copyObjectImpl(expression)));
-}
-
-// An expression ready to be evaluated, in the current context; null if it is too
-// involved.
-static ExprState *
-prepare(Node *expression)
-{
-	if (row::is_involved(expression))
-		return nullptr;
-	return ExecInitExpr(plan(expression), nullptr);
-}
-
-static ExprState *
-prepare_condition(Node *expression)
-{
-	if (row::is_involved(expression))
-		return nullptr;
-	return ExecInitQual(make_ands_implicit(plan(expression)), nullptr);
+	return static_cast<T *>(MemoryContextAllocZero(program->context, sizeof(T) * Max(count, 1)));
 }
 
 static bool
 add_columns(Program *program, const List *targets, TupleDesc descriptor)
 {
-	program->columns =
-		static_cast<ColumnValue *>(palloc0(sizeof(ColumnValue) * list_length(targets)));
+	program->columns = allocate<ColumnValue>(program, list_length(targets));
 	ListCell *cell;
 	foreach (cell, targets) {
 		const auto *target = lfirst_node(TargetEntry, cell);
-		ExprState *value = prepare(reinterpret_cast<Node *>(target->expr));
+		ExprState *value =
+			row::prepare_expression(reinterpret_cast<Node *>(target->expr), program->context);
 		if (value == nullptr)
 			return false;
 		program->columns[program->column_count++] = {
@@ -126,9 +110,8 @@ add_order(Program *program, const Compiled &order, TupleDesc descriptor)
 {
 	const int count = list_length(order.order_columns);
 	program->direction = order.direction;
-	program->order_columns = static_cast<AttrNumber *>(palloc0(sizeof(AttrNumber) * (count + 1)));
-	program->cursor_columns =
-		static_cast<cursor::Column *>(palloc0(sizeof(cursor::Column) * (count + 1)));
+	program->order_columns = allocate<AttrNumber>(program, count);
+	program->cursor_columns = allocate<cursor::Column>(program, count);
 	int i = 0;
 	ListCell *cell;
 	foreach (cell, order.order_columns) {
@@ -189,13 +172,15 @@ stamp_of(const Program *program, const Definition *definition, Relation table)
 }
 
 static Bitmapset *
-columns_of(const List *targets)
+columns_of(const List *targets, MemoryContext context)
 {
+	MemoryContext old = MemoryContextSwitchTo(context);
 	Bitmapset *columns = nullptr;
 	ListCell *cell;
 	foreach (cell, targets)
 		columns = bms_add_member(columns, lfirst_node(TargetEntry, cell)->resno -
 											  FirstLowInvalidHeapAttributeNumber);
+	MemoryContextSwitchTo(old);
 	return columns;
 }
 
@@ -218,7 +203,7 @@ is_timeless(Node *expression)
 // The expression behind identity_text(), by way of a condition, which is what can be
 // compiled.
 static ExprState *
-prepare_identity(const Definition *definition, Relation table)
+prepare_identity(const Definition *definition, Relation table, MemoryContext context)
 {
 	const queue::Identity &identity = definition->identity;
 	if (!identity.has_key() || OidIsValid(queue::type_without_text(identity)))
@@ -229,7 +214,8 @@ prepare_identity(const Definition *definition, Relation table)
 	const Compiled compiled = queue::compile(fragment, table, queue::bare_search_path);
 	if (compiled.expression == nullptr || !IsA(compiled.expression, NullTest))
 		return nullptr;
-	return prepare(reinterpret_cast<Node *>(castNode(NullTest, compiled.expression)->arg));
+	return row::prepare_expression(
+		reinterpret_cast<Node *>(castNode(NullTest, compiled.expression)->arg), context);
 }
 
 // What a job that is added has in the columns that its sender does not give.
@@ -237,8 +223,7 @@ static bool
 add_defaults(Program *program, Relation table)
 {
 	const TupleDesc descriptor = RelationGetDescr(table);
-	program->defaults =
-		static_cast<ColumnValue *>(palloc0(sizeof(ColumnValue) * descriptor->natts));
+	program->defaults = allocate<ColumnValue>(program, descriptor->natts);
 	for (int i = 0; i < descriptor->natts; i++) {
 		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
 		const AttrNumber number = attribute->attnum;
@@ -246,7 +231,8 @@ add_defaults(Program *program, Relation table)
 			number == program->run_at || number == program->max_attempts)
 			continue;
 		Node *expression = build_column_default(table, number);
-		ExprState *value = expression == nullptr ? nullptr : prepare(expression);
+		ExprState *value =
+			expression == nullptr ? nullptr : row::prepare_expression(expression, program->context);
 		if (expression != nullptr && value == nullptr)
 			return false;
 		const bool is_domain = getBaseType(attribute->atttypid) != attribute->atttypid;
@@ -343,10 +329,10 @@ fill_in(Program *program, Definition *definition, Relation table)
 		order = compile(from.order_by, FragmentKind::order, "order_by");
 	});
 	const bool writes = definition->claim_mode == queue::ClaimMode::update;
-	program->written = columns_of(claim.targets);
+	program->written = columns_of(claim.targets, program->context);
 	if (writes && has_trigger(table, TRIGGER_TYPE_UPDATE, program->written))
 		return false;
-	program->pending = prepare_condition(pending.expression);
+	program->pending = row::prepare_condition(pending.expression, program->context);
 	program->is_timeless = is_timeless(pending.expression);
 	if (program->pending == nullptr)
 		return false;
@@ -359,11 +345,11 @@ fill_in(Program *program, Definition *definition, Relation table)
 								!queue::has_other_queue(definition->source, definition->name) &&
 								!has_superclass(definition->source);
 	if (!writes) {
-		program->identity = prepare_identity(definition, table);
+		program->identity = prepare_identity(definition, table, program->context);
 		return program->identity != nullptr;
 	}
 	if (!add_columns(program, claim.targets, RelationGetDescr(table)) ||
-		!row::prepare_checks(RelationGetDescr(table), &program->checks))
+		!row::prepare_checks(RelationGetDescr(table), &program->checks, program->context))
 		return false;
 	if (definition->is_managed)
 		fill_in_managed(program, definition, table);
@@ -376,12 +362,14 @@ program_of(Definition *definition)
 	if (definition->program != nullptr)
 		return definition->program;
 	queue::compiled_of(definition);
-	MemoryContext old = MemoryContextSwitchTo(definition->context);
-	auto *program = static_cast<Program *>(palloc0(sizeof(Program)));
-	Relation table = table_open(definition->source, AccessShareLock);
-	program->is_direct = fill_in(program, definition, table);
-	table_close(table, AccessShareLock);
-	MemoryContextSwitchTo(old);
+	Program *program = nullptr;
+	queue::make_kept("queue_ext program", definition->context, [&](MemoryContext context) {
+		program = static_cast<Program *>(MemoryContextAllocZero(context, sizeof(Program)));
+		program->context = context;
+		Relation table = table_open(definition->source, AccessShareLock);
+		program->is_direct = fill_in(program, definition, table);
+		table_close(table, AccessShareLock);
+	});
 	definition->program = program;
 	return program;
 }

@@ -30,8 +30,9 @@ struct ColumnValue
 
 struct Program
 {
-	bool is_direct;  // claims; false: the portable path has to do it
-	bool can_insert; // jobs of a managed queue
+	MemoryContext context; // holds this struct and all it points to
+	bool is_direct;        // claims; false: the portable path has to do it
+	bool can_insert;       // jobs of a managed queue
 	bool can_remove;
 	bool has_wake_trigger; // on the table (wake.hpp)
 

@@ -11,6 +11,7 @@
 
 #include "../compat.hpp"
 #include "../error.hpp"
+#include "kept.hpp"
 #include "lock_found.hpp"
 #include "name.hpp"
 #include "owner.hpp"
@@ -148,31 +149,40 @@ is_current(const Meaning *meaning)
 	return length == meaning->path_length && memcmp(path, meaning->path, sizeof(Oid) * length) == 0;
 }
 
-// Makes the definition of (source, name), or returns null if there is none now.
-static Definition *
-build(Oid source, const char *name)
+// The names of the definition's tables, and what they are. False if the source is gone.
+static bool
+read_tables(Definition *definition)
 {
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "queue_ext definition", ALLOCSET_SMALL_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	auto *definition = static_cast<Definition *>(palloc0(sizeof(Definition)));
-	definition->context = context;
-	const uint64 changes_before = change_count;
-	const bool is_found = read_definition(source, name, definition);
-	definition->source_name = qualified_name(source);
-	if (is_found)
-		definition->lock_name = lock_name(get_rel_namespace(source), name);
+	const auto copy = [&](const char *text) {
+		return text == nullptr ? nullptr : MemoryContextStrdup(definition->context, text);
+	};
+	const Oid source = definition->source;
+	definition->source_name = copy(qualified_name(source));
+	definition->lock_name = copy(lock_name(get_rel_namespace(source), definition->name));
 	definition->row_type = get_rel_type_id(source);
 	definition->has_children = has_subclass(source);
 	definition->is_partitioned = get_rel_relkind(source) == RELKIND_PARTITIONED_TABLE;
 	if (OidIsValid(definition->archive))
-		definition->archive_name = qualified_name(definition->archive);
-	MemoryContextSwitchTo(old);
-	if (!is_found || definition->source_name == nullptr) {
-		MemoryContextDelete(context);
+		definition->archive_name = copy(qualified_name(definition->archive));
+	return definition->source_name != nullptr;
+}
+
+// Makes the definition of (source, name), or returns null if there is none now.
+static Definition *
+build(Oid source, const char *name)
+{
+	Definition *definition = nullptr;
+	const uint64 changes_before = change_count;
+	bool is_found = false;
+	make_kept("queue_ext definition", CacheMemoryContext, [&](MemoryContext context) {
+		definition = static_cast<Definition *>(MemoryContextAllocZero(context, sizeof(Definition)));
+		definition->context = context;
+		is_found = read_definition(source, name, context, definition) && read_tables(definition);
+	});
+	if (!is_found) {
+		MemoryContextDelete(definition->context);
 		return nullptr;
 	}
-	MemoryContextSetParent(context, CacheMemoryContext);
 	// A change that came while the catalogs were read may have come too late for
 	// some of what was read: then it is good for this call alone.
 	if (changes_before == change_count)

@@ -92,7 +92,8 @@ alter(const text *name, Options options, const bool *archived)
 	}
 	update_definition(definition->name, definition->source, options);
 	Definition now{};
-	if (definition->is_managed && read_definition(definition->source, definition->name, &now))
+	if (definition->is_managed &&
+		read_definition(definition->source, definition->name, CurrentMemoryContext, &now))
 		write_comment(definition->source, {now.lease, now.backoff_base, now.backoff_cap,
 										   now.max_attempts, now.is_archived});
 }

@@ -5,6 +5,7 @@
 #include "definition.hpp"
 
 #include "fragment.hpp"
+#include "kept.hpp"
 #include "owner.hpp"
 
 namespace queue_ext::queue {
@@ -25,18 +26,35 @@ struct Compiler
 };
 
 static const char *
-copy(const char *text)
+copy(MemoryContext context, const char *text)
 {
-	return text == nullptr ? nullptr : pstrdup(text);
+	return text == nullptr ? nullptr : MemoryContextStrdup(context, text);
 }
 
 static List *
-copy_names(const List *names)
+copy_names(MemoryContext context, const List *names)
 {
+	MemoryContext old = MemoryContextSwitchTo(context);
 	List *copied = NIL;
 	ListCell *cell;
 	foreach (cell, names)
 		copied = lappend(copied, pstrdup(static_cast<char *>(lfirst(cell))));
+	MemoryContextSwitchTo(old);
+	return copied;
+}
+
+static Identity
+copy_identity(MemoryContext context, const Identity &identity)
+{
+	Identity copied = identity;
+	copied.columns = static_cast<KeyColumn *>(
+		MemoryContextAlloc(context, sizeof(KeyColumn) * Max(identity.length, 1)));
+	for (int i = 0; i < identity.length; i++) {
+		const KeyColumn &column = identity.columns[i];
+		copied.columns[i] = {copy(context, column.name), copy(context, column.equality),
+							 copy(context, column.at_least), copy(context, column.at_most),
+							 column.type};
+	}
 	return copied;
 }
 
@@ -60,17 +78,9 @@ access_for(const Compiled &pending, const Compiled &order_by)
 	return order_by.text != nullptr ? Access::in_order : Access::anywhere;
 }
 
-const CompiledFragments &
-compiled_of(Definition *definition)
+static void
+compile_all(Definition *definition, Relation table, MemoryContext context)
 {
-	if (definition->is_compiled)
-		return definition->compiled;
-
-	// The parser leaves much behind that need not live as long as the definition.
-	MemoryContext scratch =
-		AllocSetContextCreate(CurrentMemoryContext, "queue_ext compile", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(scratch);
-	Relation table = table_open(definition->source, AccessShareLock);
 	const Compiler compiler{definition, table};
 	const Fragments &from = definition->fragments;
 	Compiled pending{};
@@ -90,18 +100,28 @@ compiled_of(Definition *definition)
 		on_fail = compiler(from.on_fail, FragmentKind::assignments, "on_fail");
 		on_extend = compiler(from.on_extend, FragmentKind::assignments, "on_extend");
 	});
-
-	MemoryContextSwitchTo(definition->context);
+	const Identity identity = find_identity(table);
 	definition->compiled = {
-		copy(pending.text),     copy(order_by.text),          copy(on_claim.text),
-		copy(on_complete.text), copy(on_release.text),        copy(on_fail.text),
-		copy(on_extend.text),   copy_names(on_claim.columns), access_for(pending, order_by),
+		copy(context, pending.text),    copy(context, order_by.text),
+		copy(context, on_claim.text),   copy(context, on_complete.text),
+		copy(context, on_release.text), copy(context, on_fail.text),
+		copy(context, on_extend.text),  copy_names(context, on_claim.columns),
+		access_for(pending, order_by),
 	};
-	definition->identity = find_identity(table);
-	MemoryContextSwitchTo(old);
-	table_close(table, AccessShareLock);
-	MemoryContextDelete(scratch);
-	definition->is_compiled = true;
+	definition->identity = copy_identity(context, identity);
+}
+
+const CompiledFragments &
+compiled_of(Definition *definition)
+{
+	if (!definition->is_compiled) {
+		make_kept("queue_ext fragments", definition->context, [&](MemoryContext context) {
+			Relation table = table_open(definition->source, AccessShareLock);
+			compile_all(definition, table, context);
+			table_close(table, AccessShareLock);
+		});
+		definition->is_compiled = true;
+	}
 	return definition->compiled;
 }
 

@@ -213,13 +213,14 @@ claim_mode_of(const char *name)
 }
 
 bool
-read_definition(Oid source, const char *name, Definition *definition)
+read_definition(Oid source, const char *name, MemoryContext context, Definition *definition)
 {
 	bool is_found = false;
 	each_row(name, [&](HeapTuple row, TupleDesc descriptor) {
 		if (source_of(row, descriptor) != source)
 			return true;
 		const RowReader reader{row, descriptor};
+		MemoryContext old = MemoryContextSwitchTo(context);
 		definition->name = reader.string(column_name);
 		definition->source = source;
 		definition->is_archived = reader.boolean(column_archived);
@@ -238,6 +239,7 @@ read_definition(Oid source, const char *name, Definition *definition)
 			reader.string(column_on_release), reader.string(column_on_fail),
 			reader.string(column_on_extend),
 		};
+		MemoryContextSwitchTo(old);
 		is_found = true;
 		return false;
 	});

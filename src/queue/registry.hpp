@@ -54,9 +54,9 @@ List *find_names(Oid source);
 // Whether the table carries a queue of another name. Reads the whole registry.
 bool has_other_queue(Oid source, const char *name);
 
-// Copies the registry row of (source, name) into *definition, in the current
-// context. False when there is none. Takes ACCESS SHARE on the registry.
-bool read_definition(Oid source, const char *name, Definition *definition);
+// Copies the registry row of (source, name) into *definition, and what it points to into
+// the context. False when there is none. Takes ACCESS SHARE on the registry.
+bool read_definition(Oid source, const char *name, MemoryContext context, Definition *definition);
 
 // Keeps others from changing the queues of the table, until the end of the transaction.
 // For the table's owner; to be taken before any lock on the table that may be waited for.

@@ -10,6 +10,7 @@
 #include "keyed.hpp"
 
 #include "../compat.hpp"
+#include "../queue/kept.hpp"
 #include "../queue/lock_found.hpp"
 #include "../queue/rights.hpp"
 #include "rights.hpp"
@@ -84,25 +85,20 @@ learn(KeyedTable *table, Relation relation)
 {
 	const uint64 changes_before = change_count;
 	forget(table);
-	const TupleDesc descriptor = RelationGetDescr(relation);
 	queue::check_columns(relation, table->columns, table->column_count);
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "queue_ext table", ALLOCSET_SMALL_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	list_free(RelationGetIndexList(relation)); // sets rd_pkindex
-	const Oid index = relation->rd_pkindex;
-	Checks checks{};
-	const bool is_plain_table = is_plain(relation) && !has_update_triggers(relation) &&
-								OidIsValid(index) &&
-								TupleDescAttr(descriptor, 0)->attcollation == C_COLLATION_OID &&
-								prepare_checks(descriptor, &checks);
-	table->evaluation = CreateStandaloneExprContext();
-	MemoryContextSwitchTo(old);
-	MemoryContextSetParent(context, CacheMemoryContext);
-	table->context = context;
-	table->index = index;
-	table->checks = checks;
-	table->is_plain = is_plain_table;
+	queue::make_kept("queue_ext table", CacheMemoryContext, [&](MemoryContext context) {
+		list_free(RelationGetIndexList(relation)); // sets rd_pkindex
+		table->index = relation->rd_pkindex;
+		const TupleDesc descriptor = RelationGetDescr(relation);
+		table->is_plain = is_plain(relation) && !has_update_triggers(relation) &&
+						  OidIsValid(table->index) &&
+						  TupleDescAttr(descriptor, 0)->attcollation == C_COLLATION_OID &&
+						  prepare_checks(descriptor, &table->checks, context);
+		MemoryContext old = MemoryContextSwitchTo(context);
+		table->evaluation = CreateStandaloneExprContext();
+		MemoryContextSwitchTo(old);
+		table->context = context;
+	});
 	// The lock keeps away what would change any of it; what this transaction did
 	// itself may be told of only now.
 	table->is_known = changes_before == change_count;

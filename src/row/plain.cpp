@@ -62,21 +62,54 @@ is_plain(Relation table)
 		   (constraints == nullptr || !compat::has_generated(constraints));
 }
 
+// Calls make(expression) with the expression as the planner leaves it, or returns null if it
+// is too involved. Both are in the context given.
+template <typename Make>
+static ExprState *
+prepare(Node *expression, MemoryContext context, Make &&make)
+{
+	if (is_involved(expression))
+		return nullptr;
+	auto *copy = static_cast<Expr *>(copyObjectImpl(expression));
+	const Expr *planned = expression_planner(copy);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	ExprState *state = make(static_cast<Expr *>(copyObjectImpl(planned)));
+	MemoryContextSwitchTo(old);
+	return state;
+}
+
+ExprState *
+prepare_expression(Node *expression, MemoryContext context)
+{
+	return prepare(expression, context,
+				   [](Expr *planned) { return ExecInitExpr(planned, nullptr); });
+}
+
+ExprState *
+prepare_condition(Node *expression, MemoryContext context)
+{
+	return prepare(expression, context, [](Expr *planned) {
+		return ExecInitQual(make_ands_implicit(planned), nullptr);
+	});
+}
+
 bool
-prepare_checks(TupleDesc descriptor, Checks *checks)
+prepare_checks(TupleDesc descriptor, Checks *checks, MemoryContext context)
 {
 	const TupleConstr *constraints = descriptor->constr;
 	*checks = {};
 	if (constraints == nullptr || constraints->num_check == 0)
 		return true;
-	checks->states =
-		static_cast<ExprState **>(palloc0(sizeof(ExprState *) * constraints->num_check));
+	checks->states = static_cast<ExprState **>(
+		MemoryContextAllocZero(context, sizeof(ExprState *) * constraints->num_check));
 	for (int i = 0; i < constraints->num_check; i++) {
 		auto *expression = static_cast<Node *>(stringToNode(constraints->check[i].ccbin));
-		if (is_involved(expression))
+		checks->states[i] = prepare(expression, context, [](Expr *planned) {
+			return ExecInitCheck(make_ands_implicit(planned), nullptr);
+		});
+		if (checks->states[i] == nullptr)
 			return false;
-		checks->states[checks->count++] = ExecInitCheck(
-			make_ands_implicit(expression_planner(reinterpret_cast<Expr *>(expression))), nullptr);
+		checks->count++;
 	}
 	return true;
 }

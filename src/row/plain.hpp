@@ -27,9 +27,16 @@ struct Checks
 	ExprState **states;
 };
 
-// Makes the table's CHECK constraints ready to be evaluated, in the current context.
-// False if one of them is too involved.
-bool prepare_checks(TupleDesc descriptor, Checks *checks);
+// An expression ready to be evaluated, in the context given; null if it is too involved.
+// What is needed on the way is left in the current context, as by the following.
+ExprState *prepare_expression(Node *expression, MemoryContext context);
+
+// Likewise, a condition.
+ExprState *prepare_condition(Node *expression, MemoryContext context);
+
+// Makes the table's CHECK constraints ready to be evaluated, in the context given. False if
+// one of them is too involved.
+bool prepare_checks(TupleDesc descriptor, Checks *checks, MemoryContext context);
 
 // Whether the row satisfies the checks. Evaluates them in the context's memory.
 bool satisfies(const Checks &checks, TupleTableSlot *row, ExprContext *context);
