@@ -14,10 +14,12 @@ return (select claims from queue_claim_stats where source = 'jobs'::regclass);
 create table customer (id integer primary key);
 insert into customer values (1), (2);
 alter table jobs add customer integer default 1 references customer on delete cascade;
-create table attachment (job bigint references jobs on delete restrict, name text);
+create table attachment (job bigint references jobs, name text);
+create table pin (job bigint references jobs on delete restrict);
 select queue_send_many('jobs', '{1,2,3}');
 insert into jobs (payload, customer) values ('4', 2) returning id;
 insert into attachment values (1, 'a');
+insert into pin values (2);
 select id, attempt, payload from queue_pop('jobs', 4);
 select claims();
 -- The keys work: when sent, inserted, completed, cancelled.
@@ -32,11 +34,19 @@ select queue_complete('jobs', 1, 1);
 select queue_complete_many('jobs', '{1,2}', '{1,1}');
 select queue_cancel('jobs', 1);
 \set VERBOSITY default
+-- RESTRICT has had an SQLSTATE of its own since 18.
+do $$ begin
+	perform queue_complete('jobs', 2, 1);
+	raise exception 'completed';
+exception when foreign_key_violation or restrict_violation then
+	null;
+end $$;
 delete from attachment;
+delete from pin;
 select queue_complete('jobs', 1, 1);
 delete from customer where id = 2;
 select id from jobs order by id;
-drop table attachment;
+drop table attachment, pin;
 alter table jobs drop customer;
 select queue_purge('jobs');
 select claims();

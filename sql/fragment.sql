@@ -26,7 +26,7 @@ select queue_attach('q', 't', E'state = 0\nand\n  missing = 1', on_claim => 'sta
 select queue_attach('q', 't', 'state = 0', order_by => 'id, missing desc', on_claim => 'state = 1');
 select queue_attach('q', 't', 'state = 0', on_claim => 'state = 1, missing = 2');
 select queue_attach('q', 't', 'state = 0', on_claim => 'state = note::point');
-select queue_attach('q', 't', 'state = 0', on_claim => 'state = 1', on_complete => 'state = nothing()');
+select queue_attach('q', 't', 'state = 0', on_claim => 'state = 1', on_complete => 'state = elsewhere.state');
 select queue_attach('q', 't', 'state = 0', on_claim => 'state = 1', on_release => 'state =');
 select queue_attach('q', 't', 'state = 0', on_claim => 'state = 1', on_fail => 'state = ''a''');
 select queue_attach('q', 't', 'state = 0', on_claim => 'state = 1', on_extend => 'note = 1 +');
@@ -55,6 +55,9 @@ exception when others then
 	get stacked diagnostics place = pg_exception_context;
 	return sqlstate || coalesce(' in ' || substring(place from '^"\w+" of queue "q"'), '');
 end $$;
+
+-- A function that is not there. What PostgreSQL says of it differs by version.
+select attempt(on_complete => 'state = nothing()') as unknown_function;
 
 -- Attempts to say more than one condition.
 select pending, attempt(pending)

@@ -17,6 +17,15 @@ select queue_attach('nulls', 't', $$note = null and not taken$$, 'id', 'taken = 
 
 create sequence jobs;
 
+-- Sets it. False if that is no longer possible: 19 reads backslashes in one way only.
+create function can_set(name text, value text) returns boolean language plpgsql as $$
+begin
+	perform set_config(name, value, false);
+	return true;
+exception when feature_not_supported or undefined_object then
+	return false;
+end $$;
+
 -- One setting after the other, each with a claim that this session has not made
 -- before (from what it compiled earlier), then everything anew.
 create procedure pop_all(name text, value text) language plpgsql as $$
@@ -27,7 +36,9 @@ declare
 	expected text;
 begin
 	for n in 1..2 loop
-		perform set_config(name, value, false);
+		if not can_set(name, value) then
+			exit;
+		end if;
 		if n = 2 then
 			alter table t set (fillfactor = 90);
 			alter table t reset (fillfactor);
@@ -47,7 +58,9 @@ begin
 	raise notice '%: tried', name;
 end $$;
 set client_min_messages = notice;
-set escape_string_warning = off;
+do $$ begin
+	perform can_set('escape_string_warning', 'off');
+end $$;
 call pop_all('standard_conforming_strings', 'on');
 call pop_all('standard_conforming_strings', 'off');
 call pop_all('datestyle', 'SQL, DMY');
@@ -80,9 +93,15 @@ reset datestyle;
 
 -- The settings are those of before.
 update t set taken = false;
-set standard_conforming_strings = off;
+do $$ begin
+	perform can_set('standard_conforming_strings', 'off');
+end $$;
+set datestyle = 'German';
+select current_setting('standard_conforming_strings') as strings \gset
 select count(*) from queue_pop_rows(null::t, 'strings', 3);
-show standard_conforming_strings;
+select current_setting('standard_conforming_strings') = :'strings' as strings_are_as_before;
+show datestyle;
 show search_path;
 reset standard_conforming_strings;
+reset datestyle;
 drop schema test_settings cascade;
