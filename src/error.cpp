@@ -506,12 +506,23 @@ not_in_schema(const char *queue, const char *schema)
 }
 
 void
-no_key(const char *table)
+no_key(const char *table, const char *command, const char *obstacle)
 {
-	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					errmsg("table \"%s\" has no key to tell its rows apart", table),
-					errhint("Give it a primary key, or a unique constraint over columns that are "
-							"not null.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("table \"%s\" has no key to tell its rows apart", table),
+			 command == nullptr ? errdetail("%s", obstacle) : 0,
+			 command == nullptr ? errhint("Attach the tables that have its rows, one by one.")
+								: errhint("Run %s", command)));
+}
+
+void
+null_in_key(const char *table, const char *column)
+{
+	ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					errmsg("null in column \"%s\" tells no row of table \"%s\" from another",
+						   column, table),
+					errhint("Finish such a row with an UPDATE or a DELETE of your own.")));
 }
 
 void

@@ -124,7 +124,10 @@ void warn_no_unique_index(const char *table, const char *command);
 // 22023: the queue's schema is not its table's.
 [[noreturn]] void not_in_schema(const char *queue, const char *schema);
 // 55000: the table has no key, which the call or the mode needs.
-[[noreturn]] void no_key(const char *table);
+[[noreturn]] void no_key(const char *table, const char *command, const char *obstacle);
+
+// 22004: a receipt has a null in what tells its row from others.
+[[noreturn]] void null_in_key(const char *table, const char *column);
 // 55000: the queue is not managed, and what serves it instead.
 [[noreturn]] void not_managed(const char *queue, const char *hint);
 // 55000: the queue has no such fragment.

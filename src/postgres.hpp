@@ -99,6 +99,7 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
+#include "utils/partcache.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
 #include "utils/resowner.h"

@@ -212,7 +212,8 @@ check_key(Definition *definition)
 		return;
 	const queue::Identity &identity = definition->identity;
 	if (definition->claim_mode == ClaimMode::session && !identity.has_key())
-		error::no_key(get_rel_name(definition->source));
+		error::no_key(get_rel_name(definition->source), definition->key_advice.command,
+					  definition->key_advice.obstacle);
 	if (OidIsValid(queue::type_without_text(identity)))
 		error::key_without_text(get_rel_name(definition->source),
 								queue::type_without_text(identity));

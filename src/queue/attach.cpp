@@ -34,8 +34,10 @@ check_mode(const NewQueue &queue, Relation table)
 	if (mode == ClaimMode::update)
 		return;
 	const Identity identity = find_identity(table);
-	if (mode == ClaimMode::session && !identity.has_key())
-		error::no_key(RelationGetRelationName(table));
+	if (mode == ClaimMode::session && !identity.has_key()) {
+		const KeyAdvice advice = advise_key(table);
+		error::no_key(RelationGetRelationName(table), advice.command, advice.obstacle);
+	}
 	if (OidIsValid(type_without_text(identity)))
 		error::key_without_text(RelationGetRelationName(table), type_without_text(identity));
 }

@@ -51,9 +51,11 @@ copy_identity(MemoryContext context, const Identity &identity)
 		MemoryContextAlloc(context, sizeof(KeyColumn) * Max(identity.length, 1)));
 	for (int i = 0; i < identity.length; i++) {
 		const KeyColumn &column = identity.columns[i];
-		copied.columns[i] = {copy(context, column.name), copy(context, column.equality),
-							 copy(context, column.at_least), copy(context, column.at_most),
-							 column.type};
+		copied.columns[i] = column;
+		copied.columns[i].name = copy(context, column.name);
+		copied.columns[i].equality = copy(context, column.equality);
+		copied.columns[i].at_least = copy(context, column.at_least);
+		copied.columns[i].at_most = copy(context, column.at_most);
 	}
 	return copied;
 }
@@ -109,6 +111,14 @@ compile_all(Definition *definition, Relation table, MemoryContext context)
 		access_for(pending, order_by),
 	};
 	definition->identity = copy_identity(context, identity);
+	// A hold is of an identity. A write looks for the key, and then at what the claim wrote.
+	definition->receipt_key = definition->claim_mode == ClaimMode::update
+								  ? copy_identity(context, find_receipt_key(table))
+								  : definition->identity;
+	if (!definition->receipt_key.has_key()) {
+		const KeyAdvice advice = advise_key(table);
+		definition->key_advice = {copy(context, advice.command), copy(context, advice.obstacle)};
+	}
 }
 
 const CompiledFragments &

@@ -11,6 +11,7 @@
 #include "../postgres.hpp"
 
 #include "identity.hpp"
+#include "key_advice.hpp"
 #include "statement.hpp"
 
 namespace queue_ext::claim {
@@ -111,8 +112,10 @@ struct Definition
 	Oid archive;              // the last one it had, or InvalidOid
 	const char *archive_name; // likewise; null when there is no such table (any more)
 
-	Oid row_type;      // of the table
-	Identity identity; // what tells one row from another
+	Oid row_type;         // of the table
+	Identity identity;    // what tells one row from another
+	Identity receipt_key; // what a receipt names its row by; a null there names none
+	KeyAdvice key_advice; // where there is no receipt_key
 
 	bool is_partitioned;
 	bool has_children; // whose coming and going its table is not told of

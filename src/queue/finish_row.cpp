@@ -63,7 +63,7 @@ claim_still_stands(const Definition *definition)
 static const char *
 text_of(const Definition *definition, Action action, const char *assignments)
 {
-	const char *fence = key_matches_row(definition->identity);
+	const char *fence = key_matches_row(definition->receipt_key);
 	if (definition->claim_mode == ClaimMode::update)
 		fence = psprintf("%s and %s", fence, claim_still_stands(definition));
 	if (assignments == nullptr)
@@ -96,6 +96,25 @@ arguments_for(const Definition *definition, Action action, Datum job, const Fini
 	if (options.error != nullptr)
 		arguments.set(Parameter::error, PointerGetDatum(options.error));
 	return arguments;
+}
+
+// Raises 55000 or 22004 where the receipt's row cannot be told from others.
+static void
+check_key(const Definition *definition, Datum job)
+{
+	if (definition->identity.has_key())
+		return;
+	const Identity &key = definition->receipt_key;
+	const char *table = get_rel_name(definition->source);
+	if (!key.has_key())
+		error::no_key(table, definition->key_advice.command, definition->key_advice.obstacle);
+	for (int i = 0; i < key.length; i++) {
+		bool is_null;
+		(void) GetAttributeByNum(DatumGetHeapTupleHeader(job), key.columns[i].number, &is_null);
+		if (is_null)
+			error::null_in_key(table,
+							   get_attname(definition->source, key.columns[i].number, false));
+	}
 }
 
 // The identity of the receipt's row, in SPI's memory.
@@ -149,8 +168,7 @@ finish_row(Definition *definition, Action action, Datum job, const FinishOptions
 	if (rule.assignments == nullptr &&
 		(action == Action::extend || (action != Action::complete && !is_lock)))
 		error::no_fragment(definition->name, rule.label);
-	if (!definition->identity.has_key())
-		error::no_key(get_rel_name(definition->source));
+	check_key(definition, job);
 
 	const Arguments arguments = arguments_for(definition, action, job, options);
 	bool is_done = false;

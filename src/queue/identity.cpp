@@ -10,25 +10,49 @@
 namespace queue_ext::queue {
 
 static bool
-are_all_not_null(Relation table, Relation index)
+has_plain_columns(Relation index)
 {
 	const Form_pg_index form = index->rd_index;
-	for (int i = 0; i < form->indnkeyatts; i++) {
-		const AttrNumber number = form->indkey.values[i];
-		if (number <= 0 || !compat::is_not_null(RelationGetDescr(table), number - 1))
+	for (int i = 0; i < form->indnkeyatts; i++)
+		if (form->indkey.values[i] <= 0)
 			return false;
-	}
 	return true;
 }
 
 static bool
-is_key(Relation table, Relation index)
+are_all_not_null(Relation table, Relation index)
 {
 	const Form_pg_index form = index->rd_index;
-	return form->indisunique && form->indimmediate && form->indisvalid &&
-		   index->rd_rel->relam == BTREE_AM_OID &&
-		   heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, nullptr) &&
-		   are_all_not_null(table, index);
+	for (int i = 0; i < form->indnkeyatts; i++)
+		if (!compat::is_not_null(RelationGetDescr(table), form->indkey.values[i] - 1))
+			return false;
+	return true;
+}
+
+// Two values that an index tells apart may be equal by the collation of their column.
+static bool
+has_the_columns_collations(Relation table, Relation index)
+{
+	const Form_pg_index form = index->rd_index;
+	for (int i = 0; i < form->indnkeyatts; i++)
+		if (index->rd_indcollation[i] !=
+			TupleDescAttr(RelationGetDescr(table), form->indkey.values[i] - 1)->attcollation)
+			return false;
+	return true;
+}
+
+KeyFitness
+fitness_of(Relation table, Relation index)
+{
+	const Form_pg_index form = index->rd_index;
+	if (!form->indisunique || index->rd_rel->relam != BTREE_AM_OID || !has_plain_columns(index))
+		return KeyFitness::none;
+	if (!form->indimmediate || !has_the_columns_collations(table, index) ||
+		!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, nullptr))
+		return KeyFitness::replaceable;
+	if (!form->indisvalid)
+		return KeyFitness::invalid;
+	return are_all_not_null(table, index) ? KeyFitness::key : KeyFitness::nullable;
 }
 
 char *
@@ -66,6 +90,7 @@ identity_of(Relation table, Relation index)
 		const Form_pg_attribute attribute =
 			TupleDescAttr(RelationGetDescr(table), index->rd_index->indkey.values[i] - 1);
 		identity.columns[i] = {
+			attribute->attnum,
 			pstrdup(quote_identifier(NameStr(attribute->attname))),
 			operator_of(index, i, BTEqualStrategyNumber),
 			operator_of(index, i, BTGreaterEqualStrategyNumber),
@@ -76,12 +101,19 @@ identity_of(Relation table, Relation index)
 	return identity;
 }
 
-Identity
-find_identity(Relation table)
+bool
+is_inherited_from(Relation table)
+{
+	return table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
+		   find_inheritance_children(RelationGetRelid(table), NoLock) != NIL;
+}
+
+// By an index of that fitness, by the primary key rather than by another.
+static Identity
+find_by_index(Relation table, KeyFitness wanted)
 {
 	Identity identity{};
-	if (table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
-		find_inheritance_children(RelationGetRelid(table), NoLock) != NIL)
+	if (is_inherited_from(table))
 		return identity;
 	List *indexes = RelationGetIndexList(table);
 	const Oid primary = table->rd_pkindex;
@@ -91,12 +123,25 @@ find_identity(Relation table)
 		if (identity.has_key() && oid != primary)
 			continue;
 		Relation index = index_open(oid, AccessShareLock);
-		if (is_key(table, index))
+		if (fitness_of(table, index) == wanted)
 			identity = identity_of(table, index);
 		index_close(index, AccessShareLock);
 	}
 	list_free(indexes);
 	return identity;
+}
+
+Identity
+find_identity(Relation table)
+{
+	return find_by_index(table, KeyFitness::key);
+}
+
+Identity
+find_receipt_key(Relation table)
+{
+	const Identity identity = find_identity(table);
+	return identity.has_key() ? identity : find_by_index(table, KeyFitness::nullable);
 }
 
 char *

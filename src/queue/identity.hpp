@@ -1,8 +1,9 @@
 // identity.hpp - what tells one row of a table from another.
 //
 // That is the primary key, or else a unique index that can stand in for one: not
-// partial, not deferrable, over plain columns that are all not null. A table whose
-// children inherit from it has none, since no index spans them.
+// partial, not deferrable, over plain columns that are all not null, under their own
+// collations. A table whose children inherit from it has none, since no index spans
+// them.
 
 #pragma once
 
@@ -10,8 +11,19 @@
 
 namespace queue_ext::queue {
 
+// How well an index tells the rows of its table apart.
+enum class KeyFitness {
+	key,         // it does
+	nullable,    // it tells a row without a null in its columns from all others
+	invalid,     // it would once it is valid
+	replaceable, // another index over its columns would: it is partial, deferrable, or
+	// compares otherwise than the columns do
+	none,
+};
+
 struct KeyColumn
 {
+	AttrNumber number;
 	const char *name;     // quoted
 	const char *equality; // the index's operators, with their schema
 	const char *at_least;
@@ -31,9 +43,18 @@ struct Identity
 	}
 };
 
+KeyFitness fitness_of(Relation table, Relation index);
+
+// Whether the table has children that are not its partitions.
+bool is_inherited_from(Relation table);
+
 // The identity of the table's rows, in the current context. The relation must be
 // locked.
 Identity find_identity(Relation table);
+
+// The same, or else a key whose columns may be null: it tells a row from all others that
+// has no null there.
+Identity find_receipt_key(Relation table);
 
 // The operator, with its schema, for statements. In the current context.
 char *operator_name(Oid operator_oid);
