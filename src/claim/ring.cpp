@@ -14,7 +14,7 @@ constexpr int64 most_sweep_interval_us = 60 * USECS_PER_SEC;
 // A wait for the filler, and how long waits may take in all: at least this, or twice what
 // the last such read took; and twice as long for each takeover since.
 constexpr long wait_ms = 10;
-constexpr int64 least_patience_us = 20 * 1000;
+constexpr int64 least_patience_us = INT64CONST(20) * 1000;
 constexpr int64 most_patience_us = 10 * USECS_PER_SEC;
 constexpr int most_doublings = 10;
 // What it costs to try a candidate in vain.
