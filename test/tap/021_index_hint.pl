@@ -66,6 +66,9 @@ sub attach
 sub scans
 {
 	my ($table) = @_;
+	# A session that has ended tells its counts on its way out.
+	$node->poll_query_until('postgres', q{select count(*) = 0 from pg_stat_activity
+		where backend_type = 'client backend' and pid <> pg_backend_pid()}) or die 'sessions stay';
 	return $node->safe_psql('postgres', qq{
 		select coalesce(sum(seq_scan), 0) from pg_stat_all_tables
 		where relid in (select relid from pg_partition_tree('$table')
