@@ -93,7 +93,7 @@ $(EXTENSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(EXTENSION).control Makefile
 $(OBJS): META.json
 
 .PHONY: test demo bench bench-quick unit format check-format checkver check-binary dist matrix \
-        check-assert check-asan check-valgrind torture
+        check-assert check-asan check-valgrind torture mutants
 
 # make test SUITES="pg_regress tap" runs only those.
 test demo bench bench-quick: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
@@ -154,6 +154,11 @@ torture:
 	SUITE_TIMEOUT=$$(($(or $(DURATION),600) * 2 + 900)) VERBOSE=1 \
 	QUEUE_EXT_DURATION=$(or $(DURATION),600) QUEUE_EXT_SEED=$(or $(SEED),$$(shuf -i 1-1000000 -n 1)) QUEUE_EXT_FAULTS="$(FAULTS)" QUEUE_EXT_CLIENTS=$(CLIENTS) \
 	script/test storm_1
+
+# make mutants MUTANTS="ring-front-always" tries only these slips.
+mutants:
+	script/deps
+	script/mutants $(MUTANTS)
 
 dist:
 	mkdir -p dist
