@@ -50,16 +50,29 @@ sub names
 	return sort keys %fault;
 }
 
-# One random fault of those that are wanted and can be done here.
+# Those that are wanted and can be done here.
+sub possible
+{
+	my ($self) = @_;
+	return grep { $fault{$_}[0] && $self->{wanted}{$_} && ($_ ne 'pooler' || $self->{pooler})
+		  && ($self->{has_small_disks} || !/^(?:heapfull|walfull)$/) } sort keys %fault;
+}
+
+# Whether some have not come yet.
+sub is_incomplete
+{
+	my ($self) = @_;
+	return scalar grep { !$self->{counts}{$_} } $self->possible;
+}
+
+# One random fault.
 sub strike
 {
 	my ($self) = @_;
-	my @all = map { ($_) x $fault{$_}[0] } grep { $self->{wanted}{$_} } sort keys %fault;
-	@all = grep { !/^(?:heapfull|walfull)$/ || $self->{has_small_disks} } @all;
-	@all = grep { $_ ne 'pooler' || $self->{pooler} } @all;
+	my @possible = $self->possible;
+	my @new = grep { !$self->{counts}{$_} } @possible;
 	# Each comes once, whatever the dice say.
-	my @new = grep { $fault{$_}[0] && !$self->{counts}{$_} } @all;
-	@all = @new if @new && rand() < 0.7;
+	my @all = @new && rand() < 0.7 ? @new : map { ($_) x $fault{$_}[0] } @possible;
 	if (@all)
 	{
 		my $name = pick(@all);
