@@ -93,10 +93,11 @@ delete from named_lock where task_id in ('outer 1', 'outer 2', 'inner');
 alter table named_lock drop constraint nested;
 
 -- The same, of whatever the code may do, at each of its calls: in what is pending and in
--- what is written (as a function, so by statements, and as a query of ts_rewrite()), and
--- in a trigger while a job is completed. Whatever comes of it, it is no job twice, no
--- internal error, and no crash.
-create function do_attack() returns boolean language plpgsql as $$
+-- what is written (as a function, so by statements, as a query of ts_rewrite(), as a check
+-- of a domain while a literal is parsed, and as a function that is called while a statement
+-- is planned), and in a trigger while a job is completed. Whatever comes of it, it is no job
+-- twice, no internal error, and no crash.
+create function do_attack() returns boolean language plpgsql set search_path = test_hostile_nested, public as $$
 begin
 	if nextval('calls') = current_setting('nested.call')::bigint then
 		if current_setting('nested.is_caught')::boolean then
@@ -114,6 +115,11 @@ end $$;
 create function attack() returns boolean language sql as 'select test_hostile_nested.do_attack()';
 create function attack_query() returns table (target tsquery, substitute tsquery) language plpgsql as
 $$ begin perform test_hostile_nested.attack(); end $$;
+create function attack_value(integer) returns boolean language sql as 'select test_hostile_nested.attack()';
+create domain checked as integer check (attack_value(value));
+create type pair as (value checked);
+create function attack_planned(integer) returns boolean immutable language plpgsql as
+$$ begin return test_hostile_nested.attack(); end $$;
 create function attack_trigger() returns trigger language plpgsql as
 $$ begin perform test_hostile_nested.attack(); return coalesce(new, old); end $$;
 
@@ -122,6 +128,7 @@ insert into attacks values
 	('insert into log select ''inner'', id from queue_pop_rows(null::items, ''q'', 2); select 1 / 0'),
 	('insert into log select ''inner'', id from queue_pop_rows(null::items, ''q'', 2)'),
 	('insert into log select ''other'', id from queue_pop_rows(null::items, ''other'', 2)'),
+	('insert into log select ''inner'', j.id from unnest(array[1, 2, 4, 5, 6]) as n, queue_pop_rows(null::items, ''q'', n) as j'),
 	('select queue_complete_row(''q'', i) from items as i'),
 	('select queue_release_row(''q'', i) from items as i'),
 	('select queue_detach(''q'')'),
@@ -171,7 +178,7 @@ begin
 	insert into items select generate_series(1, 4);
 	create trigger attack before delete on items for each row execute function attack_trigger();
 	perform attach_q(mode), queue_attach('other', 'items', 'state = 0', 'id', 'state = 1') from now_tested;
-	create or replace function attack() returns boolean language sql as 'select do_attack()';
+	create or replace function attack() returns boolean language sql as 'select test_hostile_nested.do_attack()';
 end $$;
 
 -- Each command at each of these calls; its errors are caught there, or break off the round.
@@ -204,35 +211,52 @@ begin
 		rollback;
 	end loop;
 end $$;
-create table now_tested (mode text, is_query boolean);
-insert into now_tested values ('update', true);
+create table now_tested (mode text, way text);
+insert into now_tested values ('update', 'query');
 create function attach_q(mode text) returns void language plpgsql as $$
 declare
-	attacked text := case when is_query then 'ts_rewrite(''a'', ''select * from test_hostile_nested.attack_query()'') = ''a'''
+	attacked text := case way when 'query' then 'ts_rewrite(''a'', ''select * from test_hostile_nested.attack_query()'') = ''a'''
+		when 'literal' then '''(1)''::test_hostile_nested.pair is not null'
+		when 'planned' then 'test_hostile_nested.attack_planned(1)'
 		else 'test_hostile_nested.attack()' end from now_tested;
 begin
 	perform queue_attach('q', 'items', 'state = 0 and ' || attacked, 'id',
 		case when mode = 'update' then format('state = case when %s then 1 end', attacked) end, claim_mode => mode);
 end $$;
 
-create procedure test_next(new_mode text, query boolean) language plpgsql as $$
+create procedure test_next(new_mode text, new_way text) language plpgsql as $$
 begin
-	update now_tested set mode = new_mode, is_query = query;
+	update now_tested set mode = new_mode, way = new_way;
 	perform set_up();
 end $$;
-call test_next('update', true);
+call test_next('update', 'query');
 call attack_all('{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}');
 call attack_all('{1, 5, 8, 11}', true);
-call test_next('update', false);
+call test_next('update', 'function');
 call attack_all('{1, 2, 4, 5, 7, 8, 10}');
-call test_next('transaction', true);
+call test_next('transaction', 'query');
 call attack_all('{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}');
-call test_next('transaction', false);
+call test_next('transaction', 'function');
 call attack_all('{1, 2, 4, 5, 7, 8, 10}');
-call test_next('session', true);
+call test_next('session', 'query');
 call attack_all('{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}');
 call attack_all('{1, 5, 8, 11}', true);
-call test_next('session', false);
+call test_next('session', 'function');
 call attack_all('{1, 2, 4, 5, 7, 8, 10}');
+-- A table, or a function of a statement, that is gone by the time the statement has been
+-- parsed, or planned, is an internal error of PostgreSQL's own, in any SELECT.
+delete from attacks where command ~ '^drop';
+call test_next('update', 'literal');
+call attack_all('{1, 2, 3, 4, 5, 6, 7, 8}');
+call test_next('transaction', 'literal');
+call attack_all('{1, 2, 3, 4, 5, 6}');
+call test_next('session', 'literal');
+call attack_all('{1, 2, 3, 4, 5, 6}');
+call test_next('update', 'planned');
+call attack_all('{1, 2, 3, 4, 5, 6}');
+call test_next('transaction', 'planned');
+call attack_all('{1, 2, 3, 4}');
+call test_next('session', 'planned');
+call attack_all('{1, 2, 3, 4, 5}');
 
 drop schema test_hostile_nested cascade;

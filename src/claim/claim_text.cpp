@@ -79,22 +79,32 @@ lock_text(Definition *definition, const char *columns, const char *condition, in
 					read_text(definition, columns, condition, max_jobs), lock_strength(definition));
 }
 
-queue::Statement
-claim_statement(Definition *definition, int max_jobs)
+// The place of the plan for so many, or else the last.
+static int
+place_of(const Definition *definition, int max_jobs)
 {
 	int place = 0;
 	while (place < queue::prepared_claim_count - 1 &&
 		   definition->claims[place].max_jobs != max_jobs)
 		place++;
-	queue::PreparedClaim found = definition->claims[place];
-	if (found.max_jobs != max_jobs) {
+	return place;
+}
+
+queue::Statement
+claim_statement(Definition *definition, int max_jobs)
+{
+	int place = place_of(definition, max_jobs);
+	if (definition->claims[place].max_jobs != max_jobs) {
 		queue::PreparedClaim fresh{max_jobs, {}};
 		queue::prepare(&fresh.statement, claim_text(definition, max_jobs), definition->row_type,
 					   queue::compiled_of(definition).access);
 		fresh.statement.follows_partitions = definition->is_partitioned;
-		queue::discard_later(&found.statement);
-		found = fresh;
+		// Parsing may have run code of the user's that claims, and what stood there is gone.
+		place = queue::prepared_claim_count - 1;
+		queue::discard_later(&definition->claims[place].statement);
+		definition->claims[place] = fresh;
 	}
+	const queue::PreparedClaim found = definition->claims[place];
 	memmove(&definition->claims[1], &definition->claims[0], sizeof(queue::PreparedClaim) * place);
 	definition->claims[0] = found;
 	return found.statement;

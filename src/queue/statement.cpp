@@ -68,14 +68,16 @@ prepare(Statement *statement, const char *text, Oid row_type, Access access)
 void
 prepare(Statement *statement, const char *text, const Oid *types, int type_count, Access access)
 {
-	Assert(is_qualified(text));
 	SPIPlanPtr plan = nullptr;
 	with_search_path(bare_search_path, [&] {
+		Assert(is_qualified(text));
 		plan =
 			SPI_prepare_cursor(text, type_count, const_cast<Oid *>(types), CURSOR_OPT_GENERIC_PLAN);
 	});
 	if (plan == nullptr || SPI_keepplan(plan) != 0)
 		elog(ERROR, "could not prepare statement: %s", SPI_result_code_string(SPI_result));
+	// Parsing may have run code of the user's that has prepared it, too.
+	discard_later(statement);
 	*statement = {plan, access, false};
 }
 
@@ -109,7 +111,10 @@ free_discarded()
 	ListCell *cell;
 	foreach (cell, discarded) {
 		forget_plan(static_cast<SPIPlanPtr>(lfirst(cell)));
-		SPI_freeplan(static_cast<SPIPlanPtr>(lfirst(cell)));
+		// Not twice.
+		const int result = SPI_freeplan(static_cast<SPIPlanPtr>(lfirst(cell)));
+		Assert(result == 0);
+		(void) result;
 	}
 	list_free(discarded);
 	discarded = NIL;
