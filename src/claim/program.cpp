@@ -126,15 +126,12 @@ add_order(Program *program, const Compiled &order, TupleDesc descriptor)
 // Whether no two rows stand at the same place of the order, so that one can go on behind
 // the other.
 static bool
-is_total(const Program *program, const Definition *definition)
+is_total(const Program *program, const queue::Identity &identity)
 {
-	const queue::Identity &identity = definition->identity;
 	for (int i = 0; i < identity.length; i++) {
 		bool is_found = false;
-		for (int j = 0; j < program->order_count; j++) {
-			const char *name = get_attname(definition->source, program->order_columns[j], false);
-			is_found |= strcmp(quote_identifier(name), identity.columns[i].name) == 0;
-		}
+		for (int j = 0; j < program->order_count; j++)
+			is_found |= program->order_columns[j] == identity.columns[i].number;
 		if (!is_found)
 			return false;
 	}
@@ -337,7 +334,7 @@ fill_in(Program *program, Definition *definition, Relation table)
 	if (program->pending == nullptr)
 		return false;
 	add_order(program, order, RelationGetDescr(table));
-	if (!is_total(program, definition))
+	if (!is_total(program, definition->identity))
 		program->order_count = 0;
 	fill_in_key(program, definition, table);
 	// Of other queues' claims nobody tells; nor does a statement on a parent of this one.

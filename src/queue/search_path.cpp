@@ -18,11 +18,17 @@ set_reading_settings(const char *path)
 {
 	static constexpr Setting settings[] = {
 		{"standard_conforming_strings", "on"},
+		{"backslash_quote", "safe_encoding"},
+		{"array_nulls", "on"},
+		{"xmloption", "content"},
 		{"transform_null_equals", "off"},
 		{"datestyle", "ISO, MDY"},
 		{"intervalstyle", "postgres"},
 		{"timezone", "UTC"},
 		{"extra_float_digits", "3"},
+		{"lc_monetary", "C"},
+		{"bytea_output", "hex"},
+		{"quote_all_identifiers", "off"},
 	};
 	set_locally({"search_path", psprintf("%s, pg_temp", path)});
 	for (const Setting &setting : settings)
