@@ -223,6 +223,15 @@ grant all on jobs to regress_queue_adopt;
 set role regress_queue_adopt;
 select queue_adopt('jobs');
 reset role;
+-- Nor where nothing is left to be done for which PostgreSQL would ask.
+select queue_detach('plain');
+select queue_attach('third', 'plain', 'attempt < 0', on_claim => 'attempt = 0', wake => true);
+grant all on plain to regress_queue_adopt;
+grant all on sequence plain_id_seq to regress_queue_adopt;
+set role regress_queue_adopt;
+select queue_adopt('plain');
+reset role;
+select queue, managed from settings where queue ~ 'plain|third';
 -- An archive that is another's is not taken for its.
 grant create on schema test_adopt_queue to regress_queue_adopt;
 alter table jobs owner to regress_queue_adopt;

@@ -54,6 +54,17 @@ alter table jobs alter column size set not null;
 select queue_send('jobs', '5');
 select payload, tenant, size, tag from jobs order by id;
 
+-- A ring that is full lets its last candidates go, for those that rank before them, and reads
+-- them again before any behind them.
+select queue_create('crowded', lease => '1 hour');
+select count(*) from queue_pop('crowded');
+select count(*) from queue_send_many('crowded', array_fill('1'::jsonb, array[512]), 10);
+select count(*) from queue_send_many('crowded', array_fill('1'::jsonb, array[100]), 5);
+select count(*) from queue_send_many('crowded', array_fill('1'::jsonb, array[60]), 20);
+select priority, count(*) from queue_pop('crowded', 512) group by 1 order by 1;
+select priority, count(*) from queue_pop('crowded', 100) group by 1 order by 1;
+select priority, count(*) from queue_pop('crowded', 100) group by 1 order by 1;
+
 -- Two queues of one table: what one claims another may be waiting for.
 create table steps (id integer primary key, state integer not null default 0);
 insert into steps values (1);
