@@ -9,7 +9,7 @@ set search_path = test_hostile_nested, public;
 create sequence calls;
 create function at_call(number bigint, command text) returns boolean language plpgsql as $$
 begin
-	if nextval('calls') = number then
+	if nextval('test_hostile_nested.calls') = number then
 		execute command;
 	end if;
 	return true;
