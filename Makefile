@@ -100,6 +100,7 @@ test demo bench bench-quick: export PG_CONFIG := $(if $(filter command line envi
 test:
 	script/deps assert
 	script/assert-server >/dev/null
+	script/assert-server 17 >/dev/null
 	script/test $(SUITES)
 
 demo:
@@ -164,6 +165,6 @@ dist:
 	mkdir -p dist
 	git archive --prefix=$(EXTENSION)-$(META_VERSION)/ -o dist/$(EXTENSION)-$(META_VERSION).zip HEAD
 
-# MATRIX="17 18 19" chooses; needs root, makes chroots. By hand, not in CI.
+# MATRIX="17 18 19" chooses; needs root, makes a root for each. By hand, not in CI.
 matrix:
 	script/matrix $(MATRIX)

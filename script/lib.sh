@@ -61,3 +61,13 @@ copy_checkout() {
 	local from=$1 to=$2
 	list_files "$from" | tar -C "$from" --null -T - -cf - | tar -C "$to" -xf -
 }
+
+# The suite of Debian that carries a version of PostgreSQL.
+suite_of() {
+	case $1 in
+		15) say bookworm ;;
+		17) say trixie ;;
+		18 | 19) say sid ;;
+		*) die "no Debian suite carries PostgreSQL $1" ;;
+	esac
+}
