@@ -180,6 +180,19 @@ walk_tree(Node *node, bool (*walker)(Node *, void *), void *context)
 #endif
 }
 
+// The same for what is below a query, its orders and groups too.
+inline bool
+walk_query(Query *query, bool (*walker)(Node *, void *), void *context)
+{
+#if PG_VERSION_NUM >= 160000
+	return query_tree_walker(query, walker, context, QTW_EXAMINE_SORTGROUP);
+#else
+	auto *any = reinterpret_cast<void (*)()>(walker);
+	return query_tree_walker(query, reinterpret_cast<bool (*)()>(any), context,
+							 QTW_EXAMINE_SORTGROUP);
+#endif
+}
+
 // 19 registers a tranche's name with its number, for every backend.
 inline int
 new_tranche(const char *name)

@@ -649,4 +649,16 @@ warn_no_index(const char *queue, const char *command)
 					  errhint("Run %s", command)));
 }
 
+void
+debug_compiling_queue(const char *table, const char *queue)
+{
+	ereport(DEBUG1, (errmsg_internal("compiling queue \"%s\" of table %s", queue, table)));
+}
+
+void
+debug_compiling_rule(const char *table)
+{
+	ereport(DEBUG1, (errmsg_internal("compiling rule for unique rows of table %s", table)));
+}
+
 } // namespace queue_ext::error

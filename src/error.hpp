@@ -161,4 +161,9 @@ void warn_no_unique_index(const char *table, const char *command);
 // WARNING 01000: no index serves the claim; the hint is the command for one.
 void warn_no_index(const char *queue, const char *command);
 
+// Tells who asks for it (DEBUG1) that what a session has cached of a queue, or of the unique
+// rows of a table, is made.
+void debug_compiling_queue(const char *table, const char *queue);
+void debug_compiling_rule(const char *table);
+
 } // namespace queue_ext::error

@@ -8,10 +8,11 @@
 #include "claim/undo.hpp"
 #include "compat.hpp"
 #include "key/lock.hpp"
-#include "queue/cache.hpp"
+#include "queue/definition_cache.hpp"
+#include "queue/dependency.hpp"
 #include "queue/hold.hpp"
 #include "queue/plan.hpp"
-#include "row/keyed.hpp"
+#include "queue/registry.hpp"
 #include "row/use.hpp"
 #include "unique/row_rule.hpp"
 
@@ -28,13 +29,14 @@ _PG_init(void)
 	queue_ext::claim::define_settings();
 	queue_ext::key::define_lock_setting();
 	queue_ext::claim::register_shared_memory();
-	MarkGUCPrefixReserved("queue_ext"); // behind the last setting
 	queue_ext::claim::register_undo();
 	queue_ext::claim::register_filler();
-	queue_ext::queue::register_invalidation();
+	queue_ext::queue::register_dependencies();
+	queue_ext::queue::register_registry();
+	queue_ext::queue::register_definition_cache();
+	MarkGUCPrefixReserved("queue_ext"); // behind the last setting
 	queue_ext::queue::register_hold_callbacks();
 	queue_ext::queue::register_planner_hook();
-	queue_ext::row::register_keyed_tables();
 	queue_ext::row::register_uses();
-	queue_ext::unique::register_rule_invalidation();
+	queue_ext::unique::register_rules();
 }

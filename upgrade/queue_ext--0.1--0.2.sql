@@ -1,5 +1,7 @@
 \echo Use "ALTER EXTENSION queue_ext UPDATE TO '0.2'" to load this file. \quit
 
+create index queue_definition_source_idx on @extschema@.queue_definition (source);
+
 create function @extschema@.queue_adopt(queue text) returns regclass
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_adopt';

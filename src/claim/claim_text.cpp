@@ -99,6 +99,7 @@ claim_statement(Definition *definition, int max_jobs)
 		queue::prepare(&fresh.statement, claim_text(definition, max_jobs), definition->row_type,
 					   queue::compiled_of(definition).access);
 		fresh.statement.follows_partitions = definition->is_partitioned;
+		queue::note_growth(definition);
 		// Parsing may have run code of the user's that claims, and what stood there is gone.
 		place = queue::prepared_claim_count - 1;
 		queue::discard_later(&definition->claims[place].statement);

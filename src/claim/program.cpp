@@ -306,9 +306,19 @@ fill_in_key(Program *program, const Definition *definition, Relation table)
 	namestrcpy(&program->key.queue, definition->name);
 }
 
+// What a trigger does is its function's.
+static void
+depend_on_triggers(Definition *definition, Relation table)
+{
+	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc); // as above
+	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
+		queue::depend_on_object(&definition->dependent, PROCOID, triggers->triggers[i].tgfoid);
+}
+
 static bool
 fill_in(Program *program, Definition *definition, Relation table)
 {
+	depend_on_triggers(definition, table);
 	if (!row::is_plain(table) || (definition->is_managed && !find_columns(program, table)))
 		return false;
 	const auto compile = [&](const char *text, FragmentKind kind, const char *label) {
@@ -363,11 +373,14 @@ program_of(Definition *definition)
 	queue::make_kept("queue_ext program", definition->context, [&](MemoryContext context) {
 		program = static_cast<Program *>(MemoryContextAllocZero(context, sizeof(Program)));
 		program->context = context;
-		Relation table = table_open(definition->source, AccessShareLock);
-		program->is_direct = fill_in(program, definition, table);
-		table_close(table, AccessShareLock);
+		queue::make_dependent(&definition->dependent, [&] {
+			Relation table = table_open(definition->source, AccessShareLock);
+			program->is_direct = fill_in(program, definition, table);
+			table_close(table, AccessShareLock);
+		});
 	});
 	definition->program = program;
+	queue::note_growth(definition);
 	return program;
 }
 

@@ -107,7 +107,7 @@ adopt(const char *written)
 	lock_name_in(schema, name.name);
 	Name full = name;
 	strlcpy(full.schema, get_namespace_name(schema), NAMEDATALEN);
-	if (OidIsValid(find_source(full, written)))
+	if (OidIsValid(find_source(full, written, nullptr)))
 		error::queue_exists(to_text(full));
 
 	const Settings settings = settings_of(table);

@@ -150,7 +150,7 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 	check_mode(queue, table);
 	const Name name = name_in_schema(written, RelationGetNamespace(table));
 	lock_name_in(RelationGetNamespace(table), name.name);
-	if (OidIsValid(find_source(name, written)))
+	if (OidIsValid(find_source(name, written, nullptr)))
 		error::queue_exists(to_text(name));
 
 	queue.name = name.name;

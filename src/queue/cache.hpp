@@ -1,9 +1,10 @@
-// cache.hpp - the definitions this backend has at hand.
+// cache.hpp - from a queue's name to its definition, with its table locked.
 //
-// Invariant: a cached definition is what the registry and the catalogs say, as
+// Invariant: a definition that is returned is what the registry and the catalogs say, as
 // far as this backend has accepted invalidation messages; after the queue's table
 // has been locked and the definition is still valid, it stays so until the lock
-// is let go.
+// is let go. It stays in memory until the context is reset that was current when it was
+// opened.
 
 #pragma once
 
@@ -12,9 +13,6 @@
 #include "definition.hpp"
 
 namespace queue_ext::queue {
-
-// Registers the callbacks that mark definitions invalid. Called once, by _PG_init.
-void register_invalidation();
 
 // What the caller is about to do with the queue: it says which lock the queue's table gets,
 // and which rights on the table the caller must have before that.
@@ -45,7 +43,7 @@ Definition *open_queue_of_table(Oid table, Use use);
 [[noreturn]] void raise_no_such_queue(const char *text);
 
 // Whether the relation is what a managed queue has left behind: of the shape of its table,
-// and no managed queue's. Reads the whole registry if it has the shape.
+// and no managed queue's.
 bool is_left_behind(Oid table);
 
 // As open_queue; null when there is none.

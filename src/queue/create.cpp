@@ -47,7 +47,7 @@ create(const text *name_text, const Options &options, bool archived)
 	strlcpy(name.schema, get_namespace_name(schema), NAMEDATALEN);
 
 	lock_name_in(schema, name.name);
-	if (OidIsValid(find_source(name, written)))
+	if (OidIsValid(find_source(name, written, nullptr)))
 		error::queue_exists(to_text(name));
 
 	if (is_left_behind(get_relname_relid(name.name, schema)))

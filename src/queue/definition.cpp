@@ -4,16 +4,17 @@
 
 #include "definition.hpp"
 
+#include "../error.hpp"
 #include "fragment.hpp"
 #include "kept.hpp"
 #include "owner.hpp"
 
 namespace queue_ext::queue {
 
-// Compiles one fragment after the other of a definition.
+// Compiles one fragment after the other of a definition, which depends on them then.
 struct Compiler
 {
-	const Definition *definition;
+	Definition *definition;
 	Relation table;
 
 	Compiled operator()(const char *text, FragmentKind kind, const char *label) const
@@ -21,7 +22,11 @@ struct Compiler
 		if (text == nullptr)
 			return {};
 		const Fragment fragment{text, kind, label, definition->name, definition->is_managed};
-		return compile(fragment, table, definition->search_path);
+		const Compiled compiled = compile(fragment, table, definition->search_path);
+		depend_on_expression(&definition->dependent, compiled.expression);
+		depend_on_expression(&definition->dependent, reinterpret_cast<Node *>(compiled.targets));
+		depend_on_expression(&definition->dependent, reinterpret_cast<Node *>(compiled.order));
+		return compiled;
 	}
 };
 
@@ -125,12 +130,16 @@ const CompiledFragments &
 compiled_of(Definition *definition)
 {
 	if (!definition->is_compiled) {
+		error::debug_compiling_queue(definition->source_name, definition->name);
 		make_kept("queue_ext fragments", definition->context, [&](MemoryContext context) {
-			Relation table = table_open(definition->source, AccessShareLock);
-			compile_all(definition, table, context);
-			table_close(table, AccessShareLock);
+			make_dependent(&definition->dependent, [&] {
+				Relation table = table_open(definition->source, AccessShareLock);
+				compile_all(definition, table, context);
+				table_close(table, AccessShareLock);
+			});
 		});
 		definition->is_compiled = true;
+		note_growth(definition);
 	}
 	return definition->compiled;
 }

@@ -3,13 +3,13 @@
 // Invariant: a definition is a copy of its registry row, with the names of its
 // tables as they were when it was made, and with the statements prepared for it.
 // It is marked invalid as soon as any of that may have changed, and stays in
-// memory until the end of the transaction, so whoever holds one may finish with
-// it.
+// memory for the calls that use it (definition_cache.hpp), so they may finish with it.
 
 #pragma once
 
 #include "../postgres.hpp"
 
+#include "dependency.hpp"
 #include "identity.hpp"
 #include "key_advice.hpp"
 #include "statement.hpp"
@@ -101,8 +101,10 @@ constexpr int prepared_claim_count = 4;
 struct Definition
 {
 	MemoryContext context; // holds this struct and all it points to
-	Definition *next;      // in the list of all this backend has
-	bool is_valid;
+	Dependent dependent;
+	Links<Definition> links; // of all that this backend has
+	Size size;               // with its statements, as measured
+	bool has_grown;          // since
 
 	const char *name;         // as stored: one part, not quoted
 	Oid source;               // the table
@@ -118,7 +120,7 @@ struct Definition
 	KeyAdvice key_advice; // where there is no receipt_key
 
 	bool is_partitioned;
-	bool has_children; // whose coming and going its table is not told of
+	bool has_children; // or has had some
 	ClaimMode claim_mode;
 	bool is_managed;
 	bool is_paused;
@@ -151,6 +153,9 @@ lease_of(const Definition *definition, const Interval *asked)
 // raises. The queue's table must be locked.
 const CompiledFragments &compiled_of(Definition *definition);
 
+// To be told when something was added to the definition that takes memory.
+void note_growth(Definition *definition);
+
 // The definition's statement of that kind, prepared when first asked for from the
 // text that make_text() returns. Raises what prepare() raises. Wants SPI open.
 template <typename MakeText>
@@ -161,6 +166,7 @@ prepared_of(Definition *definition, Prepared which, MakeText &&make_text)
 	if (!statement->is_prepared()) {
 		prepare(statement, make_text(), definition->row_type, Access::by_key);
 		statement->follows_partitions = definition->is_partitioned;
+		note_growth(definition);
 	}
 	return *statement;
 }

@@ -237,6 +237,7 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 			error::fragment_is_not_scalar(fragment.label);
 		get_sort_group_operators(exprType(expression), true, false, false, nullptr, nullptr,
 								 nullptr, nullptr); // or no order: raises
+		compiled.order = lappend(compiled.order, expression);
 		is_indexable = is_indexable && can_be_indexed(expression);
 		with_search_path(bare_search_path, [&] {
 			appendStringInfo(&text, "%s%s%s%s", text.len > 0 ? ", " : "",

@@ -46,6 +46,7 @@ struct Compiled
 	char *bare_text;     // of an order: as CREATE INDEX wants it; null if no index can have it
 	Direction direction; // of an order
 	List *order_columns; // of an order that is not mixed: the columns' numbers
+	List *order;         // of an order: the expressions
 };
 
 // Compiles the fragment for the table under the search path. Raises what the

@@ -58,33 +58,59 @@ registry_schema()
 	return schema;
 }
 
-bool
-forget_registry_if(Oid relation)
+// It may have been dropped.
+static void
+on_relation_change(Datum, Oid relation)
 {
-	const bool is_registry = OidIsValid(relation) && relation == known_registry_oid;
-	if (is_registry || !OidIsValid(relation))
+	if (!OidIsValid(relation) || relation == known_registry_oid)
 		known_registry_oid = InvalidOid;
-	return is_registry;
 }
 
-// Calls body(row, descriptor) for every registry row of that name (or every row, for
-// null), as committed now. The body returns false to stop.
+void
+register_registry()
+{
+	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
+}
+
+// Which rows of the registry: those with the name, or else of the source, or else all.
+struct Which
+{
+	const char *name;
+	Oid source;
+};
+
+// The index that finds them; InvalidOid if there is none, as in an older version's objects.
+static Oid
+index_for(const Which &which, Relation registry)
+{
+	if (which.name == nullptr && OidIsValid(which.source))
+		return get_relname_relid("queue_definition_source_idx", RelationGetNamespace(registry));
+	list_free(RelationGetIndexList(registry)); // sets rd_pkindex
+	return registry->rd_pkindex;
+}
+
+// Calls body(row, descriptor) for every such row, as committed now. The body returns false
+// to stop.
 template <typename Body>
 static void
-each_row(const char *name, Body &&body)
+each_row(const Which &which, Body &&body)
 {
 	static_assert(std::is_trivially_destructible_v<std::remove_reference_t<Body>>);
 
 	Relation registry = table_open(registry_oid(), AccessShareLock);
 	check_columns(registry, registry_columns, lengthof(registry_columns));
-	list_free(RelationGetIndexList(registry)); // sets rd_pkindex
 	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
 	ScanKeyData key;
-	if (name != nullptr)
+	if (which.name != nullptr)
 		ScanKeyInit(&key, column_name, BTEqualStrategyNumber, F_TEXTEQ,
-					PointerGetDatum(cstring_to_text(name)));
-	SysScanDesc scan = systable_beginscan(registry, registry->rd_pkindex, name != nullptr, snapshot,
-										  name != nullptr ? 1 : 0, &key);
+					PointerGetDatum(cstring_to_text(which.name)));
+	else
+		ScanKeyInit(&key, column_source, BTEqualStrategyNumber, F_OIDEQ,
+					ObjectIdGetDatum(which.source));
+	const int key_count = which.name != nullptr || OidIsValid(which.source) ? 1 : 0;
+	const Oid index = key_count > 0 ? index_for(which, registry) : InvalidOid;
+	SysScanDesc scan =
+		systable_beginscan(registry, index, OidIsValid(index), snapshot, key_count, &key);
 	for (HeapTuple row; HeapTupleIsValid(row = systable_getnext(scan));) {
 		CHECK_FOR_INTERRUPTS();
 		if (!body(row, RelationGetDescr(registry)))
@@ -95,6 +121,13 @@ each_row(const char *name, Body &&body)
 	table_close(registry, AccessShareLock);
 }
 
+static void
+depend_on_registry(Dependent *dependent)
+{
+	if (dependent != nullptr)
+		depend_on_relation(dependent, registry_oid());
+}
+
 static Oid
 source_of(HeapTuple row, TupleDesc descriptor)
 {
@@ -103,7 +136,7 @@ source_of(HeapTuple row, TupleDesc descriptor)
 }
 
 Oid
-find_source(const Name &name, const char *text)
+find_source(const Name &name, const char *text, Dependent *dependent)
 {
 	constexpr int max_path = 64;
 	Oid path[max_path];
@@ -112,13 +145,19 @@ find_source(const Name &name, const char *text)
 		path[0] = LookupExplicitNamespace(name.schema, true);
 	else
 		path_length = Min(search_path_schemas(path, max_path), max_path);
+	if (dependent != nullptr && name.is_qualified())
+		depend_on_object(dependent, NAMESPACEOID, path[0]);
+	depend_on_registry(dependent);
 
 	// The best is the one whose schema comes first in the path.
 	Oid best = InvalidOid;
 	int best_rank = path_length;
 	bool is_ambiguous = false;
-	each_row(name.name, [&](HeapTuple row, TupleDesc descriptor) {
+	each_row({name.name, InvalidOid}, [&](HeapTuple row, TupleDesc descriptor) {
 		const Oid source = source_of(row, descriptor);
+		// It may move to another schema, and come to stand in front.
+		if (dependent != nullptr)
+			depend_on_relation(dependent, source);
 		const Oid schema = get_rel_namespace(source);
 		for (int rank = 0; OidIsValid(schema) && rank < path_length; rank++) {
 			if (path[rank] != schema || rank > best_rank)
@@ -136,13 +175,12 @@ find_source(const Name &name, const char *text)
 }
 
 char *
-find_only_name(Oid source)
+find_only_name(Oid source, Dependent *dependent)
 {
 	char *name = nullptr;
 	bool is_ambiguous = false;
-	each_row(nullptr, [&](HeapTuple row, TupleDesc descriptor) {
-		if (source_of(row, descriptor) != source)
-			return true;
+	depend_on_registry(dependent);
+	each_row({nullptr, source}, [&](HeapTuple row, TupleDesc descriptor) {
 		bool is_null;
 		is_ambiguous = name != nullptr;
 		name = TextDatumGetCString(heap_getattr(row, column_name, descriptor, &is_null));
@@ -157,9 +195,9 @@ char *
 find_managed_name(Oid source)
 {
 	char *name = nullptr;
-	each_row(nullptr, [&](HeapTuple row, TupleDesc descriptor) {
+	each_row({nullptr, source}, [&](HeapTuple row, TupleDesc descriptor) {
 		const RowReader reader{row, descriptor};
-		if (reader.oid(column_source) == source && reader.boolean(column_managed))
+		if (reader.boolean(column_managed))
 			name = TextDatumGetCString(reader.get(column_name));
 		return name == nullptr;
 	});
@@ -170,10 +208,9 @@ bool
 has_other_queue(Oid source, const char *name)
 {
 	bool is_found = false;
-	each_row(nullptr, [&](HeapTuple row, TupleDesc descriptor) {
+	each_row({nullptr, source}, [&](HeapTuple row, TupleDesc descriptor) {
 		bool is_null;
-		is_found = source_of(row, descriptor) == source &&
-				   strcmp(TextDatumGetCString(heap_getattr(row, column_name, descriptor, &is_null)),
+		is_found = strcmp(TextDatumGetCString(heap_getattr(row, column_name, descriptor, &is_null)),
 						  name) != 0;
 		return !is_found;
 	});
@@ -184,11 +221,10 @@ List *
 find_names(Oid source)
 {
 	List *names = NIL;
-	each_row(nullptr, [&](HeapTuple row, TupleDesc descriptor) {
+	each_row({nullptr, source}, [&](HeapTuple row, TupleDesc descriptor) {
 		bool is_null;
-		if (source_of(row, descriptor) == source)
-			names = lappend(
-				names, TextDatumGetCString(heap_getattr(row, column_name, descriptor, &is_null)));
+		names = lappend(names,
+						TextDatumGetCString(heap_getattr(row, column_name, descriptor, &is_null)));
 		return true;
 	});
 	return names;
@@ -216,7 +252,7 @@ bool
 read_definition(Oid source, const char *name, MemoryContext context, Definition *definition)
 {
 	bool is_found = false;
-	each_row(name, [&](HeapTuple row, TupleDesc descriptor) {
+	each_row({name, InvalidOid}, [&](HeapTuple row, TupleDesc descriptor) {
 		if (source_of(row, descriptor) != source)
 			return true;
 		const RowReader reader{row, descriptor};
@@ -264,6 +300,14 @@ lock_name_in(Oid schema, const char *name)
 	LockDatabaseObject(registry_oid(), hash, lock_of_name, ExclusiveLock);
 }
 
+// Lets all backends know that the queues of the table have changed.
+static void
+tell_of_change(Oid source)
+{
+	if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)))
+		CacheInvalidateRelcacheByRelid(source);
+}
+
 // Runs a write as the registry's owner, wherever the caller may not. "$n" in the
 // text is the n-th column's value.
 static void
@@ -279,8 +323,16 @@ write(const char *text, RowWriter *row)
 				elog(ERROR, "could not write the registry: %s", SPI_result_code_string(result));
 		});
 	});
-	CacheInvalidateRelcacheByRelid(registry);
+	tell_of_change(DatumGetObjectId(row->values[column_source - 1]));
 	CommandCounterIncrement(); // lets this backend know, too
+}
+
+// The same where a name comes or goes: what any name means may be another queue now.
+static void
+write_name(const char *text, RowWriter *row)
+{
+	CacheInvalidateRelcacheByRelid(registry_oid());
+	write(text, row);
 }
 
 static const char *
@@ -295,7 +347,7 @@ static void
 remove_dropped()
 {
 	Relation registry = table_open(registry_oid(), RowExclusiveLock);
-	each_row(nullptr, [&](HeapTuple row, TupleDesc descriptor) {
+	each_row({}, [&](HeapTuple row, TupleDesc descriptor) {
 		TM_FailureData failure;
 		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source_of(row, descriptor))))
 			(void) compat::delete_tuple(registry, &row->t_self, GetCurrentCommandId(true),
@@ -323,12 +375,13 @@ insert_definition(const NewQueue &queue, const Options &options)
 	row.set(column_search_path, queue.search_path);
 
 	remove_dropped();
-	write(psprintf("insert into %s (name, source, managed, claim_mode, lease, max_attempts,"
-				   " backoff_base, backoff_cap, archived, archive, pending, order_by, on_claim,"
-				   " on_complete, on_release, on_fail, on_extend, search_path) values ($1, $2, $3,"
-				   " $4, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
-				   registry_name()),
-		  &row);
+	write_name(
+		psprintf("insert into %s (name, source, managed, claim_mode, lease, max_attempts,"
+				 " backoff_base, backoff_cap, archived, archive, pending, order_by, on_claim,"
+				 " on_complete, on_release, on_fail, on_extend, search_path) values ($1, $2, $3,"
+				 " $4, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
+				 registry_name()),
+		&row);
 }
 
 void
@@ -352,10 +405,10 @@ delete_definition(const char *name, Oid source)
 {
 	RowWriter row;
 	row.set_key(name, source);
-	write(psprintf("delete from %s where name operator(pg_catalog.=) $1"
-				   " and source operator(pg_catalog.=) $2",
-				   registry_name()),
-		  &row);
+	write_name(psprintf("delete from %s where name operator(pg_catalog.=) $1"
+						" and source operator(pg_catalog.=) $2",
+						registry_name()),
+			   &row);
 }
 
 } // namespace queue_ext::queue

@@ -2,7 +2,8 @@
 //
 // Invariant: the registry is written through these functions only, as the owner
 // of the extension, after the caller's ownership of the queue's table has been
-// checked; and every write makes every backend forget what it knew of the queue.
+// checked; and every write makes every backend forget what it knew of the queue: by a
+// message about the queue's table, and where a name comes or goes one about the registry.
 //
 // A queue lives in the schema of its table, so a row says its name but not its
 // schema: ALTER TABLE ... SET SCHEMA takes the queue along. A row whose table has
@@ -27,31 +28,26 @@ Oid registry_oid();
 // The name of its schema, likewise.
 const char *registry_schema();
 
-// Forgets that OID if it is this one or this one is InvalidOid, since it may have
-// been dropped. True if it was this one. Never raises.
-bool forget_registry_if(Oid relation);
-
 // Finds the table of the queue, or InvalidOid: in the schema the name gives, else in the first
 // schema of the search path that has one. Raises 42P09 when the schema has two.
-// Takes ACCESS SHARE on the registry.
-Oid find_source(const Name &name, const char *text);
+// Takes ACCESS SHARE on the registry, as all that follow. The dependent, if any, is told
+// what the answer depends on.
+Oid find_source(const Name &name, const char *text, Dependent *dependent);
 
 // The name of the one queue that the table carries, in the current context, or
-// null when there is none. Raises 42725 when there are more. Reads the whole
-// registry.
-char *find_only_name(Oid source);
+// null when there is none. Raises 42725 when there are more. The dependent is told likewise.
+char *find_only_name(Oid source, Dependent *dependent);
 
-// The name of the managed queue whose table it is, in the current context, or null. Reads
-// the whole registry.
+// The name of the managed queue whose table it is, in the current context, or null.
 char *find_managed_name(Oid source);
 
-// Whether the table carries a queue. Reads the whole registry.
+// Whether the table carries a queue.
 bool has_queue(Oid source);
 
-// The names of all queues that the table carries, as char *, likewise.
+// The names of all queues that the table carries, as char *, in the current context.
 List *find_names(Oid source);
 
-// Whether the table carries a queue of another name. Reads the whole registry.
+// Whether the table carries a queue of another name.
 bool has_other_queue(Oid source, const char *name);
 
 // Copies the registry row of (source, name) into *definition, and what it points to into
@@ -101,5 +97,8 @@ void update_definition(const char *name, Oid source, const Options &options);
 
 // Removes the row of (source, name). Its name and its table's queues must be locked.
 void delete_definition(const char *name, Oid source);
+
+// Registers the callback that forgets the registry's OID. Called once, by _PG_init.
+void register_registry();
 
 } // namespace queue_ext::queue

@@ -32,6 +32,8 @@ create table @extschema@.queue_definition (
 			   or claim_mode operator(pg_catalog.=) 'session')
 );
 
+create index queue_definition_source_idx on @extschema@.queue_definition (source);
+
 revoke all on @extschema@.queue_definition from public;
 
 comment on table @extschema@.queue_definition is

@@ -81,6 +81,22 @@ prepare(Statement *statement, const char *text, const Oid *types, int type_count
 	*statement = {plan, access, false};
 }
 
+Size
+size_of(const Statement &statement)
+{
+	Size size = 0;
+	if (!statement.is_prepared())
+		return size;
+	ListCell *cell;
+	foreach (cell, SPI_plan_get_plan_sources(statement.plan)) {
+		const auto *source = static_cast<CachedPlanSource *>(lfirst(cell));
+		size += MemoryContextMemAllocated(source->context, true);
+		if (source->gplan != nullptr)
+			size += MemoryContextMemAllocated(source->gplan->context, true);
+	}
+	return size;
+}
+
 void
 discard(Statement *statement)
 {

@@ -102,6 +102,9 @@ void prepare(Statement *statement, const char *text, Oid row_type, Access access
 void prepare(Statement *statement, const char *text, const Oid *types, int type_count,
 			 Access access);
 
+// The memory that the statement and its plan take. Never raises.
+Size size_of(const Statement &statement);
+
 // Frees the plan. Never raises.
 void discard(Statement *statement);
 

@@ -18,54 +18,10 @@
 
 namespace queue_ext::row {
 
-static KeyedTable *tables = nullptr;
-static uint64 change_count = 0;
-
-static void
-on_relation_change(Datum, Oid relation)
+static bool
+is_known(const KeyedTable *table)
 {
-	for (KeyedTable *table = tables; table != nullptr; table = table->next) {
-		if (OidIsValid(relation) && table->oid != relation)
-			continue;
-		change_count++;
-		table->oid = InvalidOid;
-		table->is_known = false;
-	}
-}
-
-// Of a schema, or of a function: a constraint may call it.
-static void
-on_catalog_change(Datum, compat::SysCacheId, uint32)
-{
-	on_relation_change(static_cast<Datum>(0), InvalidOid);
-}
-
-void
-register_keyed_tables()
-{
-	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
-	CacheRegisterSyscacheCallback(NAMESPACEOID, on_catalog_change, static_cast<Datum>(0));
-	CacheRegisterSyscacheCallback(PROCOID, on_catalog_change, static_cast<Datum>(0));
-}
-
-static Oid
-oid_of(KeyedTable *table)
-{
-	if (!OidIsValid(table->oid)) {
-		const Oid oid = queue::own_relation(table->name);
-		table->oid = oid;
-	}
-	return table->oid;
-}
-
-static void
-add_to_tables(KeyedTable *table)
-{
-	for (const KeyedTable *known = tables; known != nullptr; known = known->next)
-		if (known == table)
-			return;
-	table->next = tables;
-	tables = table;
+	return table->shape != nullptr && table->shape->dependent.is_valid;
 }
 
 static void
@@ -74,54 +30,61 @@ forget(KeyedTable *table)
 	for (queue::Statement &statement : table->prepared)
 		queue::discard_later(&statement);
 	// A call that this one is within may be evaluating what is there.
-	if (table->context != nullptr)
-		MemoryContextSetParent(table->context, TopTransactionContext);
-	table->context = nullptr;
+	if (table->shape != nullptr)
+		MemoryContextSetParent(table->shape->dependent.context, TopTransactionContext);
+	table->shape = nullptr;
+}
+
+static void
+read_shape(KeyedShape *shape, Relation relation)
+{
+	queue::depend_on_table(&shape->dependent, shape->oid);
+	list_free(RelationGetIndexList(relation)); // sets rd_pkindex
+	shape->index = relation->rd_pkindex;
+	const TupleDesc descriptor = RelationGetDescr(relation);
+	shape->is_plain = is_plain(relation) && !has_update_triggers(relation) &&
+					  OidIsValid(shape->index) &&
+					  TupleDescAttr(descriptor, 0)->attcollation == C_COLLATION_OID &&
+					  prepare_checks(descriptor, &shape->checks, shape->dependent.context);
+	MemoryContext old = MemoryContextSwitchTo(shape->dependent.context);
+	shape->evaluation = CreateStandaloneExprContext();
+	MemoryContextSwitchTo(old);
 }
 
 // Finds out all that open() and write() want to know; the table must be locked.
 static void
 learn(KeyedTable *table, Relation relation)
 {
-	const uint64 changes_before = change_count;
-	forget(table);
 	queue::check_columns(relation, table->columns, table->column_count);
+	forget(table);
 	queue::make_kept("queue_ext table", CacheMemoryContext, [&](MemoryContext context) {
-		list_free(RelationGetIndexList(relation)); // sets rd_pkindex
-		table->index = relation->rd_pkindex;
-		const TupleDesc descriptor = RelationGetDescr(relation);
-		table->is_plain = is_plain(relation) && !has_update_triggers(relation) &&
-						  OidIsValid(table->index) &&
-						  TupleDescAttr(descriptor, 0)->attcollation == C_COLLATION_OID &&
-						  prepare_checks(descriptor, &table->checks, context);
-		MemoryContext old = MemoryContextSwitchTo(context);
-		table->evaluation = CreateStandaloneExprContext();
-		MemoryContextSwitchTo(old);
-		table->context = context;
+		auto *shape =
+			static_cast<KeyedShape *>(MemoryContextAllocZero(context, sizeof(KeyedShape)));
+		shape->oid = RelationGetRelid(relation);
+		queue::begin_dependent(&shape->dependent, context);
+		queue::make_dependent(&shape->dependent, [&] { read_shape(shape, relation); });
+		table->shape = shape;
 	});
-	// The lock keeps away what would change any of it; what this transaction did
-	// itself may be told of only now.
-	table->is_known = changes_before == change_count;
 }
 
 Opened
 open(KeyedTable *table)
 {
-	add_to_tables(table);
 	const Oid oid = queue::lock_found([&]() -> queue::Wanted {
-		const Oid found = oid_of(table);
+		// What is not known any more may be another table of that name.
+		const Oid found = is_known(table) ? table->shape->oid : queue::own_relation(table->name);
 		queue::check_any_right(found, ACL_INSERT | ACL_UPDATE | ACL_DELETE);
 		return {found, RowExclusiveLock};
 	});
 	Relation relation = table_open(oid, NoLock);
-	if (!table->is_known)
+	if (!is_known(table) || table->shape->oid != oid)
 		learn(table, relation);
-	table->oid = oid;
+	const KeyedShape *shape = table->shape;
 	const bool is_direct =
-		table->is_plain && !is_in_use(&table->use) && has_rights(oid, ACL_SELECT | ACL_UPDATE);
+		shape->is_plain && !is_in_use(&table->use) && has_rights(oid, ACL_SELECT | ACL_UPDATE);
 	if (is_direct)
 		begin_use(&table->use);
-	return {table, relation, is_direct};
+	return {table, shape, relation, is_direct};
 }
 
 void
@@ -140,7 +103,7 @@ find(const Opened &opened, const text *key)
 	ScanKeyData scan_key;
 	ScanKeyInit(&scan_key, 1, BTEqualStrategyNumber, F_TEXTEQ, PointerGetDatum(key));
 	SysScanDesc scan =
-		systable_beginscan(opened.relation, opened.of->index, true, SnapshotSelf, 1, &scan_key);
+		systable_beginscan(opened.relation, opened.shape->index, true, SnapshotSelf, 1, &scan_key);
 	HeapTuple found = systable_getnext(scan);
 	HeapTuple row = HeapTupleIsValid(found) ? heap_copytuple(found) : nullptr;
 	systable_endscan(scan);
@@ -176,10 +139,10 @@ has_forbidden_null(TupleDesc descriptor, const Changes *changes)
 static void
 check_constraints(const Opened &opened, TupleTableSlot *slot, const Changes *changes)
 {
-	ExprContext *evaluation = opened.of->evaluation;
+	ExprContext *evaluation = opened.shape->evaluation;
 	ResetExprContext(evaluation);
 	if (!has_forbidden_null(RelationGetDescr(opened.relation), changes) &&
-		satisfies(opened.of->checks, slot, evaluation))
+		satisfies(opened.shape->checks, slot, evaluation))
 		return;
 	Target target = open_target(opened.relation);
 	ExecConstraints(target.relation, slot, target.estate);

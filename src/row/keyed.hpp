@@ -19,6 +19,7 @@
 
 #include "../postgres.hpp"
 
+#include "../queue/dependency.hpp"
 #include "../queue/own_table.hpp"
 #include "../queue/statement.hpp"
 #include "plain.hpp"
@@ -27,6 +28,18 @@
 namespace queue_ext::row {
 
 constexpr int max_statements = 8;
+
+// The table as it was found. It stays in memory until the end of the transaction, if not
+// longer.
+struct KeyedShape
+{
+	queue::Dependent dependent; // in its context is all of this
+	Oid oid;
+	bool is_plain;
+	Oid index;
+	Checks checks;
+	ExprContext *evaluation;
+};
 
 struct KeyedTable
 {
@@ -37,28 +50,18 @@ struct KeyedTable
 	const Oid *parameters;         // of all statements; the first is the key
 	int parameter_count;
 
-	// What this backend knows of it; all zero until it has been opened.
-	Oid oid;
-	bool is_known;
-	bool is_plain;
-	Oid index;
-	Checks checks;
-	ExprContext *evaluation;
-	Use use; // of the checks
-	MemoryContext context;
+	const KeyedShape *shape; // what this backend knows of it; null until it has been opened
+	Use use;                 // of a shape's checks
 	queue::Statement prepared[max_statements];
-	KeyedTable *next;
 };
 
 struct Opened
 {
 	KeyedTable *of;
+	const KeyedShape *shape;
 	Relation relation;
 	bool is_direct;
 };
-
-// Registers the callbacks that make tables unknown again. Called once, by _PG_init.
-void register_keyed_tables();
 
 // Opens the table and locks it for writing (ROW EXCLUSIVE). Raises 42501 for a caller who
 // may not write to it at all, before that, and 55000 where the extension is not created.

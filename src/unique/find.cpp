@@ -93,6 +93,7 @@ lookup_of(Definition *definition)
 		if (has_all && is_plain)
 			lookup->index = find_index(source);
 		definition->lookup = lookup;
+		queue::note_growth(definition);
 	}
 	return *definition->lookup;
 }

@@ -4,8 +4,8 @@
 
 #include "row_rule.hpp"
 
-#include "../compat.hpp"
 #include "../error.hpp"
+#include "../queue/definition_cache.hpp"
 #include "../queue/fragment.hpp"
 #include "../queue/identity.hpp"
 #include "../queue/name.hpp"
@@ -20,35 +20,18 @@ using queue::Parameter;
 using queue::placeholder;
 using queue::Statement;
 
-constexpr int max_rules = 64;
-
 static RowRule *rules = nullptr; // most recently used first; the invalid ones too
-static bool any_invalid = false;
-static uint64 change_count = 0; // of changes that this backend was told of
+static uint64 invalidations_seen = 0;
 
-static void
-invalidate(RowRule *rule)
+static Size
+measure(const RowRule *rule)
 {
-	rule->is_valid = false;
-	any_invalid = true;
-}
-
-static void
-on_relation_change(Datum, Oid relation)
-{
-	change_count++;
-	for (RowRule *rule = rules; rule != nullptr; rule = rule->next)
-		if (!OidIsValid(relation) || rule->table == relation || rule->registry == relation)
-			invalidate(rule);
-}
-
-// Of a schema or a function: "among" may name it.
-static void
-on_catalog_change(Datum, compat::SysCacheId, uint32)
-{
-	change_count++;
-	for (RowRule *rule = rules; rule != nullptr; rule = rule->next)
-		invalidate(rule);
+	Size size = MemoryContextMemAllocated(rule->context, true);
+	for (const MaskedStatement &find : rule->finds)
+		size += queue::size_of(find.statement);
+	for (const MaskedStatement &insert : rule->inserts)
+		size += queue::size_of(insert.statement);
+	return size;
 }
 
 static void
@@ -61,33 +44,24 @@ free_rule(RowRule *rule)
 	MemoryContextDelete(rule->context);
 }
 
+// Frees what is invalid, or the least recently used of too much, but for what a call uses.
 static void
-free_invalid()
+tidy()
 {
-	if (!any_invalid)
-		return;
-	any_invalid = false;
+	invalidations_seen = queue::invalidation_count();
+	Size size = 0;
 	for (RowRule **link = &rules; *link != nullptr;) {
 		RowRule *rule = *link;
-		if (rule->is_valid) {
+		if (rule->has_grown)
+			rule->size = measure(rule);
+		rule->has_grown = false;
+		size += rule->size;
+		if (rule->use_count > 0 ||
+			(rule->dependent.is_valid && (rule == rules || size <= queue::cache_limit()))) {
 			link = &rule->next;
 			continue;
 		}
-		*link = rule->next;
-		free_rule(rule);
-	}
-}
-
-static void
-drop_least_used()
-{
-	int count = 0;
-	for (RowRule **link = &rules; *link != nullptr;) {
-		RowRule *rule = *link;
-		if (++count <= max_rules || rule->use_count > 0) {
-			link = &rule->next;
-			continue;
-		}
+		size -= rule->size;
 		*link = rule->next;
 		free_rule(rule);
 	}
@@ -108,38 +82,28 @@ end_use(RowRule *rule)
 	rule->use_count--;
 }
 
-// No call is under way any more, also none that has failed.
-static void
-end_all_use()
-{
-	if (!any_use)
-		return;
-	any_use = false;
-	for (RowRule *rule = rules; rule != nullptr; rule = rule->next)
-		rule->use_count = 0;
-	drop_least_used();
-}
-
 static void
 on_transaction_end(XactEvent event, void *)
 {
 	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
 		return;
-	free_invalid();
-	end_all_use();
+	if (!any_use && invalidations_seen == queue::invalidation_count())
+		return;
+	// No call is under way any more, also none that has failed.
+	any_use = false;
+	for (RowRule *rule = rules; rule != nullptr; rule = rule->next)
+		rule->use_count = 0;
+	tidy();
 }
 
 void
-register_rule_invalidation()
+register_rules()
 {
-	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
-	CacheRegisterSyscacheCallback(NAMESPACEOID, on_catalog_change, static_cast<Datum>(0));
-	CacheRegisterSyscacheCallback(PROCOID, on_catalog_change, static_cast<Datum>(0));
 	RegisterXactCallback(on_transaction_end, nullptr);
 }
 
 static Column
-make_column(Relation table, const Name &name)
+make_column(queue::Dependent *dependent, Relation table, const Name &name)
 {
 	const char *string = pnstrdup(name.bytes, name.length);
 	const AttrNumber number = get_attnum(RelationGetRelid(table), string);
@@ -152,6 +116,7 @@ make_column(Relation table, const Name &name)
 														TYPECACHE_HASH_EXTENDED_PROC_FINFO);
 	if (!OidIsValid(entry->eq_opr))
 		error::no_equality(string, type);
+	queue::depend_on_operator(dependent, entry->eq_opr);
 	return {number, quote_identifier(string), queue::operator_name(entry->eq_opr),
 			type,   attribute->attcollation,  entry};
 }
@@ -205,8 +170,40 @@ compile_among(RowRule *rule, Relation table, List **conjuncts)
 	const queue::Fragment fragment{rule->among_text, queue::FragmentKind::condition, "among",
 								   nullptr, false};
 	const queue::Compiled compiled = queue::compile(fragment, table, rule->search_path);
+	queue::depend_on_expression(&rule->dependent, compiled.expression);
 	rule->among = compiled.text;
 	*conjuncts = compiled.conjuncts;
+}
+
+// What the table is a part of has a say in the names of locks, and carries queues.
+static void
+depend_on_tables(RowRule *rule)
+{
+	queue::depend_on_table(&rule->dependent, rule->table);
+	if (!get_rel_relispartition(rule->table))
+		return;
+	ListCell *cell;
+	foreach (cell, get_partition_ancestors(rule->table))
+		queue::depend_on_table(&rule->dependent, lfirst_oid(cell));
+}
+
+// All but what the choice says. The rule's context is the current one.
+static void
+fill_in(RowRule *rule, Relation table, const Names &names)
+{
+	depend_on_tables(rule);
+	rule->row_type = table->rd_rel->reltype;
+	rule->table_name = queue::qualified_name(rule->table);
+	rule->lock_space = lock_space_of(rule->table);
+	rule->width = RelationGetNumberOfAttributes(table);
+	rule->column_count = names.count;
+	rule->columns = static_cast<Column *>(palloc0(sizeof(Column) * Max(names.count, 1)));
+	for (int i = 0; i < names.count; i++)
+		rule->columns[i] = make_column(&rule->dependent, table, names.list[i]);
+	List *conjuncts = NIL;
+	compile_among(rule, table, &conjuncts);
+	rule->queues = queues_of_all(rule->table);
+	rule->index_command = missing_index(rule, table, conjuncts);
 }
 
 static RowRule *
@@ -216,25 +213,15 @@ make_rule(const RowChoice &choice, const Names &names, const char *by, const cha
 		AllocSetContextCreate(CurrentMemoryContext, "queue_ext unique rule", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	Relation table = table_open(choice.table, NoLock);
+	error::debug_compiling_rule(RelationGetRelationName(table));
 	auto *rule = static_cast<RowRule *>(palloc0(sizeof(RowRule)));
 	rule->context = context;
 	rule->table = choice.table;
-	rule->row_type = table->rd_rel->reltype;
-	rule->registry = queue::registry_oid();
 	rule->by = pstrdup(by);
 	rule->among_text = choice.among == nullptr ? nullptr : pstrdup(choice.among);
 	rule->search_path = path == nullptr ? nullptr : pstrdup(path);
-	rule->table_name = queue::qualified_name(choice.table);
-	rule->lock_space = lock_space_of(choice.table);
-	rule->width = RelationGetNumberOfAttributes(table);
-	rule->column_count = names.count;
-	rule->columns = static_cast<Column *>(palloc0(sizeof(Column) * Max(names.count, 1)));
-	for (int i = 0; i < names.count; i++)
-		rule->columns[i] = make_column(table, names.list[i]);
-	List *conjuncts = NIL;
-	compile_among(rule, table, &conjuncts);
-	rule->queues = queues_of_all(choice.table);
-	rule->index_command = missing_index(rule, table, conjuncts);
+	queue::begin_dependent(&rule->dependent, context);
+	queue::make_dependent(&rule->dependent, [&] { fill_in(rule, table, names); });
 	table_close(table, NoLock);
 	MemoryContextSwitchTo(old);
 	return rule;
@@ -251,7 +238,7 @@ find_rule(const RowChoice &choice, const char *by, const char *path)
 {
 	for (RowRule **link = &rules; *link != nullptr; link = &(*link)->next) {
 		RowRule *rule = *link;
-		if (!rule->is_valid || rule->table != choice.table || !is_same(rule->by, by) ||
+		if (!rule->dependent.is_valid || rule->table != choice.table || !is_same(rule->by, by) ||
 			!is_same(rule->among_text, choice.among) || !is_same(rule->search_path, path))
 			continue;
 		*link = rule->next;
@@ -263,18 +250,16 @@ find_rule(const RowChoice &choice, const char *by, const char *path)
 }
 
 static void
-keep(RowRule *rule, uint64 changes_before)
+keep(RowRule *rule)
 {
 	MemoryContextSetParent(rule->context, CacheMemoryContext);
-	// A change that came while it was made may have come too late for some of it: then
-	// it is good for this call alone.
-	if (changes_before == change_count)
-		rule->is_valid = true;
-	else
-		any_invalid = true;
+	rule->has_grown = true;
 	rule->next = rules;
 	rules = rule;
-	drop_least_used();
+	// This one is in front, and stays even if it is too large, or good for this call alone.
+	rule->use_count++;
+	tidy();
+	rule->use_count--;
 }
 
 RowRule *
@@ -287,9 +272,8 @@ rule_for(const RowChoice &choice)
 	const char *path = choice.among == nullptr ? nullptr : queue::current_search_path();
 	RowRule *rule = find_rule(choice, by.data, path);
 	if (rule == nullptr) {
-		const uint64 changes_before = change_count;
 		rule = make_rule(choice, names, by.data, path);
-		keep(rule, changes_before);
+		keep(rule);
 		warn_once(rule);
 	}
 	return rule;
@@ -327,6 +311,13 @@ masked_statement(RowRule *rule, MaskedStatement *list, const bool *is_null, int 
 	return &list[0];
 }
 
+static void
+prepare(RowRule *rule, Statement *statement, const char *text)
+{
+	queue::prepare(statement, text, rule->row_type, queue::Access::by_key);
+	rule->has_grown = true;
+}
+
 static const char *
 find_text(const RowRule *rule, const bool *is_null)
 {
@@ -354,8 +345,7 @@ find_statement(RowRule *rule, const bool *are_columns_null)
 	MaskedStatement *find =
 		masked_statement(rule, rule->finds, are_columns_null, rule->column_count);
 	if (!find->statement.is_prepared())
-		queue::prepare(&find->statement, find_text(rule, are_columns_null), rule->row_type,
-					   queue::Access::by_key);
+		prepare(rule, &find->statement, find_text(rule, are_columns_null));
 	return find->statement;
 }
 
@@ -388,8 +378,7 @@ insert_statement(RowRule *rule, const bool *is_null)
 {
 	MaskedStatement *insert = masked_statement(rule, rule->inserts, is_null, rule->width);
 	if (!insert->statement.is_prepared())
-		queue::prepare(&insert->statement, insert_text(rule, is_null), rule->row_type,
-					   queue::Access::by_key);
+		prepare(rule, &insert->statement, insert_text(rule, is_null));
 	return insert->statement;
 }
 

@@ -2,13 +2,14 @@
 // rows, with the statements that look and insert.
 //
 // Invariant: a rule is made for the table as it is, and marked invalid as soon as that
-// may have changed. It stays in memory for the calls that use it. A backend has a
-// limited number of them, and each a limited number of statements.
+// may have changed. It stays in memory for the calls that use it. A backend has no more of
+// them than queue_ext.definition_cache_size allows, and each a limited number of statements.
 
 #pragma once
 
 #include "../postgres.hpp"
 
+#include "../queue/dependency.hpp"
 #include "../queue/statement.hpp"
 #include "value_text.hpp"
 
@@ -25,13 +26,14 @@ constexpr int masked_count = 16;
 struct RowRule
 {
 	MemoryContext context; // holds this struct and all it points to
+	queue::Dependent dependent;
 	RowRule *next;
-	bool is_valid;
 	int use_count; // of calls that are under way; too high after one has failed
+	Size size;     // with its statements, as measured
+	bool has_grown;
 
 	Oid table;
 	Oid row_type;
-	Oid registry;            // as it was
 	const char *by;          // the columns' names as a JSON array
 	const char *among_text;  // as the caller wrote it; null for all rows
 	const char *search_path; // under which
@@ -74,7 +76,7 @@ void end_use(RowRule *rule);
 queue::Statement find_statement(RowRule *rule, const bool *are_columns_null);
 queue::Statement insert_statement(RowRule *rule, const bool *is_null);
 
-// Registers the callbacks that mark rules invalid. Called once, by _PG_init.
-void register_rule_invalidation();
+// Registers the callback that ends all use. Called once, by _PG_init.
+void register_rules();
 
 } // namespace queue_ext::unique

@@ -1,0 +1,209 @@
+-- What a session knows of a queue is made again when something of it changes, and only then.
+
+-- Tells what is made for the queues of this test.
+create function compiled(command text) returns void language plpgsql as $$
+begin
+	set local client_min_messages = debug1;
+	execute command;
+end $$;
+
+select queue_create('kept');
+select compiled($$ select * from queue_pop('kept') $$);
+select compiled($$ select * from queue_pop('kept') $$);
+
+-- Changes of what is none of its business.
+create function nothing() returns integer language sql as 'select 1';
+create schema nothing;
+create table nothing (id integer primary key, note text);
+create temporary table nothing_for_long (id integer);
+create type nothing_at_all as enum ('a');
+select queue_create('other');
+select queue_pause('other');
+select queue_alter('other', max_attempts => 3);
+select queue_attach('nothing', 'nothing', 'note is null', on_claim => $$note = 'x'$$);
+select queue_drop('other');
+select queue_detach('nothing');
+analyze nothing;
+drop schema nothing;
+drop function nothing();
+select compiled($$ select * from queue_pop('kept') $$);
+
+-- Its own settings, and its table.
+select queue_pause('kept');
+select compiled($$ select * from queue_pop('kept') $$);
+select queue_resume('kept');
+select compiled($$ select * from queue_pop('kept') $$);
+alter table kept add column note text;
+select compiled($$ select * from queue_pop('kept') $$);
+select compiled($$ select * from queue_pop('kept') $$);
+
+-- A function of PostgreSQL's own stands for all of them. (Whether it is open to all decides
+-- on the direct path, so what is revoked here must come back.)
+begin;
+revoke execute on function pg_catalog.int4pl(integer, integer) from public;
+select compiled($$ select * from queue_pop('kept') $$);
+rollback;
+select compiled($$ select * from queue_pop('kept') $$);
+-- One that nothing depends on.
+begin;
+revoke execute on function pg_catalog.pg_ls_dir(text) from pg_monitor;
+select compiled($$ select * from queue_pop('kept') $$);
+rollback;
+select compiled($$ select * from queue_pop('kept') $$);
+
+-- The check of a table of the extension's own calls it.
+create role cache_worker;
+grant all on named_lock to cache_worker;
+begin;
+set local role cache_worker;
+select mutex_acquire('m'), mutex_release('m');
+reset role;
+revoke execute on function pg_catalog.btrim(text) from public;
+set local role cache_worker;
+\set VERBOSITY terse
+select mutex_acquire('m');
+\set VERBOSITY default
+rollback;
+begin;
+set local role cache_worker;
+select mutex_acquire('m'), mutex_release('m');
+rollback;
+revoke all on named_lock from cache_worker;
+drop role cache_worker;
+
+-- What fragments name: functions, operators, types, collations, tables, the schemas of them.
+create schema parts;
+create type parts.mood as enum ('low', 'high');
+create collation parts.plain (locale = 'C');
+create table parts.limits (least integer);
+create function parts.is_ready(integer) returns boolean immutable language sql as 'select true';
+create function parts.is_same(integer, integer) returns boolean immutable language sql as 'select $1 = $2';
+create operator parts.=== (function = parts.is_same, leftarg = integer, rightarg = integer);
+create table source (id integer primary key, name text, mood parts.mood default 'low', taken boolean default false);
+insert into source select generate_series(1, 50);
+select queue_attach('of_parts', 'source', $$
+	not taken and parts.is_ready(id) and id operator(parts.===) id and mood = 'low'::parts.mood
+	and id > (select coalesce(max(least), 0) from parts.limits)$$,
+	'name collate parts.plain, id', 'taken = true');
+select queue_attach('plain', 'source', 'not taken', 'id', 'taken = true');
+create procedure pop_both() language plpgsql as $$
+begin
+	perform compiled($c$ select * from queue_pop_rows(null::source, 'of_parts') $c$);
+	perform compiled($c$ select * from queue_pop_rows(null::source, 'plain') $c$);
+end $$;
+call pop_both();
+call pop_both();
+create or replace function parts.is_ready(integer) returns boolean immutable language sql as 'select $1 > 0';
+call pop_both();
+alter operator parts.=== (integer, integer) set (restrict = eqsel);
+call pop_both();
+alter type parts.mood rename value 'high' to 'fine'; -- named nowhere
+call pop_both();
+alter type parts.mood rename value 'low' to 'down';
+call pop_both();
+alter type parts.mood rename value 'down' to 'low';
+call pop_both();
+alter table parts.limits add column note text;
+call pop_both();
+begin;
+alter collation parts.plain rename to simple;
+alter collation parts.simple rename to plain;
+commit;
+call pop_both();
+alter schema parts rename to pieces;
+call pop_both();
+alter schema pieces rename to parts;
+call pop_both();
+create function parts.unrelated() returns integer language sql as 'select 1';
+call pop_both();
+
+-- A child more is told to the table, one less is not.
+create table parent (id integer primary key, taken boolean default false);
+create table child () inherits (parent);
+select queue_attach('of_parent', 'parent', 'not taken', 'id', 'taken = true');
+select compiled($$ select * from queue_pop_rows(null::parent, 'of_parent') $$);
+create table more (id integer);
+select compiled($$ select * from queue_pop_rows(null::parent, 'of_parent') $$);
+drop table child;
+select compiled($$ select * from queue_pop_rows(null::parent, 'of_parent') $$);
+-- So now the primary key tells its rows apart.
+insert into parent values (1);
+select queue_complete_row('of_parent', p) from queue_pop_rows(null::parent, 'of_parent') as p;
+
+-- The rules of unique rows.
+create table whole (id integer, day date, name text) partition by list (day);
+create table part partition of whole for values in ('2026-11-22');
+create index on part (name);
+create procedure insert_unique() language plpgsql as $$
+begin
+	perform compiled($c$ select queue_unique_insert_row((1, '2026-11-22', 'a')::part, array['name']) $c$);
+end $$;
+call insert_unique();
+call insert_unique();
+create function nothing() returns integer language sql as 'select 1';
+create schema nothing;
+select queue_create('other');
+call insert_unique();
+-- The lock's name is the whole's, and so its name and schema count.
+alter table whole rename to entire;
+call insert_unique();
+alter table part add check (id > 0);
+call insert_unique();
+call insert_unique();
+
+-- No more is kept than the setting allows.
+create procedure pop_many(count integer) language plpgsql as $$
+begin
+	for i in 1 .. count loop
+		perform queue_send('many_' || i, '1');
+		perform * from queue_pop('many_' || i);
+	end loop;
+end $$;
+create function kept(out queues bigint) language sql as $$
+	select count(*) from pg_backend_memory_contexts where name = 'queue_ext definition'
+$$;
+select count(queue_create('many_' || i)) from generate_series(1, 120) as i;
+set queue_ext.definition_cache_size = '1MB';
+call pop_many(120);
+select queues between 3 and 15 as is_bound from kept();
+-- Within one transaction, too: what a call may be using stays.
+begin;
+call pop_many(120);
+select queues between 3 and 15 as is_bound from kept();
+commit;
+-- A call that others are made within is still using its own.
+create table outermost (id integer primary key, taken boolean default false);
+create index on outermost (id) where not taken;
+create function pop_within() returns trigger language plpgsql as $$
+begin
+	call pop_many(60);
+	return new;
+end $$;
+create trigger pop_within before update on outermost for each row execute function pop_within();
+insert into outermost values (1), (2);
+select queue_attach('outermost', 'outermost', 'not taken', 'id', 'taken = true', on_complete => 'taken = null');
+select id, queue_complete_row('outermost', o) from queue_pop_rows(null::outermost, 'outermost', 2) as o;
+select * from outermost order by id;
+-- Row after row the session's claim looks once more whether each is pending.
+create function is_wanted(integer) returns boolean volatile language plpgsql as $$
+begin
+	call pop_many(60);
+	return $1 > 0;
+end $$;
+create table looked (id integer primary key);
+insert into looked select generate_series(1, 3);
+select queue_attach('looked', 'looked', 'is_wanted(id)', 'id', claim_mode => 'session');
+select id, queue_release_row('looked', l) from queue_pop_rows(null::looked, 'looked', 3) as l;
+set queue_ext.definition_cache_size = '256MB';
+call pop_many(120);
+select queues from kept();
+reset queue_ext.definition_cache_size;
+select count(queue_drop('many_' || i)) from generate_series(1, 120) as i;
+
+drop table source, parent, more, entire, nothing, outermost, looked;
+set client_min_messages = warning;
+drop schema parts, nothing cascade;
+drop type nothing_at_all;
+drop function nothing(), compiled(text), kept(), pop_within(), is_wanted(integer);
+drop procedure pop_both(), insert_unique(), pop_many(integer);
+select queue_drop('kept'), queue_drop('other');

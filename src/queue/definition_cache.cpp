@@ -1,0 +1,294 @@
+// definition_cache.cpp - see definition_cache.hpp.
+
+#include "../postgres.hpp"
+
+#include "definition_cache.hpp"
+
+#include "../compat.hpp"
+#include "kept.hpp"
+#include "meaning.hpp"
+#include "name.hpp"
+#include "registry.hpp"
+
+namespace queue_ext::queue {
+
+// In kB.
+static int cache_size = 32 * 1024;
+
+Size
+cache_limit()
+{
+	return static_cast<Size>(cache_size) * 1024;
+}
+
+struct Key
+{
+	Oid source;
+	char name[NAMEDATALEN];
+};
+
+struct Entry
+{
+	Key key;
+	Definition *definition; // or null
+};
+
+static HTAB *entries = nullptr;
+// Most recently used first; the invalid ones too.
+static Chain<Definition, &Definition::links> by_use;
+static Size total_size = 0; // as measured
+static bool any_grown = false;
+static uint64 invalidations_seen = 0;
+
+// A call that uses definitions, in the context that it runs in.
+struct Call
+{
+	Links<Call> links;
+	MemoryContext context;
+	MemoryContextCallback end;
+};
+
+static Chain<Call, &Call::links> calls;
+
+static void
+end_call(void *call)
+{
+	calls.remove(static_cast<Call *>(call));
+}
+
+static bool
+is_call_known(MemoryContext context)
+{
+	for (const Call *call = calls.first; call != nullptr; call = call->links.next)
+		if (call->context == context)
+			return true;
+	return false;
+}
+
+static Key
+key_of(Oid source, const char *name)
+{
+	Key key{};
+	key.source = source;
+	strlcpy(key.name, name, sizeof(key.name));
+	return key;
+}
+
+static Entry *
+entry_of(Oid source, const char *name, HASHACTION action)
+{
+	if (entries == nullptr) {
+		HASHCTL control{};
+		control.keysize = sizeof(Key);
+		control.entrysize = sizeof(Entry);
+		entries = hash_create("queue_ext definitions", 64, &control, HASH_ELEM | HASH_BLOBS);
+	}
+	const Key key = key_of(source, name);
+	bool is_found;
+	auto *entry = static_cast<Entry *>(hash_search(entries, &key, action, &is_found));
+	if (entry != nullptr && !is_found)
+		entry->definition = nullptr;
+	return entry;
+}
+
+static Size
+measure(const Definition *definition)
+{
+	Size size = MemoryContextMemAllocated(definition->context, true);
+	for (const Statement &statement : definition->prepared)
+		size += size_of(statement);
+	for (const PreparedClaim &claim : definition->claims)
+		size += size_of(claim.statement);
+	return size;
+}
+
+static void
+measure_grown()
+{
+	if (!any_grown)
+		return;
+	any_grown = false;
+	for (Definition *definition = by_use.first; definition != nullptr;
+		 definition = definition->links.next) {
+		if (!definition->has_grown)
+			continue;
+		definition->has_grown = false;
+		total_size -= definition->size;
+		definition->size = measure(definition);
+		total_size += definition->size;
+	}
+}
+
+// Gives up the least recently used ones, but for one, until the others fit.
+static bool
+give_up_least_used()
+{
+	const Size limit = cache_limit();
+	Size rest = total_size;
+	bool any = false;
+	for (Definition *definition = by_use.last; rest > limit && definition != by_use.first;
+		 definition = definition->links.previous) {
+		rest -= definition->size;
+		definition->dependent.is_valid = false;
+		any = true;
+	}
+	return any;
+}
+
+static void
+free_definition(Definition *definition)
+{
+	by_use.remove(definition);
+	total_size -= definition->size;
+	const Entry *entry = entry_of(definition->source, definition->name, HASH_FIND);
+	if (entry != nullptr && entry->definition == definition)
+		(void) entry_of(definition->source, definition->name, HASH_REMOVE);
+	for (Statement &statement : definition->prepared)
+		discard(&statement);
+	for (PreparedClaim &claim : definition->claims)
+		discard(&claim.statement);
+	MemoryContextDelete(definition->context);
+}
+
+// Frees what is invalid, or too much. No call may be using a definition.
+static void
+tidy()
+{
+	measure_grown();
+	const bool is_any_given_up = give_up_least_used();
+	if (!is_any_given_up && invalidations_seen == invalidation_count())
+		return;
+	invalidations_seen = invalidation_count();
+	forget_meanings_of_invalid();
+	for (Definition *next, *definition = by_use.first; definition != nullptr; definition = next) {
+		next = definition->links.next;
+		if (!definition->dependent.is_valid)
+			free_definition(definition);
+	}
+}
+
+void
+begin_call()
+{
+	if (calls.is_empty())
+		tidy();
+	if (is_call_known(CurrentMemoryContext))
+		return;
+	auto *call = static_cast<Call *>(palloc0(sizeof(Call)));
+	call->context = CurrentMemoryContext;
+	call->end.func = end_call;
+	call->end.arg = call;
+	calls.push_front(call);
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &call->end);
+}
+
+// The names of the definition's tables, and what they are. False if the source is gone.
+static bool
+read_tables(Definition *definition)
+{
+	const auto copy = [&](const char *text) {
+		return text == nullptr ? nullptr : MemoryContextStrdup(definition->context, text);
+	};
+	const Oid source = definition->source;
+	definition->source_name = copy(qualified_name(source));
+	definition->lock_name = copy(lock_name(get_rel_namespace(source), definition->name));
+	definition->row_type = get_rel_type_id(source);
+	definition->has_children = has_subclass(source);
+	definition->is_partitioned = get_rel_relkind(source) == RELKIND_PARTITIONED_TABLE;
+	if (OidIsValid(definition->archive))
+		definition->archive_name = copy(qualified_name(definition->archive));
+	return definition->source_name != nullptr;
+}
+
+// What is made from the definition in time (compiled_of() and so on) says so itself.
+static void
+depend_on_tables(Definition *definition)
+{
+	Dependent *dependent = &definition->dependent;
+	depend_on_table(dependent, definition->source);
+	depend_on_table(dependent, definition->archive);
+	// A table is told when it gets a child, but not when one is dropped. As long as it has
+	// any, the first is there.
+	const List *children = has_subclass(definition->source)
+							   ? find_inheritance_children(definition->source, NoLock)
+							   : NIL;
+	if (children != NIL)
+		depend_on_relation(dependent, linitial_oid(children));
+}
+
+// Makes the definition of (source, name), or returns null if there is none now.
+static Definition *
+build(Oid source, const char *name)
+{
+	Definition *definition = nullptr;
+	bool is_found = false;
+	make_kept("queue_ext definition", CacheMemoryContext, [&](MemoryContext context) {
+		definition = static_cast<Definition *>(MemoryContextAllocZero(context, sizeof(Definition)));
+		definition->context = context;
+		begin_dependent(&definition->dependent, context);
+		make_dependent(&definition->dependent, [&] {
+			is_found = read_definition(source, name, context, definition);
+			depend_on_tables(definition);
+			is_found = is_found && read_tables(definition);
+		});
+	});
+	if (!is_found) {
+		MemoryContextDelete(definition->context);
+		return nullptr;
+	}
+	return definition;
+}
+
+void
+touch(Definition *definition)
+{
+	by_use.move_to_front(definition);
+}
+
+void
+note_growth(Definition *definition)
+{
+	definition->has_grown = true;
+	any_grown = true;
+}
+
+Definition *
+find_definition(Oid source, const char *name)
+{
+	const Entry *known = entry_of(source, name, HASH_FIND);
+	if (known != nullptr && known->definition != nullptr && known->definition->dependent.is_valid)
+		return known->definition;
+	Definition *definition = build(source, name);
+	if (definition == nullptr)
+		return nullptr;
+	by_use.push_front(definition);
+	note_growth(definition);
+	// From here on it is found if it is valid, and freed if it is not.
+	Entry *entry = entry_of(source, name, HASH_ENTER);
+	entry->definition = definition;
+	return definition;
+}
+
+static void
+on_transaction_end(XactEvent event, void *)
+{
+	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
+		return;
+	// No call is under way any more, also none that has failed.
+	free_discarded();
+	tidy();
+}
+
+void
+register_definition_cache()
+{
+	DefineCustomIntVariable(
+		"queue_ext.definition_cache_size",
+		"Sets the memory for the definitions and statements of queues that a session keeps.",
+		"Those of the least recently used queues are dropped, and made again when they are needed.",
+		&cache_size, cache_size, 1024, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr,
+		nullptr);
+	RegisterXactCallback(on_transaction_end, nullptr);
+}
+
+} // namespace queue_ext::queue

@@ -1,0 +1,154 @@
+// expression_dependency.cpp - see dependency.hpp: what an expression depends on.
+//
+// An expression is kept as a tree, which knows its objects by their OIDs, and as text,
+// which knows them by their names and schemas: so it depends on these, too.
+
+#include "../postgres.hpp"
+
+#include "dependency.hpp"
+
+namespace queue_ext::queue {
+
+void
+depend_on_table(Dependent *dependent, Oid table)
+{
+	depend_on_relation(dependent, table);
+	depend_on_object(dependent, NAMESPACEOID, get_rel_namespace(table));
+}
+
+static void
+depend_on_type(Dependent *dependent, Oid type)
+{
+	depend_on_object(dependent, TYPEOID, type);
+	HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	if (!HeapTupleIsValid(tuple))
+		return;
+	const auto form = reinterpret_cast<Form_pg_type>(GETSTRUCT(tuple));
+	const Oid element = form->typelem;
+	const Oid table = form->typrelid;
+	depend_on_object(dependent, NAMESPACEOID, form->typnamespace);
+	ReleaseSysCache(tuple);
+	if (OidIsValid(table))
+		depend_on_table(dependent, table);
+	if (OidIsValid(element))
+		depend_on_type(dependent, element);
+}
+
+void
+depend_on_operator(Dependent *dependent, Oid object)
+{
+	depend_on_object(dependent, OPEROID, object);
+	HeapTuple tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(object));
+	if (!HeapTupleIsValid(tuple))
+		return;
+	depend_on_object(dependent, NAMESPACEOID,
+					 reinterpret_cast<Form_pg_operator>(GETSTRUCT(tuple))->oprnamespace);
+	ReleaseSysCache(tuple);
+}
+
+static void
+depend_on_collation(Dependent *dependent, Oid collation)
+{
+	depend_on_object(dependent, COLLOID, collation);
+	HeapTuple tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
+	if (!HeapTupleIsValid(tuple))
+		return;
+	depend_on_object(dependent, NAMESPACEOID,
+					 reinterpret_cast<Form_pg_collation>(GETSTRUCT(tuple))->collnamespace);
+	ReleaseSysCache(tuple);
+}
+
+static bool
+visit_function(Oid function, void *dependent)
+{
+	depend_on_object(static_cast<Dependent *>(dependent), PROCOID, function);
+	depend_on_object(static_cast<Dependent *>(dependent), NAMESPACEOID,
+					 get_func_namespace(function));
+	return false;
+}
+
+// A constant is written as its type's output has it: the label of an enum, the name of what
+// an OID stands for.
+static void
+depend_on_constant(Dependent *dependent, const Const *constant)
+{
+	depend_on_type(dependent, constant->consttype);
+	depend_on_collation(dependent, constant->constcollid);
+	if (constant->constisnull)
+		return;
+	if (type_is_enum(constant->consttype))
+		depend_on_object(dependent, ENUMOID, DatumGetObjectId(constant->constvalue));
+	else if (constant->consttype == REGCLASSOID)
+		depend_on_table(dependent, DatumGetObjectId(constant->constvalue));
+}
+
+static void
+depend_on_tables(Dependent *dependent, const List *range_table)
+{
+	ListCell *cell;
+	foreach (cell, range_table) {
+		const auto *entry = lfirst_node(RangeTblEntry, cell);
+		if (OidIsValid(entry->relid))
+			depend_on_table(dependent, entry->relid);
+	}
+}
+
+static bool
+visit(Node *node, void *context)
+{
+	auto *dependent = static_cast<Dependent *>(context);
+	if (node == nullptr)
+		return false;
+	switch (nodeTag(node)) {
+		case T_Query: {
+			auto *query = reinterpret_cast<Query *>(node);
+			depend_on_tables(dependent, query->rtable);
+			return compat::walk_query(query, visit, context);
+		}
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+			depend_on_operator(dependent, reinterpret_cast<OpExpr *>(node)->opno);
+			break;
+		case T_ScalarArrayOpExpr:
+			depend_on_operator(dependent, reinterpret_cast<ScalarArrayOpExpr *>(node)->opno);
+			break;
+		case T_RowCompareExpr: {
+			ListCell *cell;
+			foreach (cell, reinterpret_cast<RowCompareExpr *>(node)->opnos)
+				depend_on_operator(dependent, lfirst_oid(cell));
+			break;
+		}
+		case T_SortGroupClause:
+			depend_on_operator(dependent, reinterpret_cast<SortGroupClause *>(node)->sortop);
+			break;
+		case T_CollateExpr:
+			depend_on_collation(dependent, reinterpret_cast<CollateExpr *>(node)->collOid);
+			break;
+		case T_Const:
+			depend_on_constant(dependent, reinterpret_cast<Const *>(node));
+			break;
+		case T_FuncExpr:
+		case T_RelabelType:
+		case T_CoerceViaIO:
+		case T_ArrayCoerceExpr:
+		case T_ConvertRowtypeExpr:
+		case T_CoerceToDomain:
+		case T_ArrayExpr:
+		case T_RowExpr:
+			depend_on_type(dependent, exprType(node));
+			break;
+		default:
+			break;
+	}
+	(void) check_functions_in_node(node, visit_function, dependent);
+	return compat::walk_tree(node, visit, context);
+}
+
+void
+depend_on_expression(Dependent *dependent, Node *expression)
+{
+	(void) visit(expression, dependent);
+}
+
+} // namespace queue_ext::queue

@@ -1,0 +1,129 @@
+// meaning.cpp - see meaning.hpp.
+
+#include "../postgres.hpp"
+
+#include "meaning.hpp"
+
+#include "../compat.hpp"
+#include "name.hpp"
+#include "search_path.hpp"
+
+namespace queue_ext::queue {
+
+// More are all forgotten: who uses so many names will hardly use one of them again soon.
+constexpr long max_meanings = 1000;
+
+struct Remembered
+{
+	char text[max_name_text + 1]; // the hash key
+	Meaning *meaning;             // or null
+};
+
+static HTAB *remembered = nullptr;
+
+static Remembered *
+find(const char *text, HASHACTION action)
+{
+	if (remembered == nullptr) {
+		HASHCTL control{};
+		control.keysize = sizeof(Remembered::text);
+		control.entrysize = sizeof(Remembered);
+		remembered = hash_create("queue_ext queue names", 64, &control, HASH_ELEM | HASH_STRINGS);
+	}
+	bool is_found;
+	auto *entry = static_cast<Remembered *>(hash_search(remembered, text, action, &is_found));
+	if (entry != nullptr && !is_found)
+		entry->meaning = nullptr;
+	return entry;
+}
+
+static void
+forget(Remembered *entry)
+{
+	Meaning *meaning = entry->meaning;
+	(void) hash_search(remembered, entry->text, HASH_REMOVE, nullptr);
+	if (meaning != nullptr)
+		MemoryContextDelete(meaning->dependent.context);
+}
+
+// Forgets those that are_meant(meaning) to be.
+template <typename Choose>
+static void
+forget_if(Choose &&are_meant)
+{
+	if (remembered == nullptr)
+		return;
+	HASH_SEQ_STATUS scan;
+	hash_seq_init(&scan, remembered);
+	while (auto *entry = static_cast<Remembered *>(hash_seq_search(&scan)))
+		if (entry->meaning == nullptr || are_meant(entry->meaning))
+			forget(entry);
+}
+
+static bool
+is_valid(const Meaning *meaning)
+{
+	return meaning->dependent.is_valid && meaning->definition->dependent.is_valid;
+}
+
+static bool
+is_current(const Meaning *meaning)
+{
+	if (!is_valid(meaning))
+		return false;
+	// The role may be another one by now. (In its path are only schemas that it may use.)
+	if (OidIsValid(meaning->schema) &&
+		compat::check_schema(meaning->schema, GetUserId(), ACL_USAGE) != ACLCHECK_OK)
+		return false;
+	if (meaning->is_path_free)
+		return true;
+	Oid path[max_remembered_path];
+	const int length = search_path_schemas(path, max_remembered_path);
+	return length == meaning->path_length && memcmp(path, meaning->path, sizeof(Oid) * length) == 0;
+}
+
+Definition *
+recall(const char *text)
+{
+	const Remembered *entry = find(text, HASH_FIND);
+	return entry != nullptr && entry->meaning != nullptr && is_current(entry->meaning)
+			   ? entry->meaning->definition
+			   : nullptr;
+}
+
+Meaning *
+begin_meaning()
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "queue_ext queue name", ALLOCSET_SMALL_SIZES);
+	auto *meaning = static_cast<Meaning *>(MemoryContextAllocZero(context, sizeof(Meaning)));
+	begin_dependent(&meaning->dependent, context);
+	return meaning;
+}
+
+void
+end_meaning(const char *text, Meaning *meaning)
+{
+	if (!meaning->is_path_free)
+		meaning->path_length = search_path_schemas(meaning->path, max_remembered_path);
+	if (meaning->definition == nullptr || meaning->path_length > max_remembered_path ||
+		!is_valid(meaning)) {
+		MemoryContextDelete(meaning->dependent.context);
+		return;
+	}
+	if (remembered != nullptr && hash_get_num_entries(remembered) >= max_meanings)
+		forget_if([](const Meaning *) { return true; });
+	Remembered *entry = find(text, HASH_ENTER);
+	if (entry->meaning != nullptr)
+		MemoryContextDelete(entry->meaning->dependent.context);
+	entry->meaning = meaning;
+	MemoryContextSetParent(meaning->dependent.context, CacheMemoryContext);
+}
+
+void
+forget_meanings_of_invalid()
+{
+	forget_if([](const Meaning *meaning) { return !is_valid(meaning); });
+}
+
+} // namespace queue_ext::queue
