@@ -22,11 +22,15 @@ call set_up();
 create function pop(low integer, high integer, out jobs bigint) language sql volatile
 return (select count(*) from generate_series(low, high) as n, queue_pop('asked_' || n));
 
-create procedure send() language plpgsql as $$
+-- To twenty of them.
+create procedure send(part integer) language plpgsql as $$
 begin
-	perform queue_send('sent_' || n, '1') from generate_series(1, 60) as n;
-	for n in 1 .. 200 loop
-		execute format('insert into own_%s default values', n);
+	for n in 1 + 20 * (part - 1) .. 20 * part loop
+		if n <= 60 then
+			perform queue_send('sent_' || n, '1');
+		else
+			execute format('insert into own_%s default values', n - 60);
+		end if;
 	end loop;
 end $$;
 
@@ -37,18 +41,20 @@ declare
 begin
 	looked := 0;
 	for low in 1 .. 60 by 10 loop
-		for try in 1 .. 50 loop
-			perform pop(low, low + 9);
-			perform queue_claim_stats_reset();
-			commit;
-			call send();
-			commit;
-			perform pop(low, low + 9);
-			select sum(sweeps) into swept from queue_claim_stats
-			where source in (select ('asked_' || n)::regclass from generate_series(low, low + 9) as n);
-			exit when swept = 0;
+		for part in 1 .. 13 loop
+			for try in 1 .. 50 loop
+				perform pop(low, low + 9);
+				perform queue_claim_stats_reset();
+				commit;
+				call send(part);
+				commit;
+				perform pop(low, low + 9);
+				select sum(sweeps) into swept from queue_claim_stats
+				where source in (select ('asked_' || n)::regclass from generate_series(low, low + 9) as n);
+				exit when swept = 0;
+			end loop;
+			looked := looked + swept;
 		end loop;
-		looked := looked + swept;
 	end loop;
 end $$;
 
