@@ -45,6 +45,8 @@ srand $seed;
 my $dir = tempdir(CLEANUP => 1);
 my $user = getpwuid $<;
 $ENV{PGDATABASE} = 'postgres';
+# A standby that is promoted replays what it has received first, however much that is.
+$ENV{PGCTLTIMEOUT} = 1800;
 diag("DURATION=$duration SEED=$seed CLIENTS=$clients FAULTS='" . join(' ', sort keys %wanted) . q{'});
 
 # Two small disks: test/torture/run mounts them where it can.
