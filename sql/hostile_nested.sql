@@ -1,6 +1,7 @@
 -- Calls within calls: what is pending, what a claim writes, a default, a check and an
 -- index may all be functions that call the extension again, for the same queue too.
 set client_min_messages = warning;
+set queue_ext.definition_cache_size = '64kB'; -- what no call uses is freed as soon as may be
 create schema test_hostile_nested;
 set search_path = test_hostile_nested, public;
 

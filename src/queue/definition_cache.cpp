@@ -286,7 +286,7 @@ register_definition_cache()
 		"queue_ext.definition_cache_size",
 		"Sets the memory for the definitions and statements of queues that a session keeps.",
 		"Those of the least recently used queues are dropped, and made again when they are needed.",
-		&cache_size, cache_size, 1024, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr,
+		&cache_size, cache_size, 64, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr,
 		nullptr);
 	RegisterXactCallback(on_transaction_end, nullptr);
 }

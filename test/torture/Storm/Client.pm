@@ -73,6 +73,8 @@ sub connect
 	$self->{db} = DBI->connect("dbi:Pg:$target", $self->{user}, '',
 		{ RaiseError => 1, PrintError => 0, AutoCommit => 1, pg_server_prepare => ($target eq $direct ? 1 : 0) });
 	$self->{db}->do(q{set client_min_messages = error});
+	# Of some, definitions come and go.
+	$self->{db}->do(q{set queue_ext.definition_cache_size = '64kB'}) if rand() < 0.3;
 	$self->{is_pooled} = $target ne $direct;
 }
 
