@@ -472,14 +472,15 @@ sub loosen
 	$self->{is_tight} = 0;
 }
 
-# Runs until the file that says stop is there.
+# Runs until the file that says stop is there, or the storm has ended without one.
 sub run
 {
 	my ($self) = @_;
 	my $habits = $habits{ $self->{kind} };
 	my %errors;
 	my $calls = 0;
-	until (-e $self->{stop_file})
+	my $storm = getppid;
+	until (-e $self->{stop_file} || getppid != $storm)
 	{
 		my $name = pick_habit($habits);
 		eval {
