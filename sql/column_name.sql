@@ -3,7 +3,7 @@
 set client_min_messages = warning;
 create schema test_column_name;
 set search_path = test_column_name, public;
-select queue_create('jobs', archive => true);
+select queue_create('jobs', archive => true, backoff_base => '1 day', backoff_cap => '1 day');
 alter table jobs
 	add column candidate_id bigint,
 	add column receipt_id bigint,

@@ -64,7 +64,7 @@ set role regress_queue_owner;
 select queue_create('jobs');
 select relowner::regrole as owner from pg_class where oid = 'jobs'::regclass;
 select call, error_of('select ' || call) from calls order by n;
-select queue_create('jobs');
+select queue_create('jobs', lease => '1 day');
 grant select, insert, update, delete on jobs to regress_queue_worker;
 grant insert, select (id) on jobs to regress_queue_sender;
 
