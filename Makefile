@@ -147,7 +147,7 @@ check-asan:
 
 check-valgrind:
 	script/deps assert
-	VALGRIND=1 script/check-assert $(or $(SUITES),regress isolation)
+	VALGRIND=1 script/check-assert $(or $(SUITES),memcheck isolation)
 
 # make torture DURATION=3600 SEED=7 FAULTS="kill prepared" CLIENTS=32
 torture:
