@@ -199,9 +199,11 @@ if ($wanted{clock})
 		$node->stop('fast');
 		my $step = sub {
 			my ($by) = @_;
-			open my $out, '>', "$dir/clock" or die $!;
+			# libfaketime ends a process that finds the file empty.
+			open my $out, '>', "$dir/clock.new" or die $!;
 			print $out sprintf("%+d\n", $by);
 			close $out;
+			rename "$dir/clock.new", "$dir/clock" or die $!;
 		};
 		$step->(0);
 		{
