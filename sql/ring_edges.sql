@@ -65,6 +65,22 @@ select priority, count(*) from queue_pop('crowded', 512) group by 1 order by 1;
 select priority, count(*) from queue_pop('crowded', 100) group by 1 order by 1;
 select priority, count(*) from queue_pop('crowded', 100) group by 1 order by 1;
 
+-- More rows of one transaction than are remembered one by one: the first of them in the order is
+-- remembered, and ranks before what the ring holds.
+select queue_create('many', lease => '1 hour');
+select count(*) from queue_send_many('many', array_fill('1'::jsonb, array[300]), 20);
+select priority from queue_pop('many');
+begin;
+select count(*) from queue_send_many('many', array_fill('1'::jsonb, array[1024]), 30);
+select count(*) from queue_send_many('many', array_fill('1'::jsonb, array[10]), 10);
+commit;
+select priority, count(*) from queue_pop('many', 20) group by 1 order by 1;
+
+-- A pop that reads its queue once more does not take what it has taken, though the lease is over.
+select count(*) from queue_send_many('crowded', array_fill('1'::jsonb, array[4]));
+select count(*) from queue_pop('crowded');
+select count(*), count(distinct id) from queue_pop('crowded', 100, lease => '1 microsecond');
+
 -- Two queues of one table: what one claims another may be waiting for.
 create table steps (id integer primary key, state integer not null default 0);
 insert into steps values (1);

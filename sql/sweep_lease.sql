@@ -1,11 +1,13 @@
 -- A lease that ends is known to the ring, also over a sweep that comes before: as soon as
--- it is over the job is preferred, and not only when the clock brings the next sweep.
+-- it is over the job is preferred, and not only when the clock brings the next sweep. Also if
+-- it was claimed in a savepoint, and the transaction had claimed before.
 set client_min_messages = warning;
 create schema test_sweep_lease;
 set search_path = test_sweep_lease, public;
 set queue_ext.claim_path = direct;
 select queue_create('jobs', lease => '1 hour');
 select queue_send('jobs', '"first"', -1);
+select queue_send('jobs', '"before it"', -2);
 select count(*) from queue_send_many('jobs', array_fill('1'::jsonb, array[900]));
 
 -- Each round: the first job is claimed for a moment, a rolled back update has the next
@@ -18,10 +20,16 @@ declare
 	until timestamptz;
 	other bigint;
 	attempts integer;
+	before bigint;
+	before_attempts integer;
 	counted integer := 0;
 begin
 	while counted < 3 loop
-		select leased_until into strict until from queue_pop('jobs', lease => '20 ms') where id = 1;
+		select id, attempt into before, before_attempts from queue_pop('jobs');
+		begin
+			select leased_until into strict until from queue_pop('jobs', lease => '20 ms') where id = 1;
+		exception when division_by_zero then
+		end;
 		commit;
 		begin
 			update jobs set last_error = 'x' where id = 900;
@@ -41,6 +49,7 @@ begin
 		else
 			perform queue_release('jobs', 1, attempts);
 		end if;
+		perform queue_release('jobs', before, before_attempts);
 		commit;
 	end loop;
 end $$;

@@ -274,6 +274,12 @@ alter table jobs alter id type bigint;
 drop index jobs_unique_key_idx;
 select inserted from queue_unique_insert('jobs', '"slow"');
 select inserted from queue_unique_insert('jobs', '"slow"');
+-- Nor is an index taken for it that does not have all keys.
+select queue_create('partly') \g /dev/null
+drop index partly_unique_key_idx;
+create index on partly (unique_key) where leased_by is not null;
+select inserted from queue_unique_insert('partly', '1');
+select inserted from queue_unique_insert('partly', '1');
 
 -- Bad input.
 \set VERBOSITY sqlstate
