@@ -6,6 +6,12 @@
  *   - a row is handed out twice.
  * That no wake-up is lost follows: the fourth backend's pop would come back empty.
  *
+ * A pop that trusts an idle ring, or has read an empty queue, counts a row as claimable from the
+ * moment at which others can see it. One that has tried all candidates in vain, or claims by the
+ * statement, counts it from a moment later, when the transaction that freed the row has told the
+ * ring: what a backend had in hand before a sweep is not counted any more (ring.cpp,
+ * begin_fill()), and may win in between. The transaction has not returned to its client by then.
+ *
  *   spin -DRANKED -search test/model/wake.pml     a managed queue: rows are offered
  *   spin -search test/model/wake.pml              an attached one with the trigger: the
  *                                                 table's number is raised
@@ -13,8 +19,9 @@
  * Each step of a process is one that the C++ takes under the ring's spinlock, or one access to
  * an atomic number, or one moment at which others see a transaction's end. Time is left out: no
  * sweep is due because time has passed, and a queue that is idle stays so. So nothing here
- * rests on a clock, which in the C++ only adds sweeps. Left out, too: what does not fit into
- * the ring, and the order.
+ * rests on a clock, which in the C++ only adds sweeps, and says when a filler stands still: here
+ * one may be taken over at any moment. Left out, too: what does not fit into the ring, and the
+ * order.
  *
  * With -DSLIP_... the model has a slip, and SPIN finds what comes of it; see test/model/run.
  */
@@ -24,6 +31,10 @@
 #define NOBODY 255
 #ifndef OPERATIONS
 #define OPERATIONS 1 /* of the first backend; the others have one each */
+#endif
+/* filler.cpp, fill_or_wait(): most_takeovers, there 6. */
+#ifndef MOST_TAKEOVERS
+#define MOST_TAKEOVERS 1
 #endif
 
 /* A row: not there, committed and free, or locked by a claim that has not ended. */
@@ -44,8 +55,9 @@ bool is_at_end;
 bool is_asked = true; /* sweep_due == 0 */
 byte wake_number;
 bool is_idle;         /* idle_until lies in the future */
-byte filler = NOBODY;
-byte in_hand;
+byte filler = NOBODY; /* fill_number: no process has two fills under way, so it names the fill */
+byte takeovers;
+bool has_in_hand[BACKENDS + 1]; /* in_hand: a candidate each, taken since the last sweep began */
 /* What the C++ tells by numbers of which only the equality counts, told by marks: that is
  * the same, and makes fewer states. */
 bool has_won_since;                 /* counters.claims != claims_before */
@@ -55,16 +67,19 @@ bool has_changed_since[BACKENDS + 1]; /* change_number, than when the candidate 
 
 /* What is to be shown: since the call began, was there a moment with nothing claimable? */
 bool was_empty[BACKENDS + 1];
+bool was_told_empty[BACKENDS + 1]; /* the same without rows that the ring was not told of */
+bool is_untold[ROWS];
 bool is_dead[BACKENDS + 1];
 bool may_die = true;
 byte finished;
 
 #define NOTHING_FREE (row[0] != FREE && row[1] != FREE)
+#define NOTHING_TOLD ((row[0] != FREE || is_untold[0]) && (row[1] != FREE || is_untold[1]))
 
 #ifdef SLIP_HAND_IGNORED
 #define NO_HAND true
 #else
-#define NO_HAND (in_hand == 0)
+#define NO_HAND (!has_in_hand[0] && !has_in_hand[1] && !has_in_hand[2] && !has_in_hand[3])
 #endif
 #ifdef SLIP_CLAIMS_IGNORED
 #define NO_CLAIM true
@@ -81,13 +96,18 @@ inline change()
 /* ring->sweep_number++ */
 inline sweep()
 {
-	has_swept_since[0] = true; has_swept_since[1] = true; has_swept_since[2] = true; has_swept_since[3] = true
+	has_swept_since[0] = true; has_swept_since[1] = true; has_swept_since[2] = true; has_swept_since[3] = true;
+	has_in_hand[0] = false; has_in_hand[1] = false; has_in_hand[2] = false; has_in_hand[3] = false
 }
 
 inline note_change()
 {
 	if
 	:: NOTHING_FREE -> was_empty[0] = true; was_empty[1] = true; was_empty[2] = true; was_empty[3] = true
+	:: else
+	fi;
+	if
+	:: NOTHING_TOLD -> was_told_empty[0] = true; was_told_empty[1] = true; was_told_empty[2] = true; was_told_empty[3] = true
 	:: else
 	fi
 }
@@ -105,9 +125,9 @@ inline insert(which)
 inline tell(which)
 {
 #ifdef RANKED
-	atomic { is_idle = false; insert(which) } /* ring.cpp, offer() */
+	atomic { is_idle = false; insert(which); is_untold[which] = false } /* ring.cpp, offer() */
 #else
-	number = (number + 1) % 8
+	atomic { number = (number + 1) % 8; is_untold[which] = false }
 #endif
 }
 
@@ -126,6 +146,7 @@ inline put_back(which)
 		:: else -> is_asked = true
 		fi;
 #endif
+		is_untold[which] = false;
 		change()
 	}
 }
@@ -135,12 +156,12 @@ inline send(which)
 {
 	/* XACT_EVENT_PRE_COMMIT: announce() */
 #ifdef SLIP_ANNOUNCE_LATE
-	atomic { row[which] = FREE; is_being_sent[which] = false };
+	atomic { row[which] = FREE; is_untold[which] = true; is_being_sent[which] = false };
 	under_way++;
 #else
 	under_way++;
 	/* Others see the row from here on. */
-	atomic { row[which] = FREE; is_being_sent[which] = false };
+	atomic { row[which] = FREE; is_untold[which] = true; is_being_sent[which] = false };
 #endif
 	/* XACT_EVENT_COMMIT */
 #ifdef SLIP_WITHDRAW_EARLY
@@ -155,7 +176,7 @@ inline send(which)
 /* direct.cpp, claim_direct(). */
 inline pop()
 {
-	atomic { was_empty[me] = NOTHING_FREE };
+	atomic { was_empty[me] = NOTHING_FREE; was_told_empty[me] = NOTHING_TOLD };
 	/* is_idle(): what is no longer under way has been told. */
 #ifdef SLIP_READS_SWAPPED
 	seen_number = number;
@@ -167,11 +188,11 @@ inline pop()
 	atomic { is_empty = is_quiet && is_idle && !is_asked && seen_number == wake_number };
 #endif
 	if
-	:: is_empty -> goto comes_back_empty
+	:: is_empty -> goto has_seen_nothing
 	:: else
 	fi;
 	/* drain() */
-	has_swept_since[me] = false;
+	atomic { has_swept_since[me] = false; is_quiet = false; seen_number = 0 };
 again:
 	seen_number = number;
 	/* ring.cpp, take() */
@@ -185,11 +206,12 @@ again:
 		if
 		:: got < ROWS ->
 			candidate[got] = false;
-			in_hand++;
+			has_in_hand[me] = true;
 			change();
 			has_changed_since[me] = false
 		:: else
-		fi
+		fi;
+		seen_number = 0
 	};
 	if
 	:: got < ROWS ->
@@ -204,10 +226,18 @@ again:
 		};
 		/* add(), then let_go(). */
 		atomic { has_won_since = has_won_since || is_won; has_gone_since = has_gone_since || is_gone };
-		in_hand--;
+#ifdef SLIP_LET_GO_OF_OTHERS
+		/* However many are counted since, and whose. */
+		if
+		:: !has_in_hand[me] -> has_in_hand[0] = false; has_in_hand[1] = false; has_in_hand[2] = false; has_in_hand[3] = false
+		:: else -> has_in_hand[me] = false
+		fi;
+#else
+		has_in_hand[me] = false;
+#endif
 		if
 		:: is_won -> goto won
-		:: else -> goto again
+		:: else -> atomic { is_gone = false; has_changed_since[me] = true }; goto again
 		fi
 	:: else
 	fi;
@@ -224,8 +254,14 @@ again:
 	/* filler.cpp, take_order(); ring.cpp, begin_fill(): every fill here is a sweep. */
 	seen_number = number;
 	atomic {
-		is_mine = (filler == NOBODY || is_dead[filler]);
 		if
+		:: filler == NOBODY -> is_mine = true
+		/* is_lost(): there is no such process, or it was waited for in vain. */
+		:: filler != NOBODY && (is_dead[filler] || takeovers < MOST_TAKEOVERS) -> is_mine = true; takeovers++
+		:: filler != NOBODY && !is_dead[filler] -> is_mine = false
+		fi;
+		if
+		:: !is_mine && takeovers >= MOST_TAKEOVERS -> goto portable /* filled.is_stuck */
 		:: is_mine ->
 			filler = me;
 #ifndef SLIP_ASKED_LATE
@@ -237,7 +273,8 @@ again:
 			has_won_since = false;
 			has_gone_since = false
 		:: else
-		fi
+		fi;
+		seen_number = 0
 	};
 	if
 	:: !is_mine ->
@@ -255,8 +292,13 @@ again:
 	/* ring.cpp, finish_fill() */
 	atomic {
 		if
-		:: filler == me -> /* else somebody has taken it over */
+#ifdef SLIP_LATE_FILL
+		:: true ->
+#else
+		:: filler == me -> /* else it has been taken over, and is_mine is false */
+#endif
 			filler = NOBODY;
+			takeovers = 0;
 			is_at_end = true;
 #ifdef SLIP_ASKED_LATE
 			is_asked = false;
@@ -283,27 +325,70 @@ again:
 #endif
 			:: else
 			fi
-		:: else
+#ifndef SLIP_LATE_FILL
+		:: else -> is_mine = false
+#endif
 		fi
 	};
 	if
-	:: !seen[0] && !seen[1] -> goto comes_back_empty
+	:: is_mine && !seen[0] && !seen[1] -> goto has_seen_nothing
 	:: else -> goto again
 	fi;
+portable:
+	/* portable.cpp, claim_by_statement(): a snapshot, then one row after the other. */
+	atomic { seen[0] = (row[0] == FREE || row[0] == LOCKED); seen[1] = (row[1] == FREE || row[1] == LOCKED) };
+	got = 0;
+	do
+	:: got < ROWS ->
+		atomic {
+			is_won = (seen[got] && row[got] == FREE);
+			if
+			:: is_won -> row[got] = LOCKED; note_change()
+			:: else -> got++
+			fi
+		};
+		if
+		:: is_won -> goto won_by_statement
+		:: else
+		fi
+	:: else -> break
+	od;
+	/* is_any_pending(): a newer snapshot. The C++ gives up after five tries: each that finds
+	 * nothing though a row was claimable all the time takes another's claim, and here are three. */
+#ifdef SLIP_ONE_SNAPSHOT
+	is_empty = true;
+#else
+	is_empty = (row[0] == ABSENT && row[1] == ABSENT);
+#endif
+	if
+	:: is_empty -> goto comes_back_empty
+	:: else -> goto portable
+	fi;
+won_by_statement:
+	/* undo.cpp, after_abort(): what was written stood locked meanwhile. */
+	if
+	:: atomic { assert(row[got] == LOCKED); row[got] = ABSENT }
+	:: atomic { assert(row[got] == LOCKED); row[got] = FREE; is_untold[got] = true };
+		atomic { number = (number + 1) % 8; is_untold[got] = false }
+	fi;
+	goto over;
 won:
 	/* The transaction ends: the job is done, or it is not. */
 	if
 	:: atomic { assert(row[got] == LOCKED); row[got] = ABSENT }
-	:: atomic { assert(row[got] == LOCKED); row[got] = FREE };
+	:: atomic { assert(row[got] == LOCKED); row[got] = FREE; is_untold[got] = true };
 		put_back(got)
 	fi;
 	goto over;
-comes_back_empty:
+has_seen_nothing:
 	assert(was_empty[me]);
+	goto over;
+comes_back_empty:
+	assert(was_told_empty[me]);
 over:
 	/* What is not needed any more is to make no new state. */
 	atomic { got = 0; seen_number = 0; is_quiet = false; is_empty = false; is_mine = false; is_won = false; is_gone = false; seen[0] = false; seen[1] = false;
-		was_empty[me] = false; has_swept_since[me] = false; has_changed_since[me] = false }
+		was_empty[me] = true; was_told_empty[me] = true; has_swept_since[me] = true; has_changed_since[me] = true }
 }
 
 proctype backend(byte me)
@@ -339,10 +424,20 @@ proctype last(byte me)
 
 init
 {
+	atomic {
+		/* As change(), sweep() and note_change() would have it of a backend that does nothing. */
+		change();
+		sweep();
+		was_empty[0] = true; was_empty[1] = true; was_empty[2] = true; was_empty[3] = true;
+		was_told_empty[0] = true; was_told_empty[1] = true; was_told_empty[2] = true; was_told_empty[3] = true
+	};
 	/* One of the rows may have been there before; which one makes no difference. */
 	if
 	:: row[0] = FREE
 	:: row[0] = ABSENT
 	fi;
+#ifdef HELD
+	row[1] = LOCKED; /* by somebody else, all the time */
+#endif
 	atomic { run backend(0); run backend(1); run backend(2); run last(3) }
 }
