@@ -39,4 +39,27 @@ deallocate all;
 insert into log select id from unnest('{1, 2, 3, 4, 5, 6, 7, 8, 9}'::integer[]) as n, queue_pop_rows(null::items, 'q', n);
 select count(*), count(distinct id) from log;
 reset queue_ext.claim_path;
+
+-- A unique insert, for other nulls, while the statement that looks is parsed.
+create table pairs (id integer, a integer, b integer);
+create function insert_unique(id integer, a integer, b integer, out inserted boolean) language sql as $$
+	select (public.queue_unique_insert_row((id, a, b)::test_hostile_parsed.pairs, array['a', 'b'],
+		$_$'(1)'::test_hostile_parsed.pair is not null$_$)).inserted
+$$;
+create or replace function claim_others() returns boolean language plpgsql set search_path = test_hostile_parsed, public as $$
+begin
+	if nextval('calls') = current_setting('parsed.call')::bigint then
+		perform insert_unique(2, null, 7);
+	end if;
+	return true;
+end $$;
+set client_min_messages = error; -- no index is for these
+set parsed.call = 0;
+select insert_unique(1, 1, 1);
+select setval('calls', 1, false);
+set parsed.call = 1;
+select insert_unique(3, 7, null);
+select insert_unique(4, null, 7), insert_unique(5, 7, null);
+select * from pairs order by id;
+set client_min_messages = warning;
 drop schema test_hostile_parsed cascade;

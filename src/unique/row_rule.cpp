@@ -287,35 +287,58 @@ move_to_front(MaskedStatement *list, int place)
 	list[0] = moved;
 }
 
-// The statement for those nulls; if there is none yet, a place for it. First in line.
-static MaskedStatement *
-masked_statement(RowRule *rule, MaskedStatement *list, const bool *is_null, int count)
+static bool
+is_for(const MaskedStatement &masked, const bool *is_null, int count)
 {
-	for (int i = 0; i < masked_count; i++) {
-		if (!list[i].statement.is_prepared() ||
-			memcmp(list[i].is_null, is_null, sizeof(bool) * count) != 0)
-			continue;
-		move_to_front(list, i);
-		return &list[0];
-	}
-	move_to_front(list, masked_count - 1);
-	// A call further up may be running it.
-	if (rule->use_count > 1)
-		queue::discard_later(&list[0].statement);
-	else
-		queue::discard(&list[0].statement);
-	if (list[0].is_null == nullptr)
-		list[0].is_null =
-			static_cast<bool *>(MemoryContextAlloc(rule->context, sizeof(bool) * Max(count, 1)));
-	memcpy(list[0].is_null, is_null, sizeof(bool) * count);
-	return &list[0];
+	return masked.statement.is_prepared() &&
+		   memcmp(masked.is_null, is_null, sizeof(bool) * count) == 0;
 }
 
-static void
-prepare(RowRule *rule, Statement *statement, const char *text)
+// The place of the statement for those nulls, or else the last.
+static int
+place_of(const MaskedStatement *list, const bool *is_null, int count)
 {
-	queue::prepare(statement, text, rule->row_type, queue::Access::by_key);
-	rule->has_grown = true;
+	int place = 0;
+	while (place < masked_count - 1 && !is_for(list[place], is_null, count))
+		place++;
+	return place;
+}
+
+// Keeps the statement for those nulls in place of the least recently used.
+static void
+replace(RowRule *rule, MaskedStatement *masked, const bool *is_null, int count,
+		const Statement &statement)
+{
+	// A call further up may be running it.
+	if (rule->use_count > 1)
+		queue::discard_later(&masked->statement);
+	else
+		queue::discard(&masked->statement);
+	if (masked->is_null == nullptr)
+		masked->is_null =
+			static_cast<bool *>(MemoryContextAlloc(rule->context, sizeof(bool) * Max(count, 1)));
+	memcpy(masked->is_null, is_null, sizeof(bool) * count);
+	masked->statement = statement;
+}
+
+// The statement for those nulls, prepared when first asked for from the text that
+// make_text() returns. First in line then.
+template <typename MakeText>
+static Statement
+masked_statement(RowRule *rule, MaskedStatement *list, const bool *is_null, int count,
+				 MakeText &&make_text)
+{
+	const int place = place_of(list, is_null, count);
+	if (!is_for(list[place], is_null, count)) {
+		Statement fresh{};
+		queue::prepare(&fresh, make_text(), rule->row_type, queue::Access::by_key);
+		rule->has_grown = true;
+		// Parsing may have run code of the user's that inserts, too, and has moved these. Only
+		// now the last one is given up.
+		replace(rule, &list[place], is_null, count, fresh);
+	}
+	move_to_front(list, place);
+	return list[0].statement;
 }
 
 static const char *
@@ -342,11 +365,8 @@ find_text(const RowRule *rule, const bool *is_null)
 Statement
 find_statement(RowRule *rule, const bool *are_columns_null)
 {
-	MaskedStatement *find =
-		masked_statement(rule, rule->finds, are_columns_null, rule->column_count);
-	if (!find->statement.is_prepared())
-		prepare(rule, &find->statement, find_text(rule, are_columns_null));
-	return find->statement;
+	return masked_statement(rule, rule->finds, are_columns_null, rule->column_count,
+							[&] { return find_text(rule, are_columns_null); });
 }
 
 static const char *
@@ -376,10 +396,8 @@ insert_text(const RowRule *rule, const bool *is_null)
 Statement
 insert_statement(RowRule *rule, const bool *is_null)
 {
-	MaskedStatement *insert = masked_statement(rule, rule->inserts, is_null, rule->width);
-	if (!insert->statement.is_prepared())
-		prepare(rule, &insert->statement, insert_text(rule, is_null));
-	return insert->statement;
+	return masked_statement(rule, rule->inserts, is_null, rule->width,
+							[&] { return insert_text(rule, is_null); });
 }
 
 } // namespace queue_ext::unique
