@@ -67,6 +67,17 @@ is_valid(const Meaning *meaning)
 }
 
 static bool
+is_under_its_path(const Meaning *meaning)
+{
+	if (meaning->is_path_free)
+		return true;
+	Oid path[max_remembered_path];
+	const int length = search_path_schemas(path, max_remembered_path);
+	return length <= max_remembered_path && length == meaning->path_length &&
+		   memcmp(path, meaning->path, sizeof(Oid) * length) == 0;
+}
+
+static bool
 is_current(const Meaning *meaning)
 {
 	if (!is_valid(meaning))
@@ -75,11 +86,7 @@ is_current(const Meaning *meaning)
 	if (OidIsValid(meaning->schema) &&
 		compat::check_schema(meaning->schema, GetUserId(), ACL_USAGE) != ACLCHECK_OK)
 		return false;
-	if (meaning->is_path_free)
-		return true;
-	Oid path[max_remembered_path];
-	const int length = search_path_schemas(path, max_remembered_path);
-	return length == meaning->path_length && memcmp(path, meaning->path, sizeof(Oid) * length) == 0;
+	return is_under_its_path(meaning);
 }
 
 Definition *
@@ -98,16 +105,15 @@ begin_meaning()
 		AllocSetContextCreate(CurrentMemoryContext, "queue_ext queue name", ALLOCSET_SMALL_SIZES);
 	auto *meaning = static_cast<Meaning *>(MemoryContextAllocZero(context, sizeof(Meaning)));
 	begin_dependent(&meaning->dependent, context);
+	meaning->path_length = search_path_schemas(meaning->path, max_remembered_path);
 	return meaning;
 }
 
 void
 end_meaning(const char *text, Meaning *meaning)
 {
-	if (!meaning->is_path_free)
-		meaning->path_length = search_path_schemas(meaning->path, max_remembered_path);
-	if (meaning->definition == nullptr || meaning->path_length > max_remembered_path ||
-		!is_valid(meaning)) {
+	// A schema may have come into the path since the meaning was begun.
+	if (meaning->definition == nullptr || !is_valid(meaning) || !is_under_its_path(meaning)) {
 		MemoryContextDelete(meaning->dependent.context);
 		return;
 	}
