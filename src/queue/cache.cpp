@@ -134,6 +134,8 @@ find_by_table(Oid table)
 	char text[max_name_text + 1];
 	snprintf(text, sizeof(text), "\1%u", table); // no name begins so
 	return meaning_of(text, [&](Meaning *meaning) {
+		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(table)))
+			error::no_such_table(table);
 		const char *name = find_only_name(table, &meaning->dependent);
 		if (name != nullptr)
 			meaning->definition = find_definition(table, name);

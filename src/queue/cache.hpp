@@ -36,7 +36,7 @@ Definition *open_queue(const text *name, Use use);
 Definition *open_managed_queue(const text *name, Use use, const char *hint);
 
 // Likewise, the one queue that the table carries. Raises 42704 when there is none,
-// 42725 when there are more.
+// 42725 when there are more, 42P01 when the table has been dropped.
 Definition *open_queue_of_table(Oid table, Use use);
 
 // Raises 42704; the hint says how there could be such a queue.

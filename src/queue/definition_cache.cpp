@@ -191,13 +191,15 @@ read_tables(Definition *definition)
 	};
 	const Oid source = definition->source;
 	definition->source_name = copy(qualified_name(source));
+	if (definition->source_name == nullptr)
+		return false;
 	definition->lock_name = copy(lock_name(get_rel_namespace(source), definition->name));
 	definition->row_type = get_rel_type_id(source);
 	definition->has_children = has_subclass(source);
 	definition->is_partitioned = get_rel_relkind(source) == RELKIND_PARTITIONED_TABLE;
 	if (OidIsValid(definition->archive))
 		definition->archive_name = copy(qualified_name(definition->archive));
-	return definition->source_name != nullptr;
+	return true;
 }
 
 // What is made from the definition in time (compiled_of() and so on) says so itself.
@@ -207,6 +209,8 @@ depend_on_tables(Definition *definition)
 	Dependent *dependent = &definition->dependent;
 	depend_on_table(dependent, definition->source);
 	depend_on_table(dependent, definition->archive);
+	// Statements name a function of the extension.
+	depend_on_object(dependent, NAMESPACEOID, get_rel_namespace(registry_oid()));
 	// A table is told when it gets a child, but not when one is dropped. As long as it has
 	// any, the first is there.
 	const List *children = has_subclass(definition->source)
@@ -227,9 +231,10 @@ build(Oid source, const char *name)
 		definition->context = context;
 		begin_dependent(&definition->dependent, context);
 		make_dependent(&definition->dependent, [&] {
-			is_found = read_definition(source, name, context, definition);
-			depend_on_tables(definition);
-			is_found = is_found && read_tables(definition);
+			is_found =
+				read_definition(source, name, context, definition) && read_tables(definition);
+			if (is_found)
+				depend_on_tables(definition);
 		});
 	});
 	if (!is_found) {
