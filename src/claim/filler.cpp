@@ -57,13 +57,9 @@ fill_text(Definition *definition, const Program *program, bool is_behind)
 static const Statement &
 statement_for(Definition *definition, const Program *program, bool is_behind)
 {
-	Statement *statement =
-		&definition
-			 ->prepared[static_cast<int>(is_behind ? Prepared::fill_behind : Prepared::fill_head)];
-	if (!statement->is_prepared())
-		queue::prepare(statement, fill_text(definition, program, is_behind), definition->row_type,
-					   queue::compiled_of(definition).access);
-	return *statement;
+	return queue::prepared_of(definition, is_behind ? Prepared::fill_behind : Prepared::fill_head,
+							  queue::compiled_of(definition).access,
+							  [&] { return fill_text(definition, program, is_behind); });
 }
 
 // The candidate that a row of the last statement is: the order of a managed queue is

@@ -236,18 +236,16 @@ claim_by_statement(Definition *definition, const Request &request, const Output 
 static bool
 is_any_pending(Definition *definition, const Request &request)
 {
-	Statement *statement = &definition->prepared[static_cast<int>(Prepared::any_pending)];
-	if (!statement->is_prepared()) {
-		const bool is_lock = definition->claim_mode != ClaimMode::update;
-		const char *condition = is_lock ? unknown_condition(definition) : "";
-		queue::prepare(statement, read_text(definition, "1", condition, 1), definition->row_type,
-					   queue::compiled_of(definition).access);
-		statement->follows_partitions = definition->is_partitioned;
-	}
+	const Statement &statement = queue::prepared_of(
+		definition, Prepared::any_pending, queue::compiled_of(definition).access, [&] {
+			const bool is_lock = definition->claim_mode != ClaimMode::update;
+			const char *condition = is_lock ? unknown_condition(definition) : "";
+			return read_text(definition, "1", condition, 1);
+		});
 	Arguments arguments = arguments_for(definition, request);
 	bool is_any = false;
 	queue::with_newest(&arguments, [&](Snapshot snapshot) {
-		is_any = queue::run_under(snapshot, *statement, arguments) > 0;
+		is_any = queue::run_under(snapshot, statement, arguments) > 0;
 		SPI_freetuptable(SPI_tuptable);
 	});
 	return is_any;

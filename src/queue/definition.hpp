@@ -160,15 +160,23 @@ void note_growth(Definition *definition);
 // text that make_text() returns. Raises what prepare() raises. Wants SPI open.
 template <typename MakeText>
 const Statement &
-prepared_of(Definition *definition, Prepared which, MakeText &&make_text)
+prepared_of(Definition *definition, Prepared which, Access access, MakeText &&make_text)
 {
 	Statement *statement = &definition->prepared[static_cast<int>(which)];
 	if (!statement->is_prepared()) {
-		prepare(statement, make_text(), definition->row_type, Access::by_key);
+		prepare(statement, make_text(), definition->row_type, access);
 		statement->follows_partitions = definition->is_partitioned;
 		note_growth(definition);
 	}
 	return *statement;
+}
+
+// The same for a statement that finds its rows by their key.
+template <typename MakeText>
+const Statement &
+prepared_of(Definition *definition, Prepared which, MakeText &&make_text)
+{
+	return prepared_of(definition, which, Access::by_key, make_text);
 }
 
 } // namespace queue_ext::queue
