@@ -73,17 +73,21 @@ drop role cache_worker;
 
 -- What fragments name: functions, operators, types, collations, tables, the schemas of them.
 create schema parts;
-create type parts.mood as enum ('low', 'high');
+create type parts.mood as enum ('low', 'middle', 'high');
+create type parts.spot as (street text, town text);
+create type parts.size as (width integer);
 create collation parts.plain (locale = 'C');
 create table parts.limits (least integer);
 create function parts.is_ready(integer) returns boolean immutable language sql as 'select true';
 create function parts.is_same(integer, integer) returns boolean immutable language sql as 'select $1 = $2';
 create operator parts.=== (function = parts.is_same, leftarg = integer, rightarg = integer);
-create table source (id integer primary key, name text, mood parts.mood default 'low', taken boolean default false);
+create table source (id integer primary key, name text, mood parts.mood default 'low', spot parts.spot, taken boolean default false);
 insert into source select generate_series(1, 50);
 select queue_attach('of_parts', 'source', $$
 	not taken and parts.is_ready(id) and id operator(parts.===) id and mood = 'low'::parts.mood
-	and id > (select coalesce(max(least), 0) from parts.limits)$$,
+	and mood <> all ('{middle}'::parts.mood[]) and (spot).town is null
+	and id > (select coalesce(max(least), 0) from parts.limits)
+	and exists (select from json_to_record('{}') as r(size parts.size))$$,
 	'name collate parts.plain, id', 'taken = true');
 select queue_attach('plain', 'source', 'not taken', 'id', 'taken = true');
 create procedure pop_both() language plpgsql as $$
@@ -102,6 +106,20 @@ call pop_both();
 alter type parts.mood rename value 'low' to 'down';
 call pop_both();
 alter type parts.mood rename value 'down' to 'low';
+call pop_both();
+alter type parts.mood rename value 'middle' to 'fair';
+call pop_both();
+alter type parts.mood rename value 'fair' to 'middle';
+call pop_both();
+begin;
+alter type parts.spot rename attribute town to place;
+alter type parts.spot rename attribute street to town;
+commit;
+call pop_both();
+begin;
+alter type parts.size rename to width;
+alter type parts.width rename to size;
+commit;
 call pop_both();
 alter table parts.limits add column note text;
 call pop_both();
@@ -129,6 +147,31 @@ select compiled($$ select * from queue_pop_rows(null::parent, 'of_parent') $$);
 -- So now the primary key tells its rows apart.
 insert into parent values (1);
 select queue_complete_row('of_parent', p) from queue_pop_rows(null::parent, 'of_parent') as p;
+
+-- What compares the keys, by its name.
+create schema compared;
+create function compared.lt(integer, integer) returns boolean immutable strict language internal as 'int4lt';
+create function compared.le(integer, integer) returns boolean immutable strict language internal as 'int4le';
+create function compared.eq(integer, integer) returns boolean immutable strict language internal as 'int4eq';
+create function compared.ge(integer, integer) returns boolean immutable strict language internal as 'int4ge';
+create function compared.gt(integer, integer) returns boolean immutable strict language internal as 'int4gt';
+create operator compared.<% (function = compared.lt, leftarg = integer, rightarg = integer);
+create operator compared.<=% (function = compared.le, leftarg = integer, rightarg = integer);
+create operator compared.=% (function = compared.eq, leftarg = integer, rightarg = integer);
+create operator compared.>=% (function = compared.ge, leftarg = integer, rightarg = integer);
+create operator compared.>% (function = compared.gt, leftarg = integer, rightarg = integer);
+create operator class compared.own for type integer using btree as operator 1 compared.<%, operator 2 compared.<=%,
+	operator 3 compared.=%, operator 4 compared.>=%, operator 5 compared.>%, function 1 btint4cmp(integer, integer);
+create table keyed (id integer not null, taken boolean default false);
+create unique index on keyed (id compared.own);
+create index on keyed (id) where not taken;
+insert into keyed select generate_series(1, 3);
+select queue_attach('keyed', 'keyed', 'not taken', 'id', 'taken = true');
+select queue_complete_row('keyed', k) from queue_pop_rows(null::keyed, 'keyed') as k;
+alter schema compared rename to compares;
+select queue_complete_row('keyed', k) from queue_pop_rows(null::keyed, 'keyed') as k;
+alter operator compares.=% (integer, integer) set schema public;
+select queue_complete_row('keyed', k) from queue_pop_rows(null::keyed, 'keyed') as k;
 
 -- The rules of unique rows.
 create table whole (id integer, day date, name text) partition by list (day);
@@ -171,6 +214,26 @@ begin;
 call pop_many(120);
 select queues between 3 and 15 as is_bound from kept();
 commit;
+-- Each statement counts, whenever it was prepared: that a pop found nothing, too.
+create procedure add_many(count integer) language plpgsql as $$
+begin
+	for i in 1 .. count loop
+		execute format('insert into many_%s (payload) values (''1'')', i);
+	end loop;
+end $$;
+create procedure pop_last(count integer) language plpgsql as $$
+begin
+	for i in 121 - count .. 120 loop
+		perform * from queue_pop('many_' || i);
+	end loop;
+end $$;
+call add_many(120);
+set queue_ext.claim_path = portable;
+call pop_last(120);
+select queues from kept() \gset
+call pop_last(:queues);
+select queues < :queues as is_bound from kept();
+reset queue_ext.claim_path;
 -- A call that others are made within is still using its own.
 create table outermost (id integer primary key, taken boolean default false);
 create index on outermost (id) where not taken;
@@ -200,10 +263,10 @@ select queues from kept();
 reset queue_ext.definition_cache_size;
 select count(queue_drop('many_' || i)) from generate_series(1, 120) as i;
 
-drop table source, parent, more, entire, nothing, outermost, looked;
+drop table keyed, source, parent, more, entire, nothing, outermost, looked;
 set client_min_messages = warning;
-drop schema parts, nothing cascade;
+drop schema parts, nothing, compares cascade;
 drop type nothing_at_all;
 drop function nothing(), compiled(text), kept(), pop_within(), is_wanted(integer);
-drop procedure pop_both(), insert_unique(), pop_many(integer);
+drop procedure pop_both(), insert_unique(), pop_many(integer), add_many(integer), pop_last(integer);
 select queue_drop('kept'), queue_drop('other');

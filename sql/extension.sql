@@ -21,9 +21,17 @@ select "Test Extension".fnv1_64('a');
 select "Test Extension".throttle_create('r', '1 hour');
 select "Test Extension".lock_throttled_resource('r', 'x') as granted, "Test Extension".mutex_acquire('m') as acquired;
 select task_id, token from "Test Extension".held_locks;
+create table test_extension.items (id integer primary key, note text);
+create index on test_extension.items (id) where note is null;
+insert into test_extension.items select generate_series(1, 2);
+select "Test Extension".queue_attach('test_extension.items', 'test_extension.items', 'note is null', 'id', claim_mode => 'session');
+set queue_ext.claim_path = portable;
+select id from "Test Extension".queue_pop_rows(null::test_extension.items);
 alter schema "Test Extension" rename to test_renamed;
 select test_renamed.lock_throttled_resource('r', 'x') as granted, test_renamed.mutex_release('m') as released,
        test_renamed.mutex_acquire('n') as acquired;
+select id from test_renamed.queue_pop_rows(null::test_extension.items);
+reset queue_ext.claim_path;
 alter schema test_renamed rename to "Test Extension";
 
 -- It cannot be moved.

@@ -65,6 +65,15 @@ copy_identity(MemoryContext context, const Identity &identity)
 	return copied;
 }
 
+// The names of its operators are part of statements.
+static void
+depend_on_key(Dependent *dependent, const Identity &key)
+{
+	for (int i = 0; i < key.length; i++)
+		for (const Oid one : key.columns[i].operators)
+			depend_on_operator(dependent, one);
+}
+
 // Whether an index could hold the rows that are pending: some part of the condition
 // depends on nothing but the row.
 static bool
@@ -117,9 +126,11 @@ compile_all(Definition *definition, Relation table, MemoryContext context)
 	};
 	definition->identity = copy_identity(context, identity);
 	// A hold is of an identity. A write looks for the key, and then at what the claim wrote.
+	// Where there is an identity, it is the key.
 	definition->receipt_key = definition->claim_mode == ClaimMode::update
 								  ? copy_identity(context, find_receipt_key(table))
 								  : definition->identity;
+	depend_on_key(&definition->dependent, definition->receipt_key);
 	if (!definition->receipt_key.has_key()) {
 		const KeyAdvice advice = advise_key(table);
 		definition->key_advice = {copy(context, advice.command), copy(context, advice.obstacle)};

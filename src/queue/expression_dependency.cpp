@@ -25,6 +25,7 @@ depend_on_type(Dependent *dependent, Oid type)
 		return;
 	const auto form = reinterpret_cast<Form_pg_type>(GETSTRUCT(tuple));
 	const Oid element = form->typelem;
+	const Oid base = form->typbasetype;
 	const Oid table = form->typrelid;
 	depend_on_object(dependent, NAMESPACEOID, form->typnamespace);
 	ReleaseSysCache(tuple);
@@ -32,6 +33,8 @@ depend_on_type(Dependent *dependent, Oid type)
 		depend_on_table(dependent, table);
 	if (OidIsValid(element))
 		depend_on_type(dependent, element);
+	if (OidIsValid(base))
+		depend_on_type(dependent, base);
 }
 
 void
@@ -67,8 +70,39 @@ visit_function(Oid function, void *dependent)
 	return false;
 }
 
-// A constant is written as its type's output has it: the label of an enum, the name of what
-// an OID stands for.
+// Whether a value of the type is written as the name of an object: the label of an enum, a
+// table.
+static bool
+is_written_as_name(Oid type)
+{
+	return type == REGCLASSOID || type_is_enum(type);
+}
+
+static void
+depend_on_value(Dependent *dependent, Oid type, Datum value)
+{
+	if (type == REGCLASSOID)
+		depend_on_table(dependent, DatumGetObjectId(value));
+	else
+		depend_on_object(dependent, ENUMOID, DatumGetObjectId(value));
+}
+
+static void
+depend_on_elements(Dependent *dependent, Oid type, ArrayType *array)
+{
+	int16 length;
+	bool is_by_value;
+	char alignment;
+	Datum *values;
+	bool *nulls;
+	int count;
+	get_typlenbyvalalign(type, &length, &is_by_value, &alignment);
+	deconstruct_array(array, type, length, is_by_value, alignment, &values, &nulls, &count);
+	for (int i = 0; i < count; i++)
+		if (!nulls[i])
+			depend_on_value(dependent, type, values[i]);
+}
+
 static void
 depend_on_constant(Dependent *dependent, const Const *constant)
 {
@@ -76,10 +110,11 @@ depend_on_constant(Dependent *dependent, const Const *constant)
 	depend_on_collation(dependent, constant->constcollid);
 	if (constant->constisnull)
 		return;
-	if (type_is_enum(constant->consttype))
-		depend_on_object(dependent, ENUMOID, DatumGetObjectId(constant->constvalue));
-	else if (constant->consttype == REGCLASSOID)
-		depend_on_table(dependent, DatumGetObjectId(constant->constvalue));
+	const Oid element = get_element_type(constant->consttype);
+	if (is_written_as_name(element))
+		depend_on_elements(dependent, element, DatumGetArrayTypeP(constant->constvalue));
+	else if (is_written_as_name(constant->consttype))
+		depend_on_value(dependent, constant->consttype, constant->constvalue);
 }
 
 static void
@@ -128,6 +163,16 @@ visit(Node *node, void *context)
 		case T_Const:
 			depend_on_constant(dependent, reinterpret_cast<Const *>(node));
 			break;
+		case T_FieldSelect:
+			depend_on_type(dependent, exprType(reinterpret_cast<Node *>(
+										  reinterpret_cast<FieldSelect *>(node)->arg)));
+			break;
+		case T_RangeTblFunction: {
+			ListCell *cell;
+			foreach (cell, reinterpret_cast<RangeTblFunction *>(node)->funccoltypes)
+				depend_on_type(dependent, lfirst_oid(cell));
+			break;
+		}
 		case T_FuncExpr:
 		case T_RelabelType:
 		case T_CoerceViaIO:

@@ -71,12 +71,12 @@ operator_name(Oid operator_oid)
 }
 
 // The operator by which the index's column is compared.
-static char *
+static Oid
 operator_of(Relation index, int column, StrategyNumber strategy)
 {
 	const Oid type = index->rd_opcintype[column];
-	return operator_name(
-		get_opfamily_member(index->rd_opfamily[column], type, type, static_cast<int16>(strategy)));
+	return get_opfamily_member(index->rd_opfamily[column], type, type,
+							   static_cast<int16>(strategy));
 }
 
 static Identity
@@ -89,12 +89,13 @@ identity_of(Relation table, Relation index)
 	for (int i = 0; i < identity.length; i++) {
 		const Form_pg_attribute attribute =
 			TupleDescAttr(RelationGetDescr(table), index->rd_index->indkey.values[i] - 1);
+		const Oid equality = operator_of(index, i, BTEqualStrategyNumber);
+		const Oid at_least = operator_of(index, i, BTGreaterEqualStrategyNumber);
+		const Oid at_most = operator_of(index, i, BTLessEqualStrategyNumber);
 		identity.columns[i] = {
-			attribute->attnum,
-			pstrdup(quote_identifier(NameStr(attribute->attname))),
-			operator_of(index, i, BTEqualStrategyNumber),
-			operator_of(index, i, BTGreaterEqualStrategyNumber),
-			operator_of(index, i, BTLessEqualStrategyNumber),
+			attribute->attnum,       pstrdup(quote_identifier(NameStr(attribute->attname))),
+			operator_name(equality), operator_name(at_least),
+			operator_name(at_most),  {equality, at_least, at_most},
 			attribute->atttypid,
 		};
 	}

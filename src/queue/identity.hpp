@@ -28,6 +28,7 @@ struct KeyColumn
 	const char *equality; // the index's operators, with their schema
 	const char *at_least;
 	const char *at_most;
+	Oid operators[3]; // the same
 	Oid type;
 };
 
