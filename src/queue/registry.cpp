@@ -341,6 +341,24 @@ registry_name()
 	return quote_qualified_identifier(registry_schema(), "queue_definition");
 }
 
+bool
+is_dropped(Oid relation)
+{
+	if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)))
+		return false;
+	ScanKeyData key;
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relation));
+	Relation relations = table_open(RelationRelationId, AccessShareLock);
+	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+	SysScanDesc scan = systable_beginscan(relations, ClassOidIndexId, true, snapshot, 1, &key);
+	const bool is_there = HeapTupleIsValid(systable_getnext(scan));
+	systable_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	table_close(relations, AccessShareLock);
+	return !is_there;
+}
+
 // Removes the rows of tables that are gone. One that another transaction is removing just
 // now is left to it.
 static void
@@ -349,7 +367,7 @@ remove_dropped()
 	Relation registry = table_open(registry_oid(), RowExclusiveLock);
 	each_row({}, [&](HeapTuple row, TupleDesc descriptor) {
 		TM_FailureData failure;
-		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source_of(row, descriptor))))
+		if (is_dropped(source_of(row, descriptor)))
 			(void) compat::delete_tuple(registry, &row->t_self, GetCurrentCommandId(true),
 										InvalidSnapshot, false, &failure);
 		return true;

@@ -62,6 +62,11 @@ void lock_queues_of(Oid source);
 // callers who may make or drop one there; to be taken after the other.
 void lock_name_in(Oid schema, const char *name);
 
+// Whether the relation does not exist any more. What the caches know may be older than a
+// snapshot that shows a row that names it: so where they do not know it, the catalog is asked
+// as it is committed now.
+bool is_dropped(Oid relation);
+
 // What a writer may change; null pointers leave a column as it is.
 struct Options
 {

@@ -5,6 +5,7 @@
 #include "memory.hpp"
 
 #include "../queue/own_table.hpp"
+#include "../queue/registry.hpp"
 #include "allocate.hpp"
 #include "newest.hpp"
 
@@ -181,7 +182,7 @@ void
 forget_dropped()
 {
 	for (Oid source = InvalidOid; OidIsValid(source = next_source(source));)
-		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)))
+		if (queue::is_dropped(source))
 			forget_all(source);
 }
 
