@@ -271,6 +271,14 @@ no_table_to_adopt(const char *name, const char *text)
 }
 
 void
+gone_during_command(const char *name)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+					errmsg("relation \"%s\" was dropped or renamed during the command", name),
+					errhint("Look for an event trigger that does that.")));
+}
+
+void
 table_is_managed(const char *table, const char *queue)
 {
 	ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),

@@ -7,6 +7,7 @@
 #include "../error.hpp"
 #include "../queue/name.hpp"
 #include "../queue/registry.hpp"
+#include "../queue/shape.hpp"
 #include "../queue/statement.hpp"
 #include "program.hpp"
 #include "undo.hpp"
@@ -87,13 +88,14 @@ create_wake_trigger(Oid table, bool for_each_row)
 		return;
 	const char *schema = queue::registry_schema();
 	const char *name = queue::qualified_name(table);
-	queue::run_command(psprintf("create trigger %s after insert or update on %s for each %s"
-								" execute function %s.queue_wake()",
-								wake_trigger_name, name, for_each_row ? "row" : "statement",
-								quote_identifier(schema)));
+	queue::run_command_on(table,
+						  psprintf("create trigger %s after insert or update on %s for each %s"
+								   " execute function %s.queue_wake()",
+								   wake_trigger_name, name, for_each_row ? "row" : "statement",
+								   quote_identifier(schema)));
 	// Whatever the session's replication role: a row that came by replication is a job.
-	queue::run_command(
-		psprintf("alter table %s enable always trigger %s", name, wake_trigger_name));
+	queue::run_command_on(
+		table, psprintf("alter table %s enable always trigger %s", name, wake_trigger_name));
 	// So that the extension can be dropped, and the trigger goes with it.
 	const ObjectAddress trigger{TriggerRelationId, get_trigger_oid(table, wake_trigger_name, false),
 								0};

@@ -84,7 +84,8 @@ advance_sequence(Oid table, Oid archive)
 	const char *of_archive = OidIsValid(archive) ? psprintf("(select pg_catalog.max(id) from %s)",
 															qualified_name(archive))
 												 : "0";
-	run_command(
+	run_command_on(
+		table,
 		psprintf("select pg_catalog.setval(s::pg_catalog.regclass, m) from (select"
 				 " pg_catalog.pg_get_serial_sequence(%s, 'id'),"
 				 " greatest((select pg_catalog.max(id) from %s), %s)) as t(s, m)"
@@ -114,7 +115,10 @@ adopt(const char *written)
 	Oid archive = find_archive(table);
 	if (settings.is_archived && !OidIsValid(archive))
 		archive = make_archive(table);
+	const char *name_of_archive = OidIsValid(archive) ? qualified_name(archive) : nullptr;
 	make_missing_indexes(table);
+	if (name_of_archive != nullptr)
+		check_is_there(archive, name_of_archive);
 	advance_sequence(table, archive);
 
 	Options options{};

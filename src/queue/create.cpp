@@ -58,6 +58,7 @@ create(const text *name_text, const Options &options, bool archived)
 	run_command(psprintf(create_claim_index_text, table));
 	run_command(psprintf(create_unique_index_text, table));
 	const Oid source = get_relname_relid(name.name, schema);
+	check_is_there(source, table);
 	const Oid archive = archived ? make_archive(source) : InvalidOid;
 
 	unique::forget_dropped();
@@ -81,8 +82,9 @@ alter(const text *name, Options options, const bool *archived)
 		error::not_managed(definition->name, "Only its lease and backoff can be altered; detach it "
 											 "and attach it anew to change more.");
 	if (options.max_attempts != nullptr)
-		run_command(psprintf("alter table %s alter column max_attempts set default %d",
-							 definition->source_name, *options.max_attempts));
+		run_command_on(definition->source,
+					   psprintf("alter table %s alter column max_attempts set default %d",
+								definition->source_name, *options.max_attempts));
 	// The archive that was switched off is kept, and comes back.
 	Oid archive = InvalidOid;
 	options.is_archived = archived;

@@ -141,14 +141,31 @@ archive_name(Oid table)
 	return name;
 }
 
+void
+check_is_there(Oid relation, const char *name)
+{
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)))
+		error::gone_during_command(name);
+}
+
+void
+run_command_on(Oid table, const char *text)
+{
+	const char *name = qualified_name(table);
+	run_command(text);
+	check_is_there(table, name);
+}
+
 Oid
 make_archive(Oid table)
 {
 	const Oid schema = get_rel_namespace(table);
 	const char *name = archive_name(table);
-	run_command(psprintf(create_archive_text,
-						 quote_qualified_identifier(get_namespace_name(schema), name)));
-	return get_relname_relid(name, schema);
+	const char *qualified = quote_qualified_identifier(get_namespace_name(schema), name);
+	run_command_on(table, psprintf(create_archive_text, qualified));
+	const Oid archive = get_relname_relid(name, schema);
+	check_is_there(archive, qualified);
+	return archive;
 }
 
 Oid
@@ -230,11 +247,11 @@ make_missing_indexes(Oid table)
 {
 	const char *name = qualified_name(table);
 	if (!has_primary_key(table))
-		run_command(psprintf("alter table %s add primary key (id)", name));
+		run_command_on(table, psprintf("alter table %s add primary key (id)", name));
 	if (!has_index(table, {{"priority", "run_at", "id"}, "dead_at", IS_NULL}))
-		run_command(psprintf(create_claim_index_text, name));
+		run_command_on(table, psprintf(create_claim_index_text, name));
 	if (!has_index(table, {{"unique_key"}, "unique_key", IS_NOT_NULL}))
-		run_command(psprintf(create_unique_index_text, name));
+		run_command_on(table, psprintf(create_unique_index_text, name));
 }
 
 } // namespace queue_ext::queue

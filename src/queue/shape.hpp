@@ -16,8 +16,16 @@ const char *fault_of_archive(Oid table);
 // table must be locked; its partitions and children get locked in ACCESS SHARE mode.
 void check_can_carry(Relation table);
 
+// Raises 42P01 unless the relation, which had that name, is there still: an event trigger may
+// have dropped it.
+void check_is_there(Oid relation, const char *name);
+
+// Runs a command on the table, as run_command() does, after which the table is there still:
+// raises 42P01 otherwise.
+void run_command_on(Oid table, const char *text);
+
 // Makes the table that finished jobs of the queue go to. Raises 42P07 where there is such a
-// table, 42622 where its name would be too long.
+// table, 42622 where its name would be too long, 42P01 where it is gone at once.
 Oid make_archive(Oid table);
 
 // The archive that the table has had, if there is one of the caller's; or InvalidOid.
