@@ -500,7 +500,8 @@ is_done(const Claimer *claimer, Ring *ring, const Pass &pass, const Watch &watch
 }
 
 // Claims from the ring until there are enough, or nothing is claimable. False when the
-// ring cannot tell: it was taken for another queue, or others were always faster.
+// ring cannot tell: it was taken for another queue, others were always faster, or some
+// backend claims without it.
 static bool
 drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 {
@@ -536,7 +537,7 @@ drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 			continue;
 		}
 		if (is_done(claimer, ring, pass, watch, *claimed))
-			return true;
+			return *claimed > 0 || is_shared_by_all();
 		if (futile == most_futile)
 			return false;
 		move_clock(claimer);

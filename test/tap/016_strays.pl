@@ -130,6 +130,9 @@ for my $way (sort keys %ways)
 		my $got = $first->query_safe("begin; $takes");
 		like($got, qr/^(\d+)\|(\d+)\|(\d+)\|(\d+)$/, "... $name claims");
 		is($second->query_safe($takes), '|||', '... which nobody else gets meanwhile');
+		# A ring does not know what backends claim that do without it.
+		is($second->query_safe(q{select count(*) > 0 from pg_backend_memory_contexts
+			where ident like 'with candidate%update public.q as t set%'}), 't', '... says a statement, not a ring');
 		$first->query_safe('rollback');
 		is($second->query_safe($takes), $got, '... but when it has rolled back');
 	}
