@@ -21,6 +21,7 @@ use warnings;
 
 use File::Temp qw(tempdir);
 use IPC::Open3;
+use POSIX ();
 use Test::More;
 
 my $is_long = $ENV{QUEUE_EXT_LONG};
@@ -169,7 +170,8 @@ sub start_workers
 		open STDOUT, '>', "$dir/bench.$round" or die $!;
 		open STDERR, '>&', \*STDOUT or die $!;
 		exec 'pgbench', '-n', '-M', $mode, '-c', $clients, '-j', 2,
-		  '-t', $each, '--max-tries=10', '--random-seed', $seed + $round, @{ $files{$mode} }, $database;
+		  '-t', $each, '--max-tries=10', '--random-seed', $seed + $round, @{ $files{$mode} }, $database
+		  or POSIX::_exit(127);
 	}
 	return $pid;
 }

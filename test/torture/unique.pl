@@ -17,6 +17,7 @@ use warnings;
 
 use File::Temp qw(tempdir);
 use IPC::Open3;
+use POSIX ();
 use Test::More;
 
 my $calls = $ENV{CALLS} || ($ENV{LONG} ? 200_000 : 8_000);
@@ -139,7 +140,8 @@ sub start_clients
 		open STDOUT, '>', "$dir/bench.$round" or die $!;
 		open STDERR, '>&', \*STDOUT or die $!;
 		exec 'pgbench', '-n', '-M', $round % 2 ? 'simple' : 'prepared', '-c', $clients, '-j', 2, '-t', $each,
-		  '-D', "keys=$keys", '--max-tries=100', '--random-seed', $seed + $round, @files, $database;
+		  '-D', "keys=$keys", '--max-tries=100', '--random-seed', $seed + $round, @files, $database
+		  or POSIX::_exit(127);
 	}
 	return $pid;
 }
