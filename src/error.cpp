@@ -295,6 +295,16 @@ not_a_queues_table(const char *table, const char *fault)
 }
 
 void
+column_changed(const char *table, const char *column, Oid type, const char *qualified)
+{
+	const char *name = format_type_be(type);
+	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("column \"%s\" of table \"%s\" is not of type %s", column, table, name),
+					errhint("Run ALTER TABLE %s ALTER COLUMN %s TYPE %s.", qualified,
+							quote_identifier(column), name)));
+}
+
+void
 queue_exists(const char *name)
 {
 	ereport(ERROR,

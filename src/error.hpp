@@ -76,6 +76,9 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void table_is_managed(const char *table, const char *queue);
 // 55000: the table is not like that of a managed queue, and why not.
 [[noreturn]] void not_a_queues_table(const char *table, const char *fault);
+// 42804: the column of a managed queue's table has another type now, or is gone.
+[[noreturn]] void column_changed(const char *table, const char *column, Oid type,
+								 const char *qualified);
 // 42710: there is such a queue already.
 [[noreturn]] void queue_exists(const char *name);
 // 42P09: two queues of one name stand in one schema.

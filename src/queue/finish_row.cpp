@@ -72,14 +72,20 @@ text_of(const Definition *definition, Action action, const char *assignments)
 					assignments, fence, action == Action::extend ? "t" : "1");
 }
 
-// How often the job was handed out, as far as the queue knows.
+// How often the job was handed out, as far as the queue knows. Raises 42804 where the table's
+// owner has made another column of that.
 static int32
 attempt_of(const Definition *definition, Datum job)
 {
 	if (!definition->is_managed)
 		return 1;
+	constexpr const char *name = "attempt";
+	const Oid table = definition->source;
+	const AttrNumber number = get_attnum(table, name);
+	if (number <= 0 || get_atttype(table, number) != INT4OID)
+		error::column_changed(get_rel_name(table), name, INT4OID, definition->source_name);
 	bool is_null;
-	const Datum attempt = GetAttributeByName(DatumGetHeapTupleHeader(job), "attempt", &is_null);
+	const Datum attempt = GetAttributeByNum(DatumGetHeapTupleHeader(job), number, &is_null);
 	return is_null ? 1 : DatumGetInt32(attempt);
 }
 
@@ -88,9 +94,11 @@ arguments_for(const Definition *definition, Action action, Datum job, const Fini
 {
 	Arguments arguments = common_arguments(definition, options);
 	arguments.set(Parameter::row, job);
-	if (action == Action::fail)
-		arguments.set(Parameter::retry_at, TimestampTzGetDatum(retry_time(
-											   definition, options, attempt_of(definition, job))));
+	if (action == Action::fail) {
+		const int32 attempt = options.retry_in == nullptr ? attempt_of(definition, job) : 1;
+		arguments.set(Parameter::retry_at,
+					  TimestampTzGetDatum(retry_time(definition, options, attempt)));
+	}
 	if (options.run_at != nullptr)
 		arguments.set(Parameter::retry_at, TimestampTzGetDatum(*options.run_at));
 	if (options.error != nullptr)

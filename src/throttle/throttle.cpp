@@ -150,14 +150,20 @@ struct Grants
 	}
 };
 
-static Grants
-grants_of(const row::Opened &opened, HeapTuple row)
+// Reads them; false if they are not as the table's constraints want them, which its owner may
+// have dropped: one dimension that begins at 1, or none, and no nulls.
+static bool
+read_grants(const row::Opened &opened, HeapTuple row, Grants *grants)
 {
-	// The table's constraint: one dimension, or none, and no nulls.
-	const ArrayType *earlier = DatumGetArrayTypeP(row::value_of(opened, row, column_earlier));
-	return {DatumGetTimestampTz(row::value_of(opened, row, column_last_locked)),
-			reinterpret_cast<const TimestampTz *>(ARR_DATA_PTR(earlier)),
-			ARR_NDIM(earlier) == 0 ? 0 : ARR_DIMS(earlier)[0]};
+	ArrayType *earlier = DatumGetArrayTypeP(row::value_of(opened, row, column_earlier));
+	const int dimensions = ARR_NDIM(earlier);
+	if (dimensions > 1 || (dimensions == 1 && ARR_LBOUND(earlier)[0] != 1) ||
+		array_contains_nulls(earlier))
+		return false;
+	*grants = {DatumGetTimestampTz(row::value_of(opened, row, column_last_locked)),
+			   reinterpret_cast<const TimestampTz *>(ARR_DATA_PTR(earlier)),
+			   dimensions == 0 ? 0 : ARR_DIMS(earlier)[0]};
+	return true;
 }
 
 // The grants before the next, as far as they will matter.
@@ -175,13 +181,20 @@ make_earlier(const Grants &grants, int most)
 										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
-enum class Outcome { granted, denied, changed };
+enum class Outcome {
+	granted,
+	denied,
+	changed,
+	unreadable, // a statement has to make something of it
+};
 
 static Outcome
 try_to_lock(const row::Opened &opened, HeapTuple row, const text *details, TimestampTz now)
 {
 	const int32 most = DatumGetInt32(row::value_of(opened, row, column_grants));
-	const Grants grants = grants_of(opened, row);
+	Grants grants;
+	if (most < 1 || !read_grants(opened, row, &grants))
+		return Outcome::unreadable;
 	const Interval *interval = DatumGetIntervalP(row::value_of(opened, row, column_interval));
 	if (end_of_interval(grants.back(most), interval) >= now)
 		return Outcome::denied;
@@ -220,6 +233,8 @@ lock_resource(const text *resource, const text *details)
 			check_exists(resource);
 		else
 			heap_freetuple(row);
+		if (outcome == Outcome::unreadable)
+			return lock_by_statement(resource, details, now);
 		if (outcome != Outcome::changed)
 			return outcome == Outcome::granted;
 	}
