@@ -73,6 +73,8 @@ open(Use use, Find &&find)
 static Definition *
 find_by_name(const char *text)
 {
+	if (*text == table_mark) // it would be found as a table's
+		error::invalid_name(text);
 	return meaning_of(text, [&](Meaning *meaning) {
 		const Name name = parse_name(text);
 		const Oid source = find_source(name, text, &meaning->dependent);
@@ -132,7 +134,7 @@ static Definition *
 find_by_table(Oid table)
 {
 	char text[max_name_text + 1];
-	snprintf(text, sizeof(text), "\1%u", table); // no name begins so
+	snprintf(text, sizeof(text), "%c%u", table_mark, table);
 	return meaning_of(text, [&](Meaning *meaning) {
 		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(table)))
 			error::no_such_table(table);

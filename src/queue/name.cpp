@@ -74,7 +74,7 @@ parse_name(const char *text)
 		memcpy(name.schema, name.name, NAMEDATALEN);
 		cursor = read_part(cursor + 1, name.name);
 	}
-	if (cursor == nullptr || *cursor != '\0')
+	if (cursor == nullptr || *cursor != '\0' || *text == table_mark)
 		error::invalid_name(text);
 	return name;
 }

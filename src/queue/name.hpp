@@ -14,6 +14,9 @@ namespace queue_ext::queue {
 // The longest spelling of a name: two quoted parts of nothing but doubled quotes.
 constexpr int max_name_text = 2 * (2 * (NAMEDATALEN - 1) + 2) + 1;
 
+// What no name as written begins with: where names are remembered, tables are by this.
+constexpr char table_mark = '\1';
+
 struct Name
 {
 	char schema[NAMEDATALEN]; // empty when the caller gave none
