@@ -234,6 +234,18 @@ select queues from kept() \gset
 call pop_last(:queues);
 select queues < :queues as is_bound from kept();
 reset queue_ext.claim_path;
+-- Of more sizes than are kept each has its plan for a while.
+create function plans() returns bigint language sql as $$
+	select count(*) from pg_backend_memory_contexts where name = 'CachedPlanSource'
+$$;
+set queue_ext.claim_path = portable;
+begin;
+do $$ begin for i in 1 .. 12 loop perform queue_pop('kept', 1 + i % 6); end loop; end $$;
+select plans() as plans \gset
+do $$ begin for i in 1 .. 60 loop perform queue_pop('kept', 1 + i % 6); end loop; end $$;
+select plans() - :plans < 10 as is_bound;
+commit;
+reset queue_ext.claim_path;
 -- A call that others are made within is still using its own.
 create table outermost (id integer primary key, taken boolean default false);
 create index on outermost (id) where not taken;
@@ -267,6 +279,6 @@ drop table keyed, source, parent, more, entire, nothing, outermost, looked;
 set client_min_messages = warning;
 drop schema parts, nothing, compares cascade;
 drop type nothing_at_all;
-drop function nothing(), compiled(text), kept(), pop_within(), is_wanted(integer);
+drop function nothing(), compiled(text), kept(), plans(), pop_within(), is_wanted(integer);
 drop procedure pop_both(), insert_unique(), pop_many(integer), add_many(integer), pop_last(integer);
 select queue_drop('kept'), queue_drop('other');

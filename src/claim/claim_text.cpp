@@ -4,6 +4,7 @@
 
 #include "claim_text.hpp"
 
+#include "../queue/definition_cache.hpp"
 #include "../queue/registry.hpp"
 #include "../row/write.hpp"
 
@@ -102,7 +103,7 @@ claim_statement(Definition *definition, int max_jobs)
 		queue::note_growth(definition);
 		// Parsing may have run code of the user's that claims, and what stood there is gone.
 		place = queue::prepared_claim_count - 1;
-		queue::discard_later(&definition->claims[place].statement);
+		queue::discard_after_calls(&definition->claims[place].statement);
 		definition->claims[place] = fresh;
 	}
 	const queue::PreparedClaim found = definition->claims[place];

@@ -150,10 +150,37 @@ free_definition(Definition *definition)
 	MemoryContextDelete(definition->context);
 }
 
+// Statements that others have replaced.
+static List *replaced = NIL;
+
+void
+discard_after_calls(Statement *statement)
+{
+	if (!statement->is_prepared())
+		return;
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+	auto *kept = static_cast<Statement *>(palloc(sizeof(Statement)));
+	*kept = *statement;
+	replaced = lappend(replaced, kept);
+	MemoryContextSwitchTo(old);
+	*statement = {};
+}
+
+static void
+free_replaced()
+{
+	ListCell *cell;
+	foreach (cell, replaced)
+		discard(static_cast<Statement *>(lfirst(cell)));
+	list_free_deep(replaced);
+	replaced = NIL;
+}
+
 // Frees what is invalid, or too much. No call may be using a definition.
 static void
 tidy()
 {
+	free_replaced();
 	measure_grown();
 	const bool is_any_given_up = give_up_least_used();
 	if (!is_any_given_up && invalidations_seen == invalidation_count())
