@@ -133,6 +133,7 @@ sql(q{
 });
 my $kinds = sql(q{
 	begin;
+	set local queue_ext.definition_cache_size = '4MB';
 	select from kinds(300);
 	select * from used();
 	select from kinds(1500);
