@@ -17,6 +17,8 @@ select queue_create('plain');
 select obj_description('jobs'::regclass), obj_description('plain'::regclass);
 select queue_alter('plain', backoff_cap => '90 seconds', max_attempts => 3);
 select obj_description('plain'::regclass);
+select queue_alter('plain', lease => '45 seconds', backoff_base => '2 seconds');
+select obj_description('plain'::regclass);
 select queue_send_many('jobs', '{1,2,3}');
 select queue_complete('jobs', id, attempt) from queue_pop('jobs');
 select id from queue_pop('jobs');

@@ -77,8 +77,15 @@ select attempt from queue_pop('jobs');
 select queue_fail_many('jobs', array[:id], '{4}') = :id as failed;
 select run_at - clock_timestamp() between '1 second' and '1 minute' as capped from jobs;
 
+-- A month is thirty days.
+select queue_alter('jobs', max_attempts => 1000, backoff_base => '2 months', backoff_cap => '1 year');
+update jobs set run_at = now(), leased_until = null, max_attempts = 1000, attempt = 0;
+select attempt from queue_pop('jobs');
+select queue_fail('jobs', :id, 1);
+select run_at - clock_timestamp() between '29 days' and '60 days' as months from jobs;
+
 -- A job that is dead keeps its run_at.
-update jobs set max_attempts = 5, run_at = '2001-01-01';
+update jobs set max_attempts = 5, attempt = 4, run_at = '2001-01-01';
 select attempt from queue_pop('jobs');
 select queue_fail('jobs', :id, 5, 'the end', '1 day');
 select run_at = '2001-01-01' as kept, dead_at <= clock_timestamp() as dead, last_error from jobs;

@@ -132,6 +132,19 @@ alter schema parts rename to pieces;
 call pop_both();
 alter schema pieces rename to parts;
 call pop_both();
+-- Of that schema nothing is named but a collation.
+create schema sorts;
+create collation sorts.plain (locale = 'C');
+select queue_attach('sorted', 'source', 'not taken', 'name collate sorts.plain, id', 'taken = true');
+select compiled($$ select * from queue_pop_rows(null::source, 'sorted') $$);
+select compiled($$ select * from queue_pop_rows(null::source, 'sorted') $$);
+begin;
+alter schema sorts rename to orders;
+alter schema orders rename to sorts;
+commit;
+select compiled($$ select * from queue_pop_rows(null::source, 'sorted') $$);
+select queue_detach('sorted');
+drop schema sorts cascade;
 create function parts.unrelated() returns integer language sql as 'select 1';
 call pop_both();
 

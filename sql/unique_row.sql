@@ -263,4 +263,17 @@ select id, owner from guarded order by id;
 drop owned by regress_unique_row;
 drop role regress_unique_row;
 
+-- The locks of a row are those of the table that all the parts are parts of.
+create table outermost (id integer, kind text, day date) partition by list (kind);
+create table outer_part partition of outermost for values in ('a') partition by list (day);
+create table inner_part partition of outer_part for values in ('2026-11-22');
+create index on outermost (id);
+begin;
+select (queue_unique_insert_row((1, 'a', '2026-11-22')::inner_part, '{id}')).inserted;
+select count(*) as locks from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() \gset
+select (queue_unique_insert_row((1, 'a', '2026-11-22')::outer_part, '{id}')).inserted;
+select (queue_unique_insert_row((1, 'a', '2026-11-22')::outermost, '{id}')).inserted;
+select count(*) = :locks as are_the_same from pg_locks where locktype = 'advisory' and pid = pg_backend_pid();
+rollback;
+
 drop schema test_unique_row cascade;
