@@ -10,6 +10,7 @@ insert into throttled_resource (resource, throttle_interval, grants, last_locked
 	('least', '1 hour', -2147483648, now(), '{}'),
 	('square', '1 hour', 3, now(), '{{2020-01-01, 2020-01-02}, {2020-01-03, 2020-01-04}}'),
 	('nulls', '1 hour', 3, now(), '{null, 2020-01-01, null}'),
+	('null first', '1 hour', 3, now(), array[null, '2020-01-01', now()]),
 	('shifted', '1 hour', 3, now(), '[5:6]={2020-01-01, 2020-01-02}'),
 	('many', '1 hour', 2000000000, now(), '{2020-01-01}'),
 	('last', '1 hour', 1, 'infinity', '{2020-01-01}');
