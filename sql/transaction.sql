@@ -125,4 +125,18 @@ select queue_complete('jobs', id, 1) from tasks;
 select count(*) as left_behind from tasks;
 commit;
 
+-- A row that the transaction itself has locked is not another's.
+select queue_create('own');
+create table lines (id integer primary key, done boolean not null default false);
+create index on lines (id) where not done;
+insert into lines values (1);
+select queue_attach('lines', 'lines', 'not done', 'id', 'done = true');
+select queue_send('own', '1') is not null as sent;
+begin;
+select payload from own for update;
+select payload from queue_pop('own');
+select id from lines for update;
+select id from queue_pop_rows(null::lines, 'lines');
+commit;
+
 drop schema test_transaction cascade;

@@ -400,4 +400,14 @@ select inserted from queue_unique_insert_many('idle', '{4, 5, 6}');
 select payload from queue_pop('idle', max_jobs => 3);
 select count(unique_key) as keyed, count(distinct unique_key) as keys from idle;
 
+-- What is remembered of a done job is remembered for its criteria: another period is another
+-- job, also where keys tell jobs apart.
+select queue_create('periods');
+select inserted from queue_unique_insert('periods', '{"a": 1}', unique_by => '{a}', period => '1000 days', states => '{ready,done}');
+select queue_complete('periods', id, attempt) from queue_pop('periods');
+select inserted from queue_unique_insert('periods', '{"a": 1}', unique_by => '{a}', period => '1000 days', states => '{ready,done}');
+select inserted from queue_unique_insert('periods', '{"a": 1}', unique_by => '{a}', period => '2000 days', states => '{ready,done}');
+select queue_complete('periods', id, attempt) from queue_pop('periods');
+select inserted from queue_unique_insert('periods', '{"a": 1}', unique_by => '{a}', states => '{ready,done}');
+
 drop schema test_unique cascade;
