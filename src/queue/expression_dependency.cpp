@@ -16,10 +16,25 @@ depend_on_table(Dependent *dependent, Oid table)
 	depend_on_object(dependent, NAMESPACEOID, get_rel_namespace(table));
 }
 
+// On an object that is written with its name, and on its schema, which that column of its
+// catalog says.
+static void
+depend_on_named(Dependent *dependent, compat::SysCacheId cache, Oid object, AttrNumber schema)
+{
+	depend_on_object(dependent, cache, object);
+	HeapTuple tuple = SearchSysCache1(cache, ObjectIdGetDatum(object));
+	if (!HeapTupleIsValid(tuple))
+		return;
+	bool is_null;
+	depend_on_object(dependent, NAMESPACEOID,
+					 DatumGetObjectId(SysCacheGetAttr(cache, tuple, schema, &is_null)));
+	ReleaseSysCache(tuple);
+}
+
 static void
 depend_on_type(Dependent *dependent, Oid type)
 {
-	depend_on_object(dependent, TYPEOID, type);
+	depend_on_named(dependent, TYPEOID, type, Anum_pg_type_typnamespace);
 	HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
 	if (!HeapTupleIsValid(tuple))
 		return;
@@ -27,7 +42,6 @@ depend_on_type(Dependent *dependent, Oid type)
 	const Oid element = form->typelem;
 	const Oid base = form->typbasetype;
 	const Oid table = form->typrelid;
-	depend_on_object(dependent, NAMESPACEOID, form->typnamespace);
 	ReleaseSysCache(tuple);
 	if (OidIsValid(table))
 		depend_on_table(dependent, table);
@@ -40,33 +54,20 @@ depend_on_type(Dependent *dependent, Oid type)
 void
 depend_on_operator(Dependent *dependent, Oid object)
 {
-	depend_on_object(dependent, OPEROID, object);
-	HeapTuple tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(object));
-	if (!HeapTupleIsValid(tuple))
-		return;
-	depend_on_object(dependent, NAMESPACEOID,
-					 reinterpret_cast<Form_pg_operator>(GETSTRUCT(tuple))->oprnamespace);
-	ReleaseSysCache(tuple);
+	depend_on_named(dependent, OPEROID, object, Anum_pg_operator_oprnamespace);
 }
 
 static void
 depend_on_collation(Dependent *dependent, Oid collation)
 {
-	depend_on_object(dependent, COLLOID, collation);
-	HeapTuple tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
-	if (!HeapTupleIsValid(tuple))
-		return;
-	depend_on_object(dependent, NAMESPACEOID,
-					 reinterpret_cast<Form_pg_collation>(GETSTRUCT(tuple))->collnamespace);
-	ReleaseSysCache(tuple);
+	depend_on_named(dependent, COLLOID, collation, Anum_pg_collation_collnamespace);
 }
 
 static bool
 visit_function(Oid function, void *dependent)
 {
-	depend_on_object(static_cast<Dependent *>(dependent), PROCOID, function);
-	depend_on_object(static_cast<Dependent *>(dependent), NAMESPACEOID,
-					 get_func_namespace(function));
+	depend_on_named(static_cast<Dependent *>(dependent), PROCOID, function,
+					Anum_pg_proc_pronamespace);
 	return false;
 }
 
