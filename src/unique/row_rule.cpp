@@ -121,12 +121,18 @@ make_column(queue::Dependent *dependent, Relation table, const Name &name)
 			type,   attribute->attcollation,  entry};
 }
 
-// What the table is a partition of, in the end; else itself, also while it is being
-// detached (CONCURRENTLY): then it is a partition still, and has no ancestors any more.
+// What the table is a partition of, the root last. None while it is being detached
+// (CONCURRENTLY), though it is a partition still.
+static List *
+ancestors_of(Oid table)
+{
+	return get_rel_relispartition(table) ? get_partition_ancestors(table) : NIL;
+}
+
 static Oid
 root_of(Oid table)
 {
-	List *ancestors = get_rel_relispartition(table) ? get_partition_ancestors(table) : NIL;
+	List *ancestors = ancestors_of(table);
 	return ancestors == NIL ? table : llast_oid(ancestors);
 }
 
@@ -154,10 +160,8 @@ static List *
 queues_of_all(Oid table)
 {
 	List *queues = queues_of(table);
-	if (!get_rel_relispartition(table))
-		return queues;
 	ListCell *cell;
-	foreach (cell, get_partition_ancestors(table))
+	foreach (cell, ancestors_of(table))
 		queues = list_concat(queues, queues_of(lfirst_oid(cell)));
 	return queues;
 }
@@ -180,10 +184,8 @@ static void
 depend_on_tables(RowRule *rule)
 {
 	queue::depend_on_table(&rule->dependent, rule->table);
-	if (!get_rel_relispartition(rule->table))
-		return;
 	ListCell *cell;
-	foreach (cell, get_partition_ancestors(rule->table))
+	foreach (cell, ancestors_of(rule->table))
 		queue::depend_on_table(&rule->dependent, lfirst_oid(cell));
 }
 
