@@ -150,37 +150,20 @@ free_definition(Definition *definition)
 	MemoryContextDelete(definition->context);
 }
 
-// Statements that others have replaced.
-static List *replaced = NIL;
+// Of statements that others have replaced.
+static Plans replaced{};
 
 void
 discard_after_calls(Statement *statement)
 {
-	if (!statement->is_prepared())
-		return;
-	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
-	auto *kept = static_cast<Statement *>(palloc(sizeof(Statement)));
-	*kept = *statement;
-	replaced = lappend(replaced, kept);
-	MemoryContextSwitchTo(old);
-	*statement = {};
-}
-
-static void
-free_replaced()
-{
-	ListCell *cell;
-	foreach (cell, replaced)
-		discard(static_cast<Statement *>(lfirst(cell)));
-	list_free_deep(replaced);
-	replaced = NIL;
+	put_off(&replaced, statement);
 }
 
 // Frees what is invalid, or too much. No call may be using a definition.
 static void
 tidy()
 {
-	free_replaced();
+	free_plans(&replaced);
 	measure_grown();
 	const bool is_any_given_up = give_up_least_used();
 	if (!is_any_given_up && invalidations_seen == invalidation_count())
@@ -240,9 +223,8 @@ depend_on_tables(Definition *definition)
 	depend_on_object(dependent, NAMESPACEOID, get_rel_namespace(registry_oid()));
 	// A table is told when it gets a child, but not when one is dropped. As long as it has
 	// any, the first is there.
-	const List *children = has_subclass(definition->source)
-							   ? find_inheritance_children(definition->source, NoLock)
-							   : NIL;
+	const List *children =
+		definition->has_children ? find_inheritance_children(definition->source, NoLock) : NIL;
 	if (children != NIL)
 		depend_on_relation(dependent, linitial_oid(children));
 }

@@ -97,43 +97,57 @@ size_of(const Statement &statement)
 	return size;
 }
 
+static void
+free_plan(SPIPlanPtr plan)
+{
+	forget_plan(plan);
+	const int result = SPI_freeplan(plan);
+	Assert(result == 0); // not twice
+	(void) result;
+}
+
 void
 discard(Statement *statement)
 {
 	if (!statement->is_prepared())
 		return;
-	forget_plan(statement->plan);
-	SPI_freeplan(statement->plan);
+	free_plan(statement->plan);
 	*statement = {};
 }
 
-// Plans to be freed.
-static List *discarded = NIL;
-
 void
-discard_later(Statement *statement)
+put_off(Plans *plans, Statement *statement)
 {
 	if (!statement->is_prepared())
 		return;
 	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
-	discarded = lappend(discarded, statement->plan);
+	plans->list = lappend(plans->list, statement->plan);
 	MemoryContextSwitchTo(old);
 	*statement = {};
 }
 
 void
-free_discarded()
+free_plans(Plans *plans)
 {
 	ListCell *cell;
-	foreach (cell, discarded) {
-		forget_plan(static_cast<SPIPlanPtr>(lfirst(cell)));
-		// Not twice.
-		const int result = SPI_freeplan(static_cast<SPIPlanPtr>(lfirst(cell)));
-		Assert(result == 0);
-		(void) result;
-	}
-	list_free(discarded);
-	discarded = NIL;
+	foreach (cell, plans->list)
+		free_plan(static_cast<SPIPlanPtr>(lfirst(cell)));
+	list_free(plans->list);
+	plans->list = NIL;
+}
+
+static Plans discarded{};
+
+void
+discard_later(Statement *statement)
+{
+	put_off(&discarded, statement);
+}
+
+void
+free_discarded()
+{
+	free_plans(&discarded);
 }
 
 void

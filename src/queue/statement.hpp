@@ -108,6 +108,19 @@ Size size_of(const Statement &statement);
 // Frees the plan. Never raises.
 void discard(Statement *statement);
 
+// Plans to be freed when no call can be running them.
+struct Plans
+{
+	List *list;
+};
+
+// Hands the statement's plan over. Raises where there is no memory; then the statement has
+// it still.
+void put_off(Plans *plans, Statement *statement);
+
+// Never raises.
+void free_plans(Plans *plans);
+
 // Frees the plan when the transaction ends: a call further up may be running it.
 void discard_later(Statement *statement);
 
