@@ -116,7 +116,6 @@ compile_all(Definition *definition, Relation table, MemoryContext context)
 		on_fail = compiler(from.on_fail, FragmentKind::assignments, "on_fail");
 		on_extend = compiler(from.on_extend, FragmentKind::assignments, "on_extend");
 	});
-	const Identity identity = find_identity(table);
 	definition->compiled = {
 		copy(context, pending.text),    copy(context, order_by.text),
 		copy(context, on_claim.text),   copy(context, on_complete.text),
@@ -124,12 +123,12 @@ compile_all(Definition *definition, Relation table, MemoryContext context)
 		copy(context, on_extend.text),  copy_names(context, on_claim.columns),
 		access_for(pending, order_by),
 	};
-	definition->identity = copy_identity(context, identity);
+	definition->identity = copy_identity(context, find_identity(table));
 	// A hold is of an identity. A write looks for the key, and then at what the claim wrote.
 	// Where there is an identity, it is the key.
-	definition->receipt_key = definition->claim_mode == ClaimMode::update
-								  ? copy_identity(context, find_receipt_key(table))
-								  : definition->identity;
+	definition->receipt_key = definition->identity;
+	if (definition->claim_mode == ClaimMode::update && !definition->receipt_key.has_key())
+		definition->receipt_key = copy_identity(context, find_nullable_key(table));
 	depend_on_key(&definition->dependent, definition->receipt_key);
 	if (!definition->receipt_key.has_key()) {
 		const KeyAdvice advice = advise_key(table);

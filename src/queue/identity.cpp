@@ -139,10 +139,9 @@ find_identity(Relation table)
 }
 
 Identity
-find_receipt_key(Relation table)
+find_nullable_key(Relation table)
 {
-	const Identity identity = find_identity(table);
-	return identity.has_key() ? identity : find_by_index(table, KeyFitness::nullable);
+	return find_by_index(table, KeyFitness::nullable);
 }
 
 char *

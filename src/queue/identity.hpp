@@ -53,9 +53,9 @@ bool is_inherited_from(Relation table);
 // locked.
 Identity find_identity(Relation table);
 
-// The same, or else a key whose columns may be null: it tells a row from all others that
-// has no null there.
-Identity find_receipt_key(Relation table);
+// The same of a key whose columns may be null: it tells a row from all others that has no
+// null there.
+Identity find_nullable_key(Relation table);
 
 // The operator, with its schema, for statements. In the current context.
 char *operator_name(Oid operator_oid);
