@@ -11,9 +11,9 @@
 #include "queue/definition_cache.hpp"
 #include "queue/dependency.hpp"
 #include "queue/hold.hpp"
-#include "queue/plan.hpp"
 #include "queue/registry.hpp"
 #include "row/use.hpp"
+#include "statement/plan.hpp"
 #include "unique/row_rule.hpp"
 
 extern "C" {
@@ -36,7 +36,7 @@ _PG_init(void)
 	queue_ext::queue::register_definition_cache();
 	MarkGUCPrefixReserved("queue_ext"); // behind the last setting
 	queue_ext::queue::register_hold_callbacks();
-	queue_ext::queue::register_planner_hook();
+	queue_ext::statement::register_planner_hook();
 	queue_ext::row::register_uses();
 	queue_ext::unique::register_rules();
 }

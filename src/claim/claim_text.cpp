@@ -10,9 +10,10 @@
 
 namespace queue_ext::claim {
 
-using queue::Arguments;
+using statement::Arguments;
 using queue::Definition;
-using queue::Parameter;
+using queue::PreparedClaim;
+using statement::Parameter;
 
 Arguments
 arguments_for(const Definition *definition, const Request &request)
@@ -91,14 +92,14 @@ place_of(const Definition *definition, int max_jobs)
 	return place;
 }
 
-queue::Statement
+statement::Statement
 claim_statement(Definition *definition, int max_jobs)
 {
 	int place = place_of(definition, max_jobs);
 	if (definition->claims[place].max_jobs != max_jobs) {
-		queue::PreparedClaim fresh{max_jobs, {}};
-		queue::prepare(&fresh.statement, claim_text(definition, max_jobs), definition->row_type,
-					   queue::compiled_of(definition).access);
+		PreparedClaim fresh{max_jobs, {}};
+		statement::prepare(&fresh.statement, claim_text(definition, max_jobs), definition->row_type,
+						   queue::compiled_of(definition).access);
 		fresh.statement.follows_partitions = definition->is_partitioned;
 		queue::note_growth(definition);
 		// Parsing may have run code of the user's that claims, and what stood there is gone.
@@ -106,8 +107,8 @@ claim_statement(Definition *definition, int max_jobs)
 		queue::discard_after_calls(&definition->claims[place].statement);
 		definition->claims[place] = fresh;
 	}
-	const queue::PreparedClaim found = definition->claims[place];
-	memmove(&definition->claims[1], &definition->claims[0], sizeof(queue::PreparedClaim) * place);
+	const PreparedClaim found = definition->claims[place];
+	memmove(&definition->claims[1], &definition->claims[0], sizeof(PreparedClaim) * place);
 	definition->claims[0] = found;
 	return found.statement;
 }
@@ -115,8 +116,8 @@ claim_statement(Definition *definition, int max_jobs)
 bool
 is_served(Definition *definition)
 {
-	const queue::Statement statement = claim_statement(definition, 1);
-	return queue::is_served(statement.plan, statement.access);
+	const statement::Statement statement = claim_statement(definition, 1);
+	return statement::is_served(statement.plan, statement.access);
 }
 
 } // namespace queue_ext::claim

@@ -9,7 +9,7 @@
 namespace queue_ext::claim {
 
 // The parameters of a claim.
-queue::Arguments arguments_for(const queue::Definition *definition, const Request &request);
+statement::Arguments arguments_for(const queue::Definition *definition, const Request &request);
 
 // The identity of the row "t", as SQL.
 const char *row_identity(queue::Definition *definition);
@@ -42,6 +42,6 @@ bool is_served(queue::Definition *definition);
 // The prepared claim of the definition for so many jobs; the one unused for longest
 // makes room. A copy, since a call within the statement may move it. Raises what
 // prepare() raises. Wants SPI open.
-queue::Statement claim_statement(queue::Definition *definition, int max_jobs);
+statement::Statement claim_statement(queue::Definition *definition, int max_jobs);
 
 } // namespace queue_ext::claim

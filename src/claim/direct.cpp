@@ -33,7 +33,7 @@ namespace queue_ext::claim {
 
 using queue::ClaimMode;
 using queue::Definition;
-using queue::Parameter;
+using statement::Parameter;
 
 // What a claim does to a row, the executor would want these rights for.
 static AclMode

@@ -11,11 +11,11 @@
 
 namespace queue_ext::claim {
 
-using queue::Arguments;
+using statement::Arguments;
 using queue::Definition;
-using queue::Parameter;
+using statement::Parameter;
 using queue::Prepared;
-using queue::Statement;
+using statement::Statement;
 
 static const char *
 order_columns(const Program *program, Oid table, const char *row)
@@ -33,14 +33,14 @@ order_columns(const Program *program, Oid table, const char *row)
 static const char *
 behind_cursor(const Program *program, Oid table)
 {
-	const char *cursor = psprintf("(%s)", queue::placeholder(Parameter::row));
+	const char *cursor = psprintf("(%s)", statement::placeholder(Parameter::row));
 	return psprintf(
 		" and row(%s) operator(pg_catalog.%s) row(%s)", order_columns(program, table, "t"),
 		program->direction == queue::Direction::ascending ? ">" : "<",
-		program->key.is_ranked
-			? psprintf("%s, %s, %s", queue::placeholder(Parameter::priority),
-					   queue::placeholder(Parameter::run_at), queue::placeholder(Parameter::id))
-			: order_columns(program, table, cursor));
+		program->key.is_ranked ? psprintf("%s, %s, %s", statement::placeholder(Parameter::priority),
+										  statement::placeholder(Parameter::run_at),
+										  statement::placeholder(Parameter::id))
+							   : order_columns(program, table, cursor));
 }
 
 static const char *
@@ -124,7 +124,7 @@ next_due(Definition *definition, const Arguments &arguments)
 						" where t.dead_at is null",
 						definition->source_name);
 	});
-	queue::run(statement, arguments);
+	statement::run(statement, arguments);
 	bool is_null;
 	const Datum due = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
 	SPI_freetuptable(SPI_tuptable);
@@ -160,9 +160,9 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 		return false;
 	const bool may_be_so = order.is_sweep && may_be_idle(definition, program);
 	fill->began = GetCurrentTimestamp();
-	queue::with_newest(&arguments, [&](Snapshot snapshot) {
-		fill->count = static_cast<int>(
-			queue::run_under(snapshot, statement_for(definition, program, is_behind), arguments));
+	statement::with_newest(&arguments, [&](Snapshot snapshot) {
+		fill->count = static_cast<int>(statement::run_under(
+			snapshot, statement_for(definition, program, is_behind), arguments));
 	});
 	for (int i = 0; i < fill->count; i++)
 		fill->candidates[i] = candidate_of(program, SPI_tuptable->vals[i]);
@@ -217,7 +217,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	volatile bool is_read = false;
 	PG_TRY();
 	{
-		queue::with_spi([&] { is_read = read(definition, order, request, fill); });
+		statement::with_spi([&] { is_read = read(definition, order, request, fill); });
 	}
 	PG_CATCH();
 	{

@@ -146,7 +146,8 @@ insert_directly(Definition *definition, const NewJobs &jobs, int64 *ids)
 {
 	if (jobs.count == 0)
 		return;
-	Writer writer = open_writer(definition, queue::Arguments(GetCurrentTimestamp()), CMD_INSERT);
+	Writer writer =
+		open_writer(definition, statement::Arguments(GetCurrentTimestamp()), CMD_INSERT);
 	if (jobs.count == 1)
 		insert_one(&writer, jobs, ids);
 	else

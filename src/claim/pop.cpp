@@ -2,14 +2,17 @@
 
 #include "../postgres.hpp"
 
+#include "../argument.hpp"
 #include "../compat.hpp"
 #include "../error.hpp"
-#include "../queue/argument.hpp"
 #include "../queue/cache.hpp"
 #include "../queue/hold.hpp"
 #include "claim.hpp"
 
 namespace queue_ext::claim {
+
+using queue::Definition;
+using queue::Use;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_pop);
 QUEUE_EXT_FUNCTION(queue_ext_queue_pop_rows);
@@ -23,16 +26,15 @@ read_request(FunctionCallInfo fcinfo, int n)
 {
 	Request request{};
 	request.call_time = GetCurrentTimestamp();
-	request.max_jobs = queue::required_int32(fcinfo, n, "max_jobs");
+	request.max_jobs = argument::required_int32(fcinfo, n, "max_jobs");
 	error::check_range("max_jobs", request.max_jobs, 1, max_jobs_limit);
-	request.lease = queue::optional_positive(fcinfo, n + 1, "lease");
+	request.lease = argument::optional_positive(fcinfo, n + 1, "lease");
 	request.worker = PG_ARGISNULL(n + 2) ? nullptr : PG_GETARG_TEXT_PP(n + 2);
 	return request;
 }
 
 static Datum
-pop(FunctionCallInfo fcinfo, queue::Definition *definition, const Request &request,
-	TupleDesc descriptor)
+pop(FunctionCallInfo fcinfo, Definition *definition, const Request &request, TupleDesc descriptor)
 {
 	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	if (!definition->is_paused)
@@ -43,12 +45,12 @@ pop(FunctionCallInfo fcinfo, queue::Definition *definition, const Request &reque
 Datum
 queue_ext_queue_pop(PG_FUNCTION_ARGS)
 {
-	queue::check_may_write("queue_pop()");
+	argument::check_may_write("queue_pop()");
 	InitMaterializedSRF(fcinfo, 0);
-	const text *name = queue::required_text(fcinfo, 0, "queue");
+	const text *name = argument::required_text(fcinfo, 0, "queue");
 	const Request request = read_request(fcinfo, 1);
-	queue::Definition *definition = queue::open_managed_queue(
-		name, queue::Use::claim, "Use queue_pop_rows(), which returns rows of its table.");
+	Definition *definition = queue::open_managed_queue(
+		name, Use::claim, "Use queue_pop_rows(), which returns rows of its table.");
 	return pop(fcinfo, definition, request,
 			   reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo)->setDesc);
 }
@@ -85,14 +87,13 @@ expected_of_now(TupleDesc expected, Oid table)
 Datum
 queue_ext_queue_pop_rows(PG_FUNCTION_ARGS)
 {
-	queue::check_may_write("queue_pop_rows()");
+	argument::check_may_write("queue_pop_rows()");
 	const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 0);
 	const Oid table = table_of(type);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	const Request request = read_request(fcinfo, 2);
-	queue::Definition *definition =
-		PG_ARGISNULL(1) ? queue::open_queue_of_table(table, queue::Use::claim)
-						: queue::open_queue(PG_GETARG_TEXT_PP(1), queue::Use::claim);
+	Definition *definition = PG_ARGISNULL(1) ? queue::open_queue_of_table(table, Use::claim)
+											 : queue::open_queue(PG_GETARG_TEXT_PP(1), Use::claim);
 	if (definition->row_type != type)
 		error::wrong_row_type(definition->name, definition->row_type, type);
 	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);

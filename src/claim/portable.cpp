@@ -22,16 +22,17 @@
 
 namespace queue_ext::claim {
 
-using queue::Arguments;
+using statement::Arguments;
 using queue::ClaimMode;
 using queue::Definition;
-using queue::Parameter;
+using queue::Identity;
 using queue::Prepared;
-using queue::Statement;
+using statement::Parameter;
+using statement::Statement;
 
 // The key's columns, renamed so that no column of the table is meant.
 static const char *
-candidate_columns(const queue::Identity &identity)
+candidate_columns(const Identity &identity)
 {
 	StringInfoData text;
 	initStringInfo(&text);
@@ -45,7 +46,7 @@ candidate_columns(const queue::Identity &identity)
 // scan of the whole key into account, and takes it where VACUUM has left it the
 // belief that the table is empty.
 static const char *
-candidate_matches(const queue::Identity &identity)
+candidate_matches(const Identity &identity)
 {
 	StringInfoData text;
 	initStringInfo(&text);
@@ -71,7 +72,7 @@ write_text(Definition *definition, const char *source, const char *condition)
 static const char *
 write_by_key_text(Definition *definition, int max_jobs)
 {
-	const queue::Identity &identity = definition->identity;
+	const Identity &identity = definition->identity;
 	return psprintf("with candidate as materialized (%s) %s",
 					lock_text(definition, candidate_columns(identity), "", max_jobs),
 					write_text(definition, "candidate", candidate_matches(identity)));
@@ -93,8 +94,8 @@ write_located_text(Definition *definition)
 	return write_text(definition,
 					  psprintf("rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
 							   " as located(located_table, located_place)",
-							   queue::placeholder(Parameter::tables),
-							   queue::placeholder(Parameter::places)),
+							   statement::placeholder(Parameter::tables),
+							   statement::placeholder(Parameter::places)),
 					  "t.ctid operator(pg_catalog.=) located.located_place"
 					  " and t.tableoid operator(pg_catalog.=) located.located_table");
 }
@@ -171,12 +172,12 @@ claim_by_update(Definition *definition, const Request &request, const Output &ou
 {
 	Arguments arguments = arguments_for(definition, request);
 	const Statement statement = claim_statement(definition, request.max_jobs);
-	uint64 claimed = queue::run(statement, arguments);
+	uint64 claimed = statement::run(statement, arguments);
 	if (!definition->identity.has_key() && claimed > 0) {
 		set_places(&arguments, claimed);
-		claimed = queue::run(queue::prepared_of(definition, Prepared::claim_located,
-												[&] { return write_located_text(definition); }),
-							 arguments);
+		claimed = statement::run(queue::prepared_of(definition, Prepared::claim_located,
+													[&] { return write_located_text(definition); }),
+								 arguments);
 	}
 	check_written(definition, claimed);
 	put_rows(claimed, output);
@@ -187,7 +188,7 @@ static uint64
 claim_by_lock(Definition *definition, const Request &request, const Output &output)
 {
 	const Statement statement = claim_statement(definition, request.max_jobs);
-	const uint64 locked = queue::run(statement, arguments_for(definition, request));
+	const uint64 locked = statement::run(statement, arguments_for(definition, request));
 	const TupleDesc descriptor = locked > 0 ? SPI_tuptable->tupdesc : nullptr;
 	uint64 claimed = 0;
 	for (uint64 i = 0; i < locked; i++) {
@@ -210,7 +211,7 @@ check_key(Definition *definition)
 	queue::compiled_of(definition);
 	if (definition->claim_mode == ClaimMode::update)
 		return;
-	const queue::Identity &identity = definition->identity;
+	const Identity &identity = definition->identity;
 	if (definition->claim_mode == ClaimMode::session && !identity.has_key())
 		error::no_key(get_rel_name(definition->source), definition->key_advice.command,
 					  definition->key_advice.obstacle);
@@ -244,8 +245,8 @@ is_any_pending(Definition *definition, const Request &request)
 		});
 	Arguments arguments = arguments_for(definition, request);
 	bool is_any = false;
-	queue::with_newest(&arguments, [&](Snapshot snapshot) {
-		is_any = queue::run_under(snapshot, statement, arguments) > 0;
+	statement::with_newest(&arguments, [&](Snapshot snapshot) {
+		is_any = statement::run_under(snapshot, statement, arguments) > 0;
 		SPI_freetuptable(SPI_tuptable);
 	});
 	return is_any;
@@ -273,7 +274,7 @@ uint64
 claim_portable(Definition *definition, const Request &request, const Output &output)
 {
 	uint64 claimed = 0;
-	queue::with_spi([&] {
+	statement::with_spi([&] {
 		check_key(definition);
 		claimed = claim_by_statements(definition, request, output);
 	});

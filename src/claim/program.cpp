@@ -7,7 +7,7 @@
 #include "../queue/kept.hpp"
 #include "../queue/owner.hpp"
 #include "../queue/registry.hpp"
-#include "../queue/search_path.hpp"
+#include "../statement/search_path.hpp"
 #include "cursor_row.hpp"
 #include "directory.hpp"
 #include "wake.hpp"
@@ -208,7 +208,7 @@ prepare_identity(const Definition *definition, Relation table, MemoryContext con
 	const char *row = quote_identifier(RelationGetRelationName(table));
 	const Fragment fragment{psprintf("(%s) is not null", queue::identity_text(identity, row)),
 							FragmentKind::condition, "identity", definition->name, false};
-	const Compiled compiled = queue::compile(fragment, table, queue::bare_search_path);
+	const Compiled compiled = queue::compile(fragment, table, statement::bare_search_path);
 	if (compiled.expression == nullptr || !IsA(compiled.expression, NullTest))
 		return nullptr;
 	return row::prepare_expression(

@@ -5,7 +5,7 @@
 #include "segment.hpp"
 
 #include "../compat.hpp"
-#include "../queue/subtransaction.hpp"
+#include "../statement/subtransaction.hpp"
 
 namespace queue_ext::claim {
 
@@ -63,7 +63,7 @@ with_init_lock(Body &&body)
 		body();
 		LWLockRelease(AddinShmemInitLock);
 	};
-	return queue::in_subtransaction(locked, is_for_want_of_memory);
+	return statement::in_subtransaction(locked, is_for_want_of_memory);
 }
 
 static void
@@ -92,7 +92,7 @@ find_anchor_by_name()
 			},
 			&is_found));
 	};
-	(void) queue::in_subtransaction(find, is_for_want_of_memory);
+	(void) statement::in_subtransaction(find, is_for_want_of_memory);
 #endif
 }
 

@@ -18,11 +18,11 @@
 
 namespace queue_ext::claim {
 
-using queue::Arguments;
+using statement::Arguments;
 using queue::Definition;
-using queue::Parameter;
+using statement::Parameter;
 using queue::Prepared;
-using queue::Statement;
+using statement::Statement;
 
 // Rows read beyond those wanted, since others may hold some.
 constexpr int spare_candidates = 16;
@@ -54,7 +54,7 @@ read_candidates(Definition *definition, const Request &request, MemoryContext co
 	const int limit = request.max_jobs + spare_candidates;
 	const Statement statement = claim_statement(definition, limit);
 	Candidates candidates{};
-	candidates.count = queue::run(statement, arguments_for(definition, request));
+	candidates.count = statement::run(statement, arguments_for(definition, request));
 	MemoryContext old = MemoryContextSwitchTo(context);
 	candidates.elements =
 		static_cast<Candidate *>(palloc(sizeof(Candidate) * (candidates.count + 1)));
@@ -78,7 +78,7 @@ recheck(Definition *definition, const Request &request, Datum row)
 		queue::prepared_of(definition, Prepared::recheck, [&] { return recheck_text(definition); });
 	Arguments arguments = arguments_for(definition, request);
 	arguments.set(Parameter::row, row);
-	return queue::run(statement, arguments) > 0;
+	return statement::run(statement, arguments) > 0;
 }
 
 static bool

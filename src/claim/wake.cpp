@@ -8,7 +8,7 @@
 #include "../queue/name.hpp"
 #include "../queue/registry.hpp"
 #include "../queue/shape.hpp"
-#include "../queue/statement.hpp"
+#include "../statement/statement.hpp"
 #include "program.hpp"
 #include "undo.hpp"
 
@@ -109,8 +109,8 @@ drop_wake_trigger(Oid table)
 {
 	const char *name = find_trigger(table);
 	if (name != nullptr)
-		queue::run_command(psprintf("drop trigger %s on %s", quote_identifier(name),
-									queue::qualified_name(table)));
+		statement::run_command(psprintf("drop trigger %s on %s", quote_identifier(name),
+										queue::qualified_name(table)));
 }
 
 void

@@ -6,18 +6,18 @@
 
 namespace queue_ext::claim {
 
-using queue::Parameter;
+using statement::Parameter;
 
 // The variables that the expressions may have, in the numbering of Parameter.
 static ParamListInfo
-make_parameters(const queue::Arguments &arguments)
+make_parameters(const statement::Arguments &arguments)
 {
-	ParamListInfo list = makeParamList(queue::parameter_count);
-	for (int i = 0; i < queue::parameter_count; i++) {
+	ParamListInfo list = makeParamList(statement::parameter_count);
+	for (int i = 0; i < statement::parameter_count; i++) {
 		list->params[i].value = arguments.values[i];
 		list->params[i].isnull = arguments.nulls[i] != ' ';
 		list->params[i].pflags = PARAM_FLAG_CONST;
-		list->params[i].ptype = queue::parameter_type(static_cast<Parameter>(i));
+		list->params[i].ptype = statement::parameter_type(static_cast<Parameter>(i));
 	}
 	return list;
 }
@@ -29,7 +29,7 @@ is_writing(const queue::Definition *definition)
 }
 
 Writer
-open_writer(queue::Definition *definition, const queue::Arguments &arguments, CmdType command)
+open_writer(queue::Definition *definition, const statement::Arguments &arguments, CmdType command)
 {
 	Writer writer{};
 	writer.program = definition->program;

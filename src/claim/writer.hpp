@@ -9,8 +9,8 @@
 
 #include "../postgres.hpp"
 
-#include "../queue/statement.hpp"
 #include "../row/write.hpp"
+#include "../statement/statement.hpp"
 #include "program.hpp"
 
 namespace queue_ext::claim {
@@ -29,7 +29,7 @@ bool is_writing(const queue::Definition *definition);
 
 // The table must be locked, and the program made. Raises what the executor does where
 // updates need a replica identity and there is none; command: what will be done.
-Writer open_writer(queue::Definition *definition, const queue::Arguments &arguments,
+Writer open_writer(queue::Definition *definition, const statement::Arguments &arguments,
 				   CmdType command);
 
 void close_writer(Writer *writer);

@@ -2,8 +2,8 @@
 
 #include "../postgres.hpp"
 
+#include "../argument.hpp"
 #include "../error.hpp"
-#include "../queue/argument.hpp"
 #include "lock.hpp"
 
 namespace queue_ext::lock {
@@ -19,7 +19,7 @@ QUEUE_EXT_FUNCTION(queue_ext_lock_set_retries);
 static const text *
 task_id_of(FunctionCallInfo fcinfo)
 {
-	const text *task_id = queue::required_text(fcinfo, 0, "task_id");
+	const text *task_id = argument::required_text(fcinfo, 0, "task_id");
 	error::check_not_blank("task_id", task_id);
 	return task_id;
 }
@@ -27,7 +27,7 @@ task_id_of(FunctionCallInfo fcinfo)
 static const Interval *
 timeout_of(FunctionCallInfo fcinfo)
 {
-	return queue::required_positive(fcinfo, 1, "timeout");
+	return argument::required_positive(fcinfo, 1, "timeout");
 }
 
 // (acquired, token); the token is null unless acquired.
@@ -46,28 +46,28 @@ fenced_result(FunctionCallInfo fcinfo, int64 token)
 Datum
 queue_ext_mutex_acquire(PG_FUNCTION_ARGS)
 {
-	queue::check_may_write("mutex_acquire()");
+	argument::check_may_write("mutex_acquire()");
 	PG_RETURN_BOOL(acquire(task_id_of(fcinfo), nullptr) > 0);
 }
 
 Datum
 queue_ext_mutex_acquire_fenced(PG_FUNCTION_ARGS)
 {
-	queue::check_may_write("mutex_acquire_fenced()");
+	argument::check_may_write("mutex_acquire_fenced()");
 	return fenced_result(fcinfo, acquire(task_id_of(fcinfo), nullptr));
 }
 
 Datum
 queue_ext_timeout_acquire(PG_FUNCTION_ARGS)
 {
-	queue::check_may_write("timeout_acquire()");
+	argument::check_may_write("timeout_acquire()");
 	PG_RETURN_BOOL(acquire(task_id_of(fcinfo), timeout_of(fcinfo)) > 0);
 }
 
 Datum
 queue_ext_timeout_acquire_fenced(PG_FUNCTION_ARGS)
 {
-	queue::check_may_write("timeout_acquire_fenced()");
+	argument::check_may_write("timeout_acquire_fenced()");
 	return fenced_result(fcinfo, acquire(task_id_of(fcinfo), timeout_of(fcinfo)));
 }
 
@@ -75,7 +75,7 @@ queue_ext_timeout_acquire_fenced(PG_FUNCTION_ARGS)
 Datum
 queue_ext_mutex_release(PG_FUNCTION_ARGS)
 {
-	queue::check_may_write("mutex_release()");
+	argument::check_may_write("mutex_release()");
 	const text *task_id = task_id_of(fcinfo);
 	const int64 token = PG_NARGS() > 1 ? PG_GETARG_INT64(1) : 0;
 	PG_RETURN_BOOL(release(task_id, PG_NARGS() > 1 ? &token : nullptr));
@@ -84,7 +84,7 @@ queue_ext_mutex_release(PG_FUNCTION_ARGS)
 Datum
 queue_ext_lock_set_retries(PG_FUNCTION_ARGS)
 {
-	queue::check_may_write("lock_set_retries()");
+	argument::check_may_write("lock_set_retries()");
 	const text *task_id = task_id_of(fcinfo);
 	const int32 retries = PG_ARGISNULL(1) ? 0 : PG_GETARG_INT32(1);
 	error::check_range("retries", retries, 0, PG_INT32_MAX);

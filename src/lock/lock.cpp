@@ -9,6 +9,9 @@
 
 namespace queue_ext::lock {
 
+using row::Changes;
+using row::Opened;
+
 enum ColumnNumber {
 	column_task_id = 1,
 	column_held,
@@ -83,7 +86,7 @@ static int64
 run(StatementNumber statement, const Arguments &arguments)
 {
 	int64 result = 0;
-	queue::with_spi([&] {
+	statement::with_spi([&] {
 		if (row::run(&locks, statement, arguments.values, arguments.nulls) == 0)
 			return;
 		result = 1;
@@ -135,7 +138,7 @@ enum class Outcome {
 // Writes the row. If somebody else has it, waits first, and the row is to be looked at
 // again: what may be done and what time it is may have changed.
 static Outcome
-put(const row::Opened &opened, HeapTuple row, row::Changes *changes)
+put(const Opened &opened, HeapTuple row, Changes *changes)
 {
 	switch (row::write(opened, row, changes)) {
 		case row::Written::done:
@@ -149,7 +152,7 @@ put(const row::Opened &opened, HeapTuple row, row::Changes *changes)
 }
 
 static bool
-is_held(const row::Opened &opened, HeapTuple row, TimestampTz now)
+is_held(const Opened &opened, HeapTuple row, TimestampTz now)
 {
 	if (!DatumGetBool(row::value_of(opened, row, column_held)))
 		return false;
@@ -159,7 +162,7 @@ is_held(const row::Opened &opened, HeapTuple row, TimestampTz now)
 }
 
 static Outcome
-try_to_acquire(const row::Opened &opened, HeapTuple row, const Interval *timeout, int64 *token)
+try_to_acquire(const Opened &opened, HeapTuple row, const Interval *timeout, int64 *token)
 {
 	const TimestampTz now = GetCurrentTimestamp();
 	bool is_unlimited;
@@ -168,7 +171,7 @@ try_to_acquire(const row::Opened &opened, HeapTuple row, const Interval *timeout
 		return Outcome::refused;
 
 	*token = DatumGetInt64(row::value_of(opened, row, column_token)) + 1;
-	row::Changes changes{};
+	Changes changes{};
 	changes.set(column_held, BoolGetDatum(true));
 	changes.set(column_holder, PointerGetDatum(describe_holder()));
 	changes.set(column_since, TimestampTzGetDatum(now));
@@ -185,12 +188,12 @@ try_to_acquire(const row::Opened &opened, HeapTuple row, const Interval *timeout
 }
 
 static Outcome
-try_to_release(const row::Opened &opened, HeapTuple row, const int64 *token)
+try_to_release(const Opened &opened, HeapTuple row, const int64 *token)
 {
 	if (!is_held(opened, row, GetCurrentTimestamp()) ||
 		(token != nullptr && *token != DatumGetInt64(row::value_of(opened, row, column_token))))
 		return Outcome::refused;
-	row::Changes changes{};
+	Changes changes{};
 	changes.set(column_held, BoolGetDatum(false));
 	changes.set_null(column_holder);
 	changes.set_null(column_since);
@@ -203,7 +206,7 @@ template <typename Change>
 static Outcome
 change_once(const text *task_id, Change &&change)
 {
-	const row::Opened opened = row::open(&locks);
+	const Opened opened = row::open(&locks);
 	if (!opened.is_direct) {
 		row::close(opened, false);
 		return Outcome::not_direct;
@@ -254,7 +257,7 @@ acquire(const text *task_id, const Interval *timeout)
 	int64 token = 0;
 	Outcome outcome = Outcome::no_row;
 	with_row(task_id, [&] {
-		outcome = change_row(task_id, [&](const row::Opened &opened, HeapTuple row) {
+		outcome = change_row(task_id, [&](const Opened &opened, HeapTuple row) {
 			return try_to_acquire(opened, row, timeout, &token);
 		});
 		return outcome != Outcome::no_row;
@@ -270,7 +273,7 @@ release(const text *task_id, const int64 *token)
 	for (;;) {
 		CHECK_FOR_INTERRUPTS();
 		Arguments arguments(task_id);
-		const Outcome outcome = change_row(task_id, [&](const row::Opened &opened, HeapTuple row) {
+		const Outcome outcome = change_row(task_id, [&](const Opened &opened, HeapTuple row) {
 			return try_to_release(opened, row, token);
 		});
 		if (outcome == Outcome::not_direct) {

@@ -4,15 +4,15 @@
 
 #include "../postgres.hpp"
 
+#include "../argument.hpp"
 #include "../claim/wake.hpp"
 #include "../error.hpp"
-#include "argument.hpp"
+#include "../statement/search_path.hpp"
 #include "lock_found.hpp"
 #include "managed.hpp"
 #include "name.hpp"
 #include "owner.hpp"
 #include "registry.hpp"
-#include "search_path.hpp"
 #include "settings.hpp"
 #include "shape.hpp"
 
@@ -128,8 +128,9 @@ adopt(const char *written)
 	options.max_attempts = &settings.max_attempts;
 	options.is_archived = &settings.is_archived;
 	options.archive = OidIsValid(archive) ? &archive : nullptr;
-	insert_definition({name.name, table, true, "update", managed_fragments, bare_search_path},
-					  options);
+	insert_definition(
+		{name.name, table, true, "update", managed_fragments, statement::bare_search_path},
+		options);
 	write_comment(table, settings);
 	claim::create_wake_trigger(table, true);
 	return table;
@@ -138,8 +139,8 @@ adopt(const char *written)
 Datum
 queue_ext_queue_adopt(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_adopt()");
-	PG_RETURN_OID(adopt(text_to_cstring(required_text(fcinfo, 0, "queue"))));
+	argument::check_may_write("queue_adopt()");
+	PG_RETURN_OID(adopt(text_to_cstring(argument::required_text(fcinfo, 0, "queue"))));
 }
 
 } // namespace queue_ext::queue

@@ -4,18 +4,18 @@
 
 #include "../postgres.hpp"
 
+#include "../argument.hpp"
 #include "../claim/claim_text.hpp"
 #include "../claim/wake.hpp"
 #include "../compat.hpp"
 #include "../error.hpp"
+#include "../statement/search_path.hpp"
 #include "../unique/memory.hpp"
-#include "argument.hpp"
 #include "cache.hpp"
 #include "fragment.hpp"
 #include "name.hpp"
 #include "owner.hpp"
 #include "registry.hpp"
-#include "search_path.hpp"
 #include "shape.hpp"
 
 namespace queue_ext::queue {
@@ -120,7 +120,7 @@ static void
 warn_unless_served(Definition *definition, const NewQueue &queue, Relation table)
 {
 	bool is_served = false;
-	with_spi([&] { is_served = claim::is_served(definition); });
+	statement::with_spi([&] { is_served = claim::is_served(definition); });
 	if (!is_served)
 		error::warn_no_index(definition->name, index_command(definition, queue, table));
 }
@@ -182,31 +182,31 @@ optional_string(FunctionCallInfo fcinfo, int n)
 Datum
 queue_ext_queue_attach(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_attach()");
-	const char *written = text_to_cstring(required_text(fcinfo, 0, "queue"));
-	check_not_null(fcinfo, 1, "source");
+	argument::check_may_write("queue_attach()");
+	const char *written = text_to_cstring(argument::required_text(fcinfo, 0, "queue"));
+	argument::check_not_null(fcinfo, 1, "source");
 	NewQueue queue{};
 	queue.source = PG_GETARG_OID(1);
-	queue.fragments.pending = text_to_cstring(required_text(fcinfo, 2, "pending"));
+	queue.fragments.pending = text_to_cstring(argument::required_text(fcinfo, 2, "pending"));
 	queue.fragments.order_by = optional_string(fcinfo, 3);
 	queue.fragments.on_claim = optional_string(fcinfo, 4);
 	queue.fragments.on_complete = optional_string(fcinfo, 5);
 	queue.fragments.on_release = optional_string(fcinfo, 6);
 	queue.fragments.on_fail = optional_string(fcinfo, 7);
-	queue.claim_mode = text_to_cstring(required_text(fcinfo, 8, "claim_mode"));
+	queue.claim_mode = text_to_cstring(argument::required_text(fcinfo, 8, "claim_mode"));
 	queue.fragments.on_extend = optional_string(fcinfo, 9);
-	queue.search_path = current_search_path();
-	check_not_null(fcinfo, 11, "wake");
-	attach(written, queue, required_positive(fcinfo, 10, "lease"), PG_GETARG_BOOL(11));
+	queue.search_path = statement::current_search_path();
+	argument::check_not_null(fcinfo, 11, "wake");
+	attach(written, queue, argument::required_positive(fcinfo, 10, "lease"), PG_GETARG_BOOL(11));
 	PG_RETURN_VOID();
 }
 
 Datum
 queue_ext_queue_detach(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_detach()");
-	const text *name = required_text(fcinfo, 0, "queue");
-	check_not_null(fcinfo, 1, "if_exists");
+	argument::check_may_write("queue_detach()");
+	const text *name = argument::required_text(fcinfo, 0, "queue");
+	argument::check_not_null(fcinfo, 1, "if_exists");
 	const Definition *definition = open_queue_if_exists(name, Use::own);
 	if (definition == nullptr && !PG_GETARG_BOOL(1))
 		raise_no_such_queue(text_to_cstring(name));

@@ -7,15 +7,15 @@
 
 #include "../postgres.hpp"
 
+#include "../argument.hpp"
 #include "../claim/wake.hpp"
 #include "../error.hpp"
+#include "../statement/search_path.hpp"
 #include "../unique/memory.hpp"
-#include "argument.hpp"
 #include "cache.hpp"
 #include "managed.hpp"
 #include "name.hpp"
 #include "registry.hpp"
-#include "search_path.hpp"
 #include "settings.hpp"
 #include "shape.hpp"
 
@@ -54,9 +54,9 @@ create(const text *name_text, const Options &options, bool archived)
 		error::table_left_behind(name.name, written);
 
 	const char *table = pstrdup(quote_qualified_identifier(name.schema, name.name));
-	run_command(psprintf(create_table_text, table, *options.max_attempts));
-	run_command(psprintf(create_claim_index_text, table));
-	run_command(psprintf(create_unique_index_text, table));
+	statement::run_command(psprintf(create_table_text, table, *options.max_attempts));
+	statement::run_command(psprintf(create_claim_index_text, table));
+	statement::run_command(psprintf(create_unique_index_text, table));
 	const Oid source = get_relname_relid(name.name, schema);
 	check_is_there(source, table);
 	const Oid archive = archived ? make_archive(source) : InvalidOid;
@@ -66,8 +66,9 @@ create(const text *name_text, const Options &options, bool archived)
 	stored.is_archived = &archived;
 	if (archived)
 		stored.archive = &archive;
-	insert_definition({name.name, source, true, "update", managed_fragments, bare_search_path},
-					  stored);
+	insert_definition(
+		{name.name, source, true, "update", managed_fragments, statement::bare_search_path},
+		stored);
 	write_comment(source, {*options.lease, *options.backoff_base, *options.backoff_cap,
 						   *options.max_attempts, archived});
 	claim::create_wake_trigger(source, true);
@@ -125,8 +126,8 @@ drop(const text *name)
 	lock_name_in(get_rel_namespace(definition->source), definition->name);
 	delete_definition(definition->name, definition->source);
 	if (definition->is_archived && definition->archive_name != nullptr)
-		run_command(psprintf("drop table %s", definition->archive_name));
-	run_command(psprintf("drop table %s", definition->source_name));
+		statement::run_command(psprintf("drop table %s", definition->archive_name));
+	statement::run_command(psprintf("drop table %s", definition->source_name));
 	// Now that nobody inserts any more.
 	(void) unique::forget_all(definition->source);
 	return true;
@@ -135,34 +136,34 @@ drop(const text *name)
 Datum
 queue_ext_queue_create(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_create()");
-	const text *name = required_text(fcinfo, 0, "queue");
-	const int32 max_attempts = required_int32(fcinfo, 2, "max_attempts");
+	argument::check_may_write("queue_create()");
+	const text *name = argument::required_text(fcinfo, 0, "queue");
+	const int32 max_attempts = argument::required_int32(fcinfo, 2, "max_attempts");
 	error::check_range("max_attempts", max_attempts, 1, max_attempts_limit);
-	check_not_null(fcinfo, 5, "archive");
+	argument::check_not_null(fcinfo, 5, "archive");
 
 	Options options{};
-	options.lease = required_positive(fcinfo, 1, "lease");
+	options.lease = argument::required_positive(fcinfo, 1, "lease");
 	options.max_attempts = &max_attempts;
-	options.backoff_base = required_positive(fcinfo, 3, "backoff_base");
-	options.backoff_cap = required_positive(fcinfo, 4, "backoff_cap");
+	options.backoff_base = argument::required_positive(fcinfo, 3, "backoff_base");
+	options.backoff_cap = argument::required_positive(fcinfo, 4, "backoff_cap");
 	PG_RETURN_OID(create(name, options, PG_GETARG_BOOL(5)));
 }
 
 Datum
 queue_ext_queue_alter(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_alter()");
-	const text *name = required_text(fcinfo, 0, "queue");
+	argument::check_may_write("queue_alter()");
+	const text *name = argument::required_text(fcinfo, 0, "queue");
 	const int32 max_attempts = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
 	error::check_range("max_attempts", max_attempts, 1, max_attempts_limit);
 	const bool archived = !PG_ARGISNULL(5) && PG_GETARG_BOOL(5);
 
 	Options options{};
-	options.lease = optional_positive(fcinfo, 1, "lease");
+	options.lease = argument::optional_positive(fcinfo, 1, "lease");
 	options.max_attempts = PG_ARGISNULL(2) ? nullptr : &max_attempts;
-	options.backoff_base = optional_positive(fcinfo, 3, "backoff_base");
-	options.backoff_cap = optional_positive(fcinfo, 4, "backoff_cap");
+	options.backoff_base = argument::optional_positive(fcinfo, 3, "backoff_base");
+	options.backoff_cap = argument::optional_positive(fcinfo, 4, "backoff_cap");
 	alter(name, options, PG_ARGISNULL(5) ? nullptr : &archived);
 	PG_RETURN_VOID();
 }
@@ -170,9 +171,9 @@ queue_ext_queue_alter(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_drop(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_drop()");
-	const text *name = required_text(fcinfo, 0, "queue");
-	check_not_null(fcinfo, 1, "if_exists");
+	argument::check_may_write("queue_drop()");
+	const text *name = argument::required_text(fcinfo, 0, "queue");
+	argument::check_not_null(fcinfo, 1, "if_exists");
 	const bool is_dropped = drop(name);
 	if (!is_dropped && !PG_GETARG_BOOL(1))
 		raise_no_such_queue(text_to_cstring(name));
@@ -182,15 +183,15 @@ queue_ext_queue_drop(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_pause(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_pause()");
-	PG_RETURN_BOOL(set_paused(required_text(fcinfo, 0, "queue"), true));
+	argument::check_may_write("queue_pause()");
+	PG_RETURN_BOOL(set_paused(argument::required_text(fcinfo, 0, "queue"), true));
 }
 
 Datum
 queue_ext_queue_resume(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_resume()");
-	PG_RETURN_BOOL(set_paused(required_text(fcinfo, 0, "queue"), false));
+	argument::check_may_write("queue_resume()");
+	PG_RETURN_BOOL(set_paused(argument::required_text(fcinfo, 0, "queue"), false));
 }
 
 } // namespace queue_ext::queue

@@ -11,6 +11,8 @@
 
 namespace queue_ext::queue {
 
+using statement::Access;
+
 // Compiles one fragment after the other of a definition, which depends on them then.
 struct Compiler
 {

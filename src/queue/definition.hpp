@@ -9,10 +9,10 @@
 
 #include "../postgres.hpp"
 
+#include "../statement/statement.hpp"
 #include "dependency.hpp"
 #include "identity.hpp"
 #include "key_advice.hpp"
-#include "statement.hpp"
 
 namespace queue_ext::claim {
 struct Program;
@@ -45,8 +45,8 @@ struct CompiledFragments
 	const char *on_release;
 	const char *on_fail;
 	const char *on_extend;
-	List *claimed_columns; // the names of the columns that on_claim writes
-	Access access;         // how a claim should find its rows
+	List *claimed_columns;    // the names of the columns that on_claim writes
+	statement::Access access; // how a claim should find its rows
 };
 
 // How a worker holds the job it has claimed.
@@ -94,7 +94,7 @@ constexpr int prepared_count = static_cast<int>(Prepared::unique_insert_many) + 
 struct PreparedClaim
 {
 	int max_jobs;
-	Statement statement;
+	statement::Statement statement;
 };
 constexpr int prepared_claim_count = 4;
 
@@ -136,7 +136,7 @@ struct Definition
 	claim::Program *program; // of the direct path; null until made
 	unique::Lookup *lookup;  // of unique inserts; null until made
 
-	Statement prepared[prepared_count];
+	statement::Statement prepared[prepared_count];
 	PreparedClaim claims[prepared_claim_count]; // most recently made first
 };
 
@@ -159,10 +159,10 @@ void note_growth(Definition *definition);
 // The definition's statement of that kind, prepared when first asked for from the
 // text that make_text() returns. Raises what prepare() raises. Wants SPI open.
 template <typename MakeText>
-const Statement &
-prepared_of(Definition *definition, Prepared which, Access access, MakeText &&make_text)
+const statement::Statement &
+prepared_of(Definition *definition, Prepared which, statement::Access access, MakeText &&make_text)
 {
-	Statement *statement = &definition->prepared[static_cast<int>(which)];
+	statement::Statement *statement = &definition->prepared[static_cast<int>(which)];
 	if (!statement->is_prepared()) {
 		prepare(statement, make_text(), definition->row_type, access);
 		statement->follows_partitions = definition->is_partitioned;
@@ -173,10 +173,10 @@ prepared_of(Definition *definition, Prepared which, Access access, MakeText &&ma
 
 // The same for a statement that finds its rows by their key.
 template <typename MakeText>
-const Statement &
+const statement::Statement &
 prepared_of(Definition *definition, Prepared which, MakeText &&make_text)
 {
-	return prepared_of(definition, which, Access::by_key, make_text);
+	return prepared_of(definition, which, statement::Access::by_key, make_text);
 }
 
 } // namespace queue_ext::queue

@@ -12,6 +12,8 @@
 
 namespace queue_ext::queue {
 
+using statement::Statement;
+
 // In kB.
 static int cache_size = 32 * 1024;
 
@@ -151,7 +153,7 @@ free_definition(Definition *definition)
 }
 
 // Of statements that others have replaced.
-static Plans replaced{};
+static statement::Plans replaced{};
 
 void
 discard_after_calls(Statement *statement)
@@ -289,7 +291,7 @@ on_transaction_end(XactEvent event, void *)
 	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
 		return;
 	// No call is under way any more, also none that has failed.
-	free_discarded();
+	statement::free_discarded();
 	tidy();
 }
 

@@ -27,7 +27,7 @@ void touch(Definition *definition);
 
 // Frees the plan of a definition's statement when no call is under way any more, since one
 // further up may be running it.
-void discard_after_calls(Statement *statement);
+void discard_after_calls(statement::Statement *statement);
 
 // queue_ext.definition_cache_size in bytes, which holds for each kind of cache.
 Size cache_limit();

@@ -6,6 +6,8 @@
 
 namespace queue_ext::queue {
 
+using compat::SysCacheId;
+
 // What a message is about: an object of a syscache, by its hash value, or a relation.
 struct Subject
 {
@@ -98,7 +100,7 @@ on_relation_change(Datum, Oid relation)
 }
 
 static void
-on_object_change(Datum, compat::SysCacheId cache, uint32 hash)
+on_object_change(Datum, SysCacheId cache, uint32 hash)
 {
 	on_message({static_cast<int>(cache), hash});
 }
@@ -106,10 +108,10 @@ on_object_change(Datum, compat::SysCacheId cache, uint32 hash)
 void
 register_dependencies()
 {
-	static constexpr compat::SysCacheId caches[] = {PROCOID, NAMESPACEOID, TYPEOID,
-													OPEROID, COLLOID,      ENUMOID};
+	static constexpr SysCacheId caches[] = {PROCOID, NAMESPACEOID, TYPEOID,
+											OPEROID, COLLOID,      ENUMOID};
 	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
-	for (const compat::SysCacheId cache : caches)
+	for (const SysCacheId cache : caches)
 		CacheRegisterSyscacheCallback(cache, on_object_change, static_cast<Datum>(0));
 }
 
@@ -185,7 +187,7 @@ depend_on_relation(Dependent *dependent, Oid relation)
 }
 
 void
-depend_on_object(Dependent *dependent, compat::SysCacheId cache, Oid object)
+depend_on_object(Dependent *dependent, SysCacheId cache, Oid object)
 {
 	if (!OidIsValid(object))
 		return;

@@ -11,6 +11,9 @@
 
 namespace queue_ext::queue {
 
+using statement::Arguments;
+using statement::Parameter;
+
 // Which rows an action may touch.
 enum class Fence {
 	held, // the receipt's claim still holds the job
@@ -185,7 +188,7 @@ text_of(Definition *definition, Action action, const Source &source)
 	return removal_text(definition, source.tables, fence, rule.final_state);
 }
 
-static const Statement &
+static const statement::Statement &
 statement_for(Definition *definition, Action action, bool is_many)
 {
 	const Rule rule = rule_of(action);
@@ -264,7 +267,8 @@ finish_one(Definition *definition, Action action, const Receipt &receipt,
 		arguments.set(Parameter::error, PointerGetDatum(options.error));
 
 	bool is_done = false;
-	with_spi([&] { is_done = run(statement_for(definition, action, false), arguments) > 0; });
+	statement::with_spi(
+		[&] { is_done = run(statement_for(definition, action, false), arguments) > 0; });
 	return is_done;
 }
 

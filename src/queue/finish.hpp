@@ -61,7 +61,7 @@ void finish_many(Definition *definition, Action action, Receipt *receipts, int c
 // What the two above share with the functions for rows (finish_row.hpp).
 
 // The parameters that do not depend on the receipt.
-Arguments common_arguments(const Definition *definition, const FinishOptions &options);
+statement::Arguments common_arguments(const Definition *definition, const FinishOptions &options);
 
 // When a job that failed for the attempt-th time may run again.
 TimestampTz retry_time(const Definition *definition, const FinishOptions &options, int32 attempt);

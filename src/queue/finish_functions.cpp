@@ -3,13 +3,13 @@
 
 #include "../postgres.hpp"
 
+#include "../argument.hpp"
 #include "../claim/remove.hpp"
 #include "../claim/wake.hpp"
 #include "../error.hpp"
-#include "argument.hpp"
+#include "../result.hpp"
 #include "cache.hpp"
 #include "finish.hpp"
-#include "rows.hpp"
 
 namespace queue_ext::queue {
 
@@ -54,11 +54,11 @@ removes_directly(Definition *definition, Action action)
 static Datum
 one(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOptions &options)
 {
-	const text *name = required_text(fcinfo, 0, "queue");
+	const text *name = argument::required_text(fcinfo, 0, "queue");
 	Receipt receipt{};
-	receipt.id = required_int64(fcinfo, 1, "id");
+	receipt.id = argument::required_int64(fcinfo, 1, "id");
 	if (attempt == Attempt::required)
-		check_not_null(fcinfo, 2, "attempt");
+		argument::check_not_null(fcinfo, 2, "attempt");
 	receipt.has_attempt = !PG_ARGISNULL(2);
 	receipt.attempt = receipt.has_attempt ? PG_GETARG_INT32(2) : 0;
 	Definition *definition = open_managed_queue(name, Use::write, row_hint);
@@ -80,9 +80,9 @@ struct Receipts
 static Receipts
 read_receipts(FunctionCallInfo fcinfo, Attempt attempt)
 {
-	ArrayType *ids = required_array(fcinfo, 1, "ids");
+	ArrayType *ids = argument::required_array(fcinfo, 1, "ids");
 	const bool has_attempts = attempt == Attempt::required || !PG_ARGISNULL(2);
-	ArrayType *attempts = has_attempts ? required_array(fcinfo, 2, "attempts") : nullptr;
+	ArrayType *attempts = has_attempts ? argument::required_array(fcinfo, 2, "attempts") : nullptr;
 
 	Datum *id_values;
 	bool *id_nulls;
@@ -115,8 +115,8 @@ read_receipts(FunctionCallInfo fcinfo, Attempt attempt)
 static Datum
 many(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOptions &options)
 {
-	ReturnSetInfo *result = begin_scalar_set(fcinfo);
-	const text *name = required_text(fcinfo, 0, "queue");
+	ReturnSetInfo *result = result::begin_scalar_set(fcinfo);
+	const text *name = argument::required_text(fcinfo, 0, "queue");
 	const Receipts receipts = read_receipts(fcinfo, attempt);
 	if (options.errors != nullptr) {
 		const int errors = ArrayGetNItems(ARR_NDIM(options.errors), ARR_DIMS(options.errors));
@@ -127,13 +127,13 @@ many(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOption
 	if (removes_directly(definition, action)) {
 		auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * (receipts.count + 1)));
 		sort_receipts(receipts.elements, receipts.count);
-		put_ids(result, ids,
-				claim::remove_directly(definition, receipts.elements, receipts.count, ids));
+		result::put_ids(result, ids,
+						claim::remove_directly(definition, receipts.elements, receipts.count, ids));
 		return static_cast<Datum>(0);
 	}
-	with_spi([&] {
+	statement::with_spi([&] {
 		finish_many(definition, action, receipts.elements, receipts.count, options);
-		put_first_columns(result);
+		result::put_first_columns(result);
 	});
 	wake(definition, action, options);
 	return static_cast<Datum>(0);
@@ -142,34 +142,34 @@ many(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOption
 Datum
 queue_ext_queue_complete(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_complete()");
+	argument::check_may_write("queue_complete()");
 	return one(fcinfo, Action::complete, Attempt::required, options_now());
 }
 
 Datum
 queue_ext_queue_complete_many(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_complete_many()");
+	argument::check_may_write("queue_complete_many()");
 	return many(fcinfo, Action::complete, Attempt::required, options_now());
 }
 
 Datum
 queue_ext_queue_fail(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_fail()");
+	argument::check_may_write("queue_fail()");
 	FinishOptions options = options_now();
 	options.error = PG_ARGISNULL(3) ? nullptr : PG_GETARG_TEXT_PP(3);
-	options.retry_in = optional_not_negative(fcinfo, 4, "retry_in");
+	options.retry_in = argument::optional_not_negative(fcinfo, 4, "retry_in");
 	return one(fcinfo, Action::fail, Attempt::required, options);
 }
 
 Datum
 queue_ext_queue_fail_many(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_fail_many()");
+	argument::check_may_write("queue_fail_many()");
 	FinishOptions options = options_now();
-	options.errors = PG_ARGISNULL(3) ? nullptr : required_array(fcinfo, 3, "errors");
-	options.retry_in = optional_not_negative(fcinfo, 4, "retry_in");
+	options.errors = PG_ARGISNULL(3) ? nullptr : argument::required_array(fcinfo, 3, "errors");
+	options.retry_in = argument::optional_not_negative(fcinfo, 4, "retry_in");
 	return many(fcinfo, Action::fail, Attempt::required, options);
 }
 
@@ -187,7 +187,7 @@ with_run_at(FunctionCallInfo fcinfo, Body &&body)
 Datum
 queue_ext_queue_release(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_release()");
+	argument::check_may_write("queue_release()");
 	return with_run_at(fcinfo, [&](const FinishOptions &options) {
 		return one(fcinfo, Action::release, Attempt::required, options);
 	});
@@ -196,7 +196,7 @@ queue_ext_queue_release(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_release_many(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_release_many()");
+	argument::check_may_write("queue_release_many()");
 	return with_run_at(fcinfo, [&](const FinishOptions &options) {
 		return many(fcinfo, Action::release, Attempt::required, options);
 	});
@@ -205,46 +205,46 @@ queue_ext_queue_release_many(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_extend(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_extend()");
+	argument::check_may_write("queue_extend()");
 	FinishOptions options = options_now();
-	options.lease = optional_positive(fcinfo, 3, "lease");
+	options.lease = argument::optional_positive(fcinfo, 3, "lease");
 	return one(fcinfo, Action::extend, Attempt::required, options);
 }
 
 Datum
 queue_ext_queue_extend_many(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_extend_many()");
+	argument::check_may_write("queue_extend_many()");
 	FinishOptions options = options_now();
-	options.lease = optional_positive(fcinfo, 3, "lease");
+	options.lease = argument::optional_positive(fcinfo, 3, "lease");
 	return many(fcinfo, Action::extend, Attempt::required, options);
 }
 
 Datum
 queue_ext_queue_cancel(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_cancel()");
+	argument::check_may_write("queue_cancel()");
 	return one(fcinfo, Action::cancel, Attempt::optional, options_now());
 }
 
 Datum
 queue_ext_queue_cancel_many(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_cancel_many()");
+	argument::check_may_write("queue_cancel_many()");
 	return many(fcinfo, Action::cancel, Attempt::optional, options_now());
 }
 
 Datum
 queue_ext_queue_requeue(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_requeue()");
+	argument::check_may_write("queue_requeue()");
 	return one(fcinfo, Action::requeue, Attempt::optional, options_now());
 }
 
 Datum
 queue_ext_queue_requeue_many(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_requeue_many()");
+	argument::check_may_write("queue_requeue_many()");
 	return many(fcinfo, Action::requeue, Attempt::optional, options_now());
 }
 

@@ -9,6 +9,9 @@
 
 namespace queue_ext::queue {
 
+using statement::Arguments;
+using statement::Parameter;
+
 struct Rule
 {
 	Prepared prepared;
@@ -129,7 +132,7 @@ check_key(const Definition *definition, Datum job)
 static char *
 identity_of(Definition *definition, const Arguments &arguments)
 {
-	const Statement &statement = prepared_of(definition, Prepared::row_identity, [&] {
+	const statement::Statement &statement = prepared_of(definition, Prepared::row_identity, [&] {
 		return psprintf("select %s", identity_text(definition->identity,
 												   psprintf("(%s)", placeholder(Parameter::row))));
 	});
@@ -141,7 +144,7 @@ static bool
 write_row(Definition *definition, Action action, const Rule &rule, const Arguments &arguments,
 		  Datum *extended)
 {
-	const Statement &statement = prepared_of(
+	const statement::Statement &statement = prepared_of(
 		definition, rule.prepared, [&] { return text_of(definition, action, rule.assignments); });
 	if (run(statement, arguments) == 0)
 		return false;
@@ -180,7 +183,7 @@ finish_row(Definition *definition, Action action, Datum job, const FinishOptions
 
 	const Arguments arguments = arguments_for(definition, action, job, options);
 	bool is_done = false;
-	with_spi([&] {
+	statement::with_spi([&] {
 		is_done = is_lock ? finish_held(definition, action, rule, arguments, extended)
 						  : write_row(definition, action, rule, arguments, extended);
 	});

@@ -2,9 +2,9 @@
 
 #include "../postgres.hpp"
 
+#include "../argument.hpp"
 #include "../claim/wake.hpp"
 #include "../error.hpp"
-#include "argument.hpp"
 #include "cache.hpp"
 #include "finish_row.hpp"
 #include "row_type.hpp"
@@ -33,8 +33,8 @@ use_for(Action action)
 static bool
 finish(FunctionCallInfo fcinfo, Action action, const FinishOptions &options, Datum *extended)
 {
-	const text *name = required_text(fcinfo, 0, "queue");
-	check_not_null(fcinfo, 1, "job");
+	const text *name = argument::required_text(fcinfo, 0, "queue");
+	argument::check_not_null(fcinfo, 1, "job");
 	const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 1);
 	Definition *definition = nullptr;
 	const auto open = [&] {
@@ -61,14 +61,14 @@ finish(FunctionCallInfo fcinfo, Action action, const FinishOptions &options, Dat
 Datum
 queue_ext_queue_complete_row(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_complete_row()");
+	argument::check_may_write("queue_complete_row()");
 	PG_RETURN_BOOL(finish(fcinfo, Action::complete, options_now(), nullptr));
 }
 
 Datum
 queue_ext_queue_release_row(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_release_row()");
+	argument::check_may_write("queue_release_row()");
 	FinishOptions options = options_now();
 	const TimestampTz run_at = PG_ARGISNULL(2) ? 0 : PG_GETARG_TIMESTAMPTZ(2);
 	options.run_at = PG_ARGISNULL(2) ? nullptr : &run_at;
@@ -78,19 +78,19 @@ queue_ext_queue_release_row(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_fail_row(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_fail_row()");
+	argument::check_may_write("queue_fail_row()");
 	FinishOptions options = options_now();
 	options.error = PG_ARGISNULL(2) ? nullptr : PG_GETARG_TEXT_PP(2);
-	options.retry_in = optional_not_negative(fcinfo, 3, "retry_in");
+	options.retry_in = argument::optional_not_negative(fcinfo, 3, "retry_in");
 	PG_RETURN_BOOL(finish(fcinfo, Action::fail, options, nullptr));
 }
 
 Datum
 queue_ext_queue_extend_row(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_extend_row()");
+	argument::check_may_write("queue_extend_row()");
 	FinishOptions options = options_now();
-	options.lease = optional_positive(fcinfo, 2, "lease");
+	options.lease = argument::optional_positive(fcinfo, 2, "lease");
 	Datum extended = 0;
 	if (!finish(fcinfo, Action::extend, options, &extended))
 		PG_RETURN_NULL();

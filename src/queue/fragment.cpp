@@ -6,12 +6,14 @@
 
 #include "../compat.hpp"
 #include "../error.hpp"
+#include "../statement/qualify.hpp"
+#include "../statement/search_path.hpp"
+#include "../statement/statement.hpp"
 #include "fragment_parse.hpp"
-#include "qualify.hpp"
-#include "search_path.hpp"
-#include "statement.hpp"
 
 namespace queue_ext::queue {
+
+using statement::Parameter;
 
 // Tells, when an error is raised, which fragment it is about and where in it.
 static void
@@ -126,7 +128,7 @@ char *
 write_out_bare(Node *expression, Oid table)
 {
 	char *text = nullptr;
-	with_search_path(bare_search_path, [&] {
+	statement::with_search_path(statement::bare_search_path, [&] {
 		text = deparse_expression(expression, deparse_context_for("t", table), false, false);
 	});
 	return text;
@@ -139,7 +141,8 @@ compile_condition(const Fragment &fragment, const List *list, ParseState *state,
 	Node *expression = transformWhereClause(state, linitial_node(ResTarget, list)->val,
 											EXPR_KIND_WHERE, fragment.label);
 	assign_expr_collations(state, expression);
-	with_search_path(bare_search_path, [&] { compiled.text = write_out(expression, table); });
+	statement::with_search_path(statement::bare_search_path,
+								[&] { compiled.text = write_out(expression, table); });
 	compiled.expression = expression;
 	compiled.conjuncts = make_ands_implicit(reinterpret_cast<Expr *>(expression));
 	return compiled;
@@ -239,7 +242,7 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 								 nullptr, nullptr); // or no order: raises
 		compiled.order = lappend(compiled.order, expression);
 		is_indexable = is_indexable && can_be_indexed(expression);
-		with_search_path(bare_search_path, [&] {
+		statement::with_search_path(statement::bare_search_path, [&] {
 			appendStringInfo(&text, "%s%s%s%s", text.len > 0 ? ", " : "",
 							 write_out(expression, table), direction_text(sort), nulls_text(sort));
 		});
@@ -297,7 +300,7 @@ compile_assignments(const Fragment &fragment, List *list, ParseState *state, Rel
 
 	StringInfoData text;
 	initStringInfo(&text);
-	with_search_path(bare_search_path, [&] {
+	statement::with_search_path(statement::bare_search_path, [&] {
 		ListCell *cell;
 		foreach (cell, targets) {
 			const auto *target = lfirst_node(TargetEntry, cell);
@@ -321,7 +324,7 @@ compile(const Fragment &fragment, Relation table, const char *search_path)
 	error_context_stack = &callback;
 
 	const int level = NewGUCNestLevel();
-	set_reading_settings(search_path);
+	statement::set_reading_settings(search_path);
 	List *list = parse(fragment);
 	ParseState *state = make_parse_state(fragment, table);
 	Compiled compiled{};
@@ -336,7 +339,7 @@ compile(const Fragment &fragment, Relation table, const char *search_path)
 			compiled = compile_assignments(fragment, list, state, table);
 			break;
 	}
-	compiled.text = qualify(compiled.text, statement_before(fragment.kind));
+	compiled.text = statement::qualify(compiled.text, statement_before(fragment.kind));
 	state->p_target_relation = nullptr; // or it would be closed
 	free_parsestate(state);
 	AtEOXact_GUC(true, level);
@@ -347,12 +350,12 @@ compile(const Fragment &fragment, Relation table, const char *search_path)
 char *
 bind_rows(const char *compiled, FragmentKind kind, const RowVariables &variables)
 {
-	const Replacement replacements[] = {
+	const statement::Replacement replacements[] = {
 		{static_cast<int>(Parameter::error) + 1, variables.error},
 		{static_cast<int>(Parameter::retry_at) + 1, variables.retry_at},
 	};
 	char *bound = nullptr;
-	with_search_path(bare_search_path, [&] {
+	statement::with_search_path(statement::bare_search_path, [&] {
 		bound = replace_parameters(compiled, statement_before(kind), replacements,
 								   lengthof(replacements));
 	});

@@ -5,7 +5,7 @@
 #include "identity.hpp"
 
 #include "../compat.hpp"
-#include "statement.hpp"
+#include "../statement/statement.hpp"
 
 namespace queue_ext::queue {
 
@@ -152,7 +152,7 @@ key_matches_row(const Identity &identity)
 	for (int i = 0; i < identity.length; i++) {
 		const KeyColumn &column = identity.columns[i];
 		appendStringInfo(&text, "%st.%s %s (%s).%s", i == 0 ? "" : " and ", column.name,
-						 column.equality, placeholder(Parameter::row), column.name);
+						 column.equality, placeholder(statement::Parameter::row), column.name);
 	}
 	return text.data;
 }

@@ -5,8 +5,8 @@
 #include "meaning.hpp"
 
 #include "../compat.hpp"
+#include "../statement/search_path.hpp"
 #include "name.hpp"
-#include "search_path.hpp"
 
 namespace queue_ext::queue {
 
@@ -72,7 +72,7 @@ is_under_its_path(const Meaning *meaning)
 	if (meaning->is_path_free)
 		return true;
 	Oid path[max_remembered_path];
-	const int length = search_path_schemas(path, max_remembered_path);
+	const int length = statement::search_path_schemas(path, max_remembered_path);
 	return length <= max_remembered_path && length == meaning->path_length &&
 		   memcmp(path, meaning->path, sizeof(Oid) * length) == 0;
 }
@@ -105,7 +105,7 @@ begin_meaning()
 		AllocSetContextCreate(CurrentMemoryContext, "queue_ext queue name", ALLOCSET_SMALL_SIZES);
 	auto *meaning = static_cast<Meaning *>(MemoryContextAllocZero(context, sizeof(Meaning)));
 	begin_dependent(&meaning->dependent, context);
-	meaning->path_length = search_path_schemas(meaning->path, max_remembered_path);
+	meaning->path_length = statement::search_path_schemas(meaning->path, max_remembered_path);
 	return meaning;
 }
 

@@ -4,12 +4,12 @@
 
 #include "../postgres.hpp"
 
+#include "../argument.hpp"
 #include "../error.hpp"
+#include "../statement/qualify.hpp"
 #include "../unique/memory.hpp"
-#include "argument.hpp"
 #include "cache.hpp"
 #include "managed.hpp"
-#include "qualify.hpp"
 
 namespace queue_ext::queue {
 
@@ -60,8 +60,8 @@ run_with_state(const char *statement, const text *state, bool is_read_only)
 Datum
 queue_ext_queue_purge(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_purge()");
-	const text *name = required_text(fcinfo, 0, "queue");
+	argument::check_may_write("queue_purge()");
+	const text *name = argument::required_text(fcinfo, 0, "queue");
 	const text *state = PG_ARGISNULL(1) ? nullptr : PG_GETARG_TEXT_PP(1);
 	const char *state_name = state == nullptr ? nullptr : text_to_cstring(state);
 	if (state != nullptr && !is_done(state_name))
@@ -72,7 +72,7 @@ queue_ext_queue_purge(PG_FUNCTION_ARGS)
 	if (is_done(state_name))
 		PG_RETURN_INT64(forget_done(definition));
 	int64 purged = 0;
-	with_spi([&] {
+	statement::with_spi([&] {
 		run_with_state(psprintf("delete from %s as t where $2 is null"
 								" or %s operator(pg_catalog.=) $2",
 								definition->source_name, job_state("$1")),
@@ -86,7 +86,7 @@ Datum
 queue_ext_queue_counts(PG_FUNCTION_ARGS)
 {
 	PreventCommandIfParallelMode("queue_counts()");
-	const text *name = required_text(fcinfo, 0, "queue");
+	const text *name = argument::required_text(fcinfo, 0, "queue");
 	TupleDesc descriptor;
 	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -94,7 +94,7 @@ queue_ext_queue_counts(PG_FUNCTION_ARGS)
 	const Definition *definition = open_managed_queue(name, Use::read, "Ask its table.");
 	int64 counts[lengthof(job_states)];
 	bool nulls[lengthof(job_states)];
-	with_spi([&] {
+	statement::with_spi([&] {
 		StringInfoData query;
 		initStringInfo(&query);
 		appendStringInfoString(&query, "select");

@@ -7,11 +7,11 @@
 #include "../compat.hpp"
 #include "../error.hpp"
 #include "../key/fnv.hpp"
+#include "../statement/qualify.hpp"
+#include "../statement/search_path.hpp"
 #include "own_table.hpp"
 #include "owner.hpp"
-#include "qualify.hpp"
 #include "registry_row.hpp"
-#include "search_path.hpp"
 
 namespace queue_ext::queue {
 
@@ -144,7 +144,7 @@ find_source(const Name &name, const char *text, Dependent *dependent)
 	if (name.is_qualified())
 		path[0] = LookupExplicitNamespace(name.schema, true);
 	else
-		path_length = Min(search_path_schemas(path, max_path), max_path);
+		path_length = Min(statement::search_path_schemas(path, max_path), max_path);
 	if (dependent != nullptr && name.is_qualified())
 		depend_on_object(dependent, NAMESPACEOID, path[0]);
 	depend_on_registry(dependent);
@@ -316,7 +316,7 @@ write(const char *text, RowWriter *row)
 	Assert(is_qualified(text));
 	const Oid registry = registry_oid();
 	as_owner_of(registry, [&] {
-		with_spi([&] {
+		statement::with_spi([&] {
 			const int result = SPI_execute_with_args(text, column_count, row->types, row->values,
 													 row->nulls, false, 0);
 			if (result < 0)

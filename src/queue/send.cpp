@@ -5,11 +5,14 @@
 #include "../claim/insert.hpp"
 #include "../claim/wake.hpp"
 #include "../error.hpp"
+#include "../result.hpp"
 #include "cache.hpp"
-#include "rows.hpp"
 #include "send.hpp"
 
 namespace queue_ext::queue {
+
+using statement::Arguments;
+using statement::Parameter;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_send);
 QUEUE_EXT_FUNCTION(queue_ext_queue_send_many);
@@ -29,7 +32,7 @@ send_text(const Definition *definition, bool is_many)
 					placeholder(Parameter::max_attempts), source);
 }
 
-static const Statement &
+static const statement::Statement &
 statement_for(Definition *definition, bool is_many)
 {
 	return prepared_of(definition, is_many ? Prepared::send_many : Prepared::send,
@@ -47,7 +50,7 @@ static Sent
 send_by_statement(Definition *definition, const Arguments &arguments)
 {
 	Sent sent{};
-	with_spi([&] {
+	statement::with_spi([&] {
 		if (run(statement_for(definition, false), arguments) == 0)
 			return;
 		bool is_null;
@@ -75,9 +78,9 @@ send_many(Definition *definition, const Arguments &arguments, ArrayType *payload
 		  ReturnSetInfo *result)
 {
 	if (!claim::can_insert_directly(definition)) {
-		with_spi([&] {
+		statement::with_spi([&] {
 			run(statement_for(definition, true), arguments);
-			put_first_columns(result);
+			result::put_first_columns(result);
 		});
 		claim::note_given_back(definition, 0);
 		return;
@@ -87,15 +90,15 @@ send_many(Definition *definition, const Arguments &arguments, ArrayType *payload
 	deconstruct_array(payloads, JSONBOID, -1, false, TYPALIGN_INT, &values, nullptr, &count);
 	auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * (count + 1)));
 	claim::insert_directly(definition, new_jobs(arguments, values, count), ids);
-	put_ids(result, ids, count);
+	result::put_ids(result, ids, count);
 }
 
 Datum
 queue_ext_queue_send(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_send()");
-	const text *name = required_text(fcinfo, 0, "queue");
-	check_not_null(fcinfo, 1, "payload");
+	argument::check_may_write("queue_send()");
+	const text *name = argument::required_text(fcinfo, 0, "queue");
+	argument::check_not_null(fcinfo, 1, "payload");
 	Definition *definition = open_managed_queue(name, Use::insert, "Insert into its table.");
 	Arguments arguments = read_send_options(fcinfo, 2, definition);
 	arguments.set(Parameter::payload, PG_GETARG_DATUM(1));
@@ -108,10 +111,10 @@ queue_ext_queue_send(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_send_many(PG_FUNCTION_ARGS)
 {
-	check_may_write("queue_send_many()");
-	ReturnSetInfo *result = begin_scalar_set(fcinfo);
-	const text *name = required_text(fcinfo, 0, "queue");
-	ArrayType *payloads = required_array(fcinfo, 1, "payloads");
+	argument::check_may_write("queue_send_many()");
+	ReturnSetInfo *result = result::begin_scalar_set(fcinfo);
+	const text *name = argument::required_text(fcinfo, 0, "queue");
+	ArrayType *payloads = argument::required_array(fcinfo, 1, "payloads");
 	if (array_contains_nulls(payloads))
 		error::null_element("payloads");
 	Definition *definition = open_managed_queue(name, Use::insert, "Insert into its table.");

@@ -6,44 +6,44 @@
 
 #include "../postgres.hpp"
 
+#include "../argument.hpp"
 #include "../claim/insert.hpp"
 #include "../error.hpp"
-#include "argument.hpp"
 #include "definition.hpp"
 #include "managed.hpp"
 
 namespace queue_ext::queue {
 
 // The options, the first of which is argument n. Raises 22004, 22023.
-inline Arguments
+inline statement::Arguments
 read_send_options(FunctionCallInfo fcinfo, int n, const Definition *definition)
 {
-	const int32 priority = required_int32(fcinfo, n, "priority");
+	const int32 priority = argument::required_int32(fcinfo, n, "priority");
 	error::check_range("priority", priority, PG_INT16_MIN, PG_INT16_MAX);
 	const int32 max_attempts =
 		PG_ARGISNULL(n + 2) ? definition->max_attempts : PG_GETARG_INT32(n + 2);
 	error::check_range("max_attempts", max_attempts, 1, max_attempts_limit);
 
-	Arguments arguments(GetCurrentTimestamp());
-	arguments.set(Parameter::priority, Int16GetDatum(static_cast<int16>(priority)));
-	arguments.set(Parameter::max_attempts, Int32GetDatum(max_attempts));
+	statement::Arguments arguments(GetCurrentTimestamp());
+	arguments.set(statement::Parameter::priority, Int16GetDatum(static_cast<int16>(priority)));
+	arguments.set(statement::Parameter::max_attempts, Int32GetDatum(max_attempts));
 	if (!PG_ARGISNULL(n + 1))
-		arguments.set(Parameter::run_at, PG_GETARG_DATUM(n + 1));
+		arguments.set(statement::Parameter::run_at, PG_GETARG_DATUM(n + 1));
 	return arguments;
 }
 
 // The jobs of these payloads with the arguments' options, without keys.
 inline claim::NewJobs
-new_jobs(const Arguments &arguments, const Datum *payloads, int count)
+new_jobs(const statement::Arguments &arguments, const Datum *payloads, int count)
 {
-	const auto value = [&](Parameter parameter) {
+	const auto value = [&](statement::Parameter parameter) {
 		return arguments.values[static_cast<int>(parameter)];
 	};
-	const bool is_now = arguments.nulls[static_cast<int>(Parameter::run_at)] != ' ';
-	return {DatumGetInt16(value(Parameter::priority)),
+	const bool is_now = arguments.nulls[static_cast<int>(statement::Parameter::run_at)] != ' ';
+	return {DatumGetInt16(value(statement::Parameter::priority)),
 			is_now ? GetCurrentTransactionStartTimestamp()
-				   : DatumGetTimestampTz(value(Parameter::run_at)),
-			DatumGetInt32(value(Parameter::max_attempts)),
+				   : DatumGetTimestampTz(value(statement::Parameter::run_at)),
+			DatumGetInt32(value(statement::Parameter::max_attempts)),
 			payloads,
 			count,
 			nullptr};

@@ -5,8 +5,8 @@
 #include "settings.hpp"
 
 #include "../error.hpp"
+#include "../statement/statement.hpp"
 #include "managed.hpp"
-#include "statement.hpp"
 
 namespace queue_ext::queue {
 
@@ -98,7 +98,7 @@ read_comment(Oid table, Settings *settings)
 	callback.arg = get_rel_name(table);
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
-	with_spi([&] {
+	statement::with_spi([&] {
 		Oid types[] = {TEXTOID};
 		Datum values[] = {CStringGetTextDatum(comment + sizeof(beginning) - 1)};
 		const int result = SPI_execute_with_args(

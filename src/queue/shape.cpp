@@ -5,10 +5,10 @@
 #include "shape.hpp"
 
 #include "../error.hpp"
+#include "../statement/statement.hpp"
 #include "managed.hpp"
 #include "name.hpp"
 #include "owner.hpp"
-#include "statement.hpp"
 
 namespace queue_ext::queue {
 
@@ -152,7 +152,7 @@ void
 run_command_on(Oid table, const char *text)
 {
 	const char *name = qualified_name(table);
-	run_command(text);
+	statement::run_command(text);
 	check_is_there(table, name);
 }
 

@@ -18,6 +18,8 @@
 
 namespace queue_ext::row {
 
+using statement::Statement;
+
 static bool
 is_known(const KeyedTable *table)
 {
@@ -27,8 +29,8 @@ is_known(const KeyedTable *table)
 static void
 forget(KeyedTable *table)
 {
-	for (queue::Statement &statement : table->prepared)
-		queue::discard_later(&statement);
+	for (Statement &statement : table->prepared)
+		statement::discard_later(&statement);
 	// A call that this one is within may be evaluating what is there.
 	if (table->shape != nullptr)
 		MemoryContextSetParent(table->shape->dependent.context, TopTransactionContext);
@@ -218,16 +220,16 @@ await(const Opened &opened, HeapTuple row, const Changes *changes)
 	ExecDropSingleTupleTableSlot(slot);
 }
 
-static const queue::Statement &
+static const Statement &
 prepared_of(KeyedTable *table, int number, const Opened &opened)
 {
-	queue::Statement *statement = &table->prepared[number];
+	Statement *statement = &table->prepared[number];
 	if (!statement->is_prepared()) {
 		const char *name =
 			quote_qualified_identifier(get_namespace_name(RelationGetNamespace(opened.relation)),
 									   RelationGetRelationName(opened.relation));
-		queue::prepare(statement, psprintf(table->statements[number], name), table->parameters,
-					   table->parameter_count, queue::Access::by_key);
+		statement::prepare(statement, psprintf(table->statements[number], name), table->parameters,
+						   table->parameter_count, statement::Access::by_key);
 	}
 	return *statement;
 }
@@ -237,9 +239,9 @@ run(KeyedTable *table, int statement, const Datum *values, const char *nulls)
 {
 	// Locks the table, and takes notice of what has changed.
 	const Opened opened = open(table);
-	const queue::Statement prepared = prepared_of(table, statement, opened);
+	const Statement prepared = prepared_of(table, statement, opened);
 	close(opened, true);
-	return queue::run(prepared, values, nulls);
+	return statement::run(prepared, values, nulls);
 }
 
 } // namespace queue_ext::row

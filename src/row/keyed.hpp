@@ -21,7 +21,7 @@
 
 #include "../queue/dependency.hpp"
 #include "../queue/own_table.hpp"
-#include "../queue/statement.hpp"
+#include "../statement/statement.hpp"
 #include "plain.hpp"
 #include "use.hpp"
 
@@ -52,7 +52,7 @@ struct KeyedTable
 
 	const KeyedShape *shape; // what this backend knows of it; null until it has been opened
 	Use use;                 // of a shape's checks
-	queue::Statement prepared[max_statements];
+	statement::Statement prepared[max_statements];
 };
 
 struct Opened

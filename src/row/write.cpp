@@ -6,6 +6,8 @@
 
 namespace queue_ext::row {
 
+using compat::UpdatedIndexes;
+
 Target
 open_target(Relation table)
 {
@@ -50,7 +52,7 @@ lock_mode_for(Relation table, const Bitmapset *written)
 // them, but only if it may wait.
 static TM_Result
 lock_and_update(Relation table, ItemPointer place, const Bitmapset *written,
-				TupleTableSlot *scratch, TupleTableSlot *new_row, compat::UpdatedIndexes *updated)
+				TupleTableSlot *scratch, TupleTableSlot *new_row, UpdatedIndexes *updated)
 {
 	TM_FailureData failure;
 	const CommandId command = GetCurrentCommandId(true);
@@ -69,7 +71,7 @@ lock_and_update(Relation table, ItemPointer place, const Bitmapset *written,
 
 TM_Result
 update_at_once(Relation table, ItemPointer place, const Bitmapset *written, TupleTableSlot *scratch,
-			   TupleTableSlot *new_row, compat::UpdatedIndexes *updated)
+			   TupleTableSlot *new_row, UpdatedIndexes *updated)
 {
 	// Its values may be the scratch row's.
 	ExecMaterializeSlot(new_row);
@@ -103,7 +105,7 @@ insert_new_index_entries(Target *target, TupleTableSlot *row)
 }
 
 void
-insert_index_entries(Target *target, TupleTableSlot *new_row, compat::UpdatedIndexes updated)
+insert_index_entries(Target *target, TupleTableSlot *new_row, UpdatedIndexes updated)
 {
 	if (!compat::any_index(updated))
 		return;

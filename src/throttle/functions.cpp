@@ -3,8 +3,8 @@
 
 #include "../postgres.hpp"
 
+#include "../argument.hpp"
 #include "../error.hpp"
-#include "../queue/argument.hpp"
 #include "interval.hpp"
 #include "throttle.hpp"
 
@@ -39,13 +39,13 @@ check_interval(const Interval *interval)
 static const text *
 named_resource(FunctionCallInfo fcinfo)
 {
-	return queue::required_text(fcinfo, 0, "resource");
+	return argument::required_text(fcinfo, 0, "resource");
 }
 
 static const text *
 enum_resource(FunctionCallInfo fcinfo)
 {
-	queue::check_not_null(fcinfo, 0, "resource");
+	argument::check_not_null(fcinfo, 0, "resource");
 	return cstring_to_text(DatumGetCString(DirectFunctionCall1(enum_out, PG_GETARG_DATUM(0))));
 }
 
@@ -53,10 +53,10 @@ template <auto resource_of>
 static Datum
 create(FunctionCallInfo fcinfo)
 {
-	queue::check_may_write("throttle_create()");
+	argument::check_may_write("throttle_create()");
 	const text *resource = resource_of(fcinfo);
-	queue::check_not_null(fcinfo, 1, "throttle_interval");
-	const int32 grants = queue::required_int32(fcinfo, 2, "grants");
+	argument::check_not_null(fcinfo, 1, "throttle_interval");
+	const int32 grants = argument::required_int32(fcinfo, 2, "grants");
 	error::check_not_blank("resource", resource);
 	check_interval(PG_GETARG_INTERVAL_P(1));
 	check_grants(grants);
@@ -69,9 +69,9 @@ template <auto resource_of>
 static Datum
 alter(FunctionCallInfo fcinfo)
 {
-	queue::check_may_write("throttle_alter()");
+	argument::check_may_write("throttle_alter()");
 	const text *resource = resource_of(fcinfo);
-	const Interval *interval = queue::optional_interval(fcinfo, 1);
+	const Interval *interval = argument::optional_interval(fcinfo, 1);
 	const int32 grants = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
 	if (interval != nullptr)
 		check_interval(interval);
@@ -85,9 +85,9 @@ template <auto resource_of>
 static Datum
 drop(FunctionCallInfo fcinfo)
 {
-	queue::check_may_write("throttle_drop()");
+	argument::check_may_write("throttle_drop()");
 	const text *resource = resource_of(fcinfo);
-	queue::check_not_null(fcinfo, 1, "if_exists");
+	argument::check_not_null(fcinfo, 1, "if_exists");
 	const bool is_dropped = drop_resource(resource);
 	if (!is_dropped && !PG_GETARG_BOOL(1))
 		error::no_such_resource(text_to_cstring(resource));
@@ -98,7 +98,7 @@ template <auto resource_of>
 static Datum
 lock(FunctionCallInfo fcinfo)
 {
-	queue::check_may_write("lock_throttled_resource()");
+	argument::check_may_write("lock_throttled_resource()");
 	const text *details = PG_GETARG_TEXT_PP(1);
 	if (error::is_blank(details))
 		error::blank_details();

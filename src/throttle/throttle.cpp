@@ -10,6 +10,8 @@
 
 namespace queue_ext::throttle {
 
+using row::Opened;
+
 enum ColumnNumber {
 	column_resource = 1,
 	column_interval,
@@ -81,7 +83,7 @@ static bool
 run(StatementNumber statement, const Arguments &arguments)
 {
 	uint64 processed = 0;
-	queue::with_spi(
+	statement::with_spi(
 		[&] { processed = row::run(&resources, statement, arguments.values, arguments.nulls); });
 	return processed > 0;
 }
@@ -153,7 +155,7 @@ struct Grants
 // Reads them; false if they are not as the table's constraints want them, which its owner may
 // have dropped: one dimension that begins at 1, or none, and no nulls.
 static bool
-read_grants(const row::Opened &opened, HeapTuple row, Grants *grants)
+read_grants(const Opened &opened, HeapTuple row, Grants *grants)
 {
 	ArrayType *earlier = DatumGetArrayTypeP(row::value_of(opened, row, column_earlier));
 	const int dimensions = ARR_NDIM(earlier);
@@ -189,7 +191,7 @@ enum class Outcome {
 };
 
 static Outcome
-try_to_lock(const row::Opened &opened, HeapTuple row, const text *details, TimestampTz now)
+try_to_lock(const Opened &opened, HeapTuple row, const text *details, TimestampTz now)
 {
 	const int32 most = DatumGetInt32(row::value_of(opened, row, column_grants));
 	Grants grants;
@@ -220,7 +222,7 @@ lock_resource(const text *resource, const text *details)
 	const TimestampTz now = GetCurrentTimestamp();
 	for (;;) {
 		CHECK_FOR_INTERRUPTS();
-		const row::Opened opened = row::open(&resources);
+		const Opened opened = row::open(&resources);
 		if (!opened.is_direct) {
 			row::close(opened, false);
 			return lock_by_statement(resource, details, now);

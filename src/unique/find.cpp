@@ -11,10 +11,10 @@
 
 namespace queue_ext::unique {
 
-using queue::Arguments;
+using statement::Arguments;
 using queue::Definition;
-using queue::Parameter;
-using queue::Statement;
+using statement::Parameter;
+using statement::Statement;
 
 // Where the columns are that a look needs.
 struct Lookup
@@ -179,8 +179,8 @@ find_text(const Definition *definition)
 	return psprintf("select k.place, t.id::pg_catalog.int8, %s, t.payload::pg_catalog.jsonb"
 					" from pg_catalog.unnest(%s) with ordinality as k(unique_key, place)"
 					" join %s as t on t.unique_key operator(pg_catalog.=) k.unique_key",
-					queue::job_state(queue::placeholder(Parameter::call_time)),
-					queue::placeholder(Parameter::unique_keys), definition->source_name);
+					queue::job_state(statement::placeholder(Parameter::call_time)),
+					statement::placeholder(Parameter::unique_keys), definition->source_name);
 }
 
 static State
@@ -204,7 +204,7 @@ read_by_statement(Definition *definition, const Criteria &criteria, const JobKey
 				  PointerGetDatum(construct_array(texts, count, TEXTOID, -1, false, TYPALIGN_INT)));
 	const Statement &statement = queue::prepared_of(definition, queue::Prepared::unique_find,
 													[&] { return find_text(definition); });
-	queue::run_newest(statement, arguments);
+	statement::run_newest(statement, arguments);
 	TupleDesc shape = SPI_tuptable->tupdesc;
 	for (uint64 i = 0; i < SPI_tuptable->numvals; i++) {
 		CHECK_FOR_INTERRUPTS();

@@ -14,12 +14,12 @@
 
 namespace queue_ext::unique {
 
-using queue::Arguments;
+using statement::Arguments;
 using queue::Definition;
-using queue::Parameter;
-using queue::placeholder;
+using statement::Parameter;
+using statement::placeholder;
 using queue::Prepared;
-using queue::Statement;
+using statement::Statement;
 
 // The different jobs of a call, in the order in which they first come.
 struct Batch
@@ -241,7 +241,7 @@ insert_by_statement(Definition *definition, Arguments arguments, const Rows &row
 	const Statement &statement = queue::prepared_of(
 		definition, is_many ? Prepared::unique_insert_many : Prepared::unique_insert,
 		[&] { return insert_text(definition, is_many); });
-	queue::run_newest(statement, arguments);
+	statement::run_newest(statement, arguments);
 	take_ids(batch, places, rows.count);
 	SPI_freetuptable(SPI_tuptable);
 	claim::note_given_back(definition, 0);

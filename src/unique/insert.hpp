@@ -9,8 +9,8 @@
 
 #include "../postgres.hpp"
 
-#include "criteria.hpp"
 #include "../queue/definition.hpp"
+#include "criteria.hpp"
 
 namespace queue_ext::unique {
 
@@ -25,6 +25,6 @@ struct Outcome
 // have the options of the new jobs. The queue's table must be locked. Raises what
 // SELECT and INSERT raise, and what waiting for a lock does. Wants SPI open.
 void insert_unique(queue::Definition *definition, const Criteria &criteria, const Datum *payloads,
-				   int count, queue::Arguments arguments, Outcome *outcomes);
+				   int count, statement::Arguments arguments, Outcome *outcomes);
 
 } // namespace queue_ext::unique

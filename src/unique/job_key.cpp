@@ -10,6 +10,8 @@
 
 namespace queue_ext::unique {
 
+using queue::Definition;
+
 static void
 append_values(StringInfo text, const Criteria &criteria, Jsonb *payload)
 {
@@ -74,7 +76,7 @@ append_criteria(StringInfo text, const Criteria &criteria)
 
 // All of the lock's string but the values.
 static void
-append_lock_prefix(StringInfo text, const queue::Definition *definition, const Criteria &criteria)
+append_lock_prefix(StringInfo text, const Definition *definition, const Criteria &criteria)
 {
 	appendStringInfo(text, "unique_key|queue=%s", definition->lock_name);
 	append_criteria(text, criteria);
@@ -82,7 +84,7 @@ append_lock_prefix(StringInfo text, const queue::Definition *definition, const C
 }
 
 char *
-lock_string(const queue::Definition *definition, const Criteria &criteria, const char *values)
+lock_string(const Definition *definition, const Criteria &criteria, const char *values)
 {
 	StringInfoData text;
 	initStringInfo(&text);
@@ -92,7 +94,7 @@ lock_string(const queue::Definition *definition, const Criteria &criteria, const
 }
 
 KeyMaker
-make_key_maker(const queue::Definition *definition, const Criteria &criteria)
+make_key_maker(const Definition *definition, const Criteria &criteria)
 {
 	KeyMaker maker{};
 	maker.criteria = &criteria;

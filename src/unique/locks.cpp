@@ -4,10 +4,10 @@
 
 #include "locks.hpp"
 
-#include "allocate.hpp"
 #include "../key/fnv.hpp"
 #include "../key/lock.hpp"
 #include "../key/utf8.hpp"
+#include "allocate.hpp"
 
 namespace queue_ext::unique {
 

@@ -2,9 +2,9 @@
 
 #include "../postgres.hpp"
 
+#include "../argument.hpp"
 #include "../claim/wake.hpp"
 #include "../error.hpp"
-#include "../queue/argument.hpp"
 #include "../queue/cache.hpp"
 #include "../queue/rights.hpp"
 #include "../queue/row_type.hpp"
@@ -49,7 +49,7 @@ rule_of_arguments(FunctionCallInfo fcinfo, Oid table)
 {
 	RowChoice choice{};
 	choice.table = table;
-	choice.unique_by = queue::required_array(fcinfo, 1, "unique_by");
+	choice.unique_by = argument::required_array(fcinfo, 1, "unique_by");
 	choice.among = PG_ARGISNULL(2) ? nullptr : text_to_cstring(PG_GETARG_TEXT_PP(2));
 	return rule_for(choice);
 }
@@ -75,7 +75,7 @@ insert_all(FunctionCallInfo fcinfo, Oid table, const Datum *rows, int count, Put
 	RowRule *rule = rule_of_arguments(fcinfo, table);
 	bool is_any_inserted = false;
 	begin_use(rule);
-	queue::with_spi([&] {
+	statement::with_spi([&] {
 		auto *outcomes = allocate<RowOutcome>(count);
 		insert_unique_rows(rule, rows, count, outcomes);
 		for (int i = 0; i < count; i++) {
@@ -91,11 +91,11 @@ insert_all(FunctionCallInfo fcinfo, Oid table, const Datum *rows, int count, Put
 Datum
 queue_ext_queue_unique_insert_row(PG_FUNCTION_ARGS)
 {
-	queue::check_may_write("queue_unique_insert_row()");
+	argument::check_may_write("queue_unique_insert_row()");
 	TupleDesc descriptor;
 	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	queue::check_not_null(fcinfo, 0, "job");
+	argument::check_not_null(fcinfo, 0, "job");
 	const Oid table = lock_table("job", get_fn_expr_argtype(fcinfo->flinfo, 0));
 	const Datum row = PG_GETARG_DATUM(0);
 	Datum values[2];
@@ -113,10 +113,10 @@ queue_ext_queue_unique_insert_row(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_unique_insert_rows(PG_FUNCTION_ARGS)
 {
-	queue::check_may_write("queue_unique_insert_rows()");
+	argument::check_may_write("queue_unique_insert_rows()");
 	InitMaterializedSRF(fcinfo, 0);
 	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
-	ArrayType *array = queue::required_array(fcinfo, 0, "jobs");
+	ArrayType *array = argument::required_array(fcinfo, 0, "jobs");
 	if (array_contains_nulls(array))
 		error::null_element("jobs");
 	const Oid type = ARR_ELEMTYPE(array);

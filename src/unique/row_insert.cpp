@@ -9,9 +9,9 @@
 
 namespace queue_ext::unique {
 
-using queue::Arguments;
-using queue::Parameter;
-using queue::Statement;
+using statement::Arguments;
+using statement::Parameter;
+using statement::Statement;
 
 // A row of the call.
 struct Row
@@ -142,7 +142,7 @@ run_on(const Statement &statement, const Row *row, RowOutcome *outcome)
 {
 	Arguments arguments(GetCurrentTimestamp());
 	arguments.set(Parameter::row, row->row);
-	queue::run_newest(statement, arguments);
+	statement::run_newest(statement, arguments);
 	if (SPI_tuptable->numvals > 0) {
 		bool is_null;
 		const Datum value =

@@ -10,15 +10,15 @@
 #include "../queue/identity.hpp"
 #include "../queue/name.hpp"
 #include "../queue/registry.hpp"
-#include "../queue/search_path.hpp"
+#include "../statement/search_path.hpp"
 #include "canonical.hpp"
 #include "row_index.hpp"
 
 namespace queue_ext::unique {
 
-using queue::Parameter;
-using queue::placeholder;
-using queue::Statement;
+using statement::Parameter;
+using statement::placeholder;
+using statement::Statement;
 
 static RowRule *rules = nullptr; // most recently used first; the invalid ones too
 static uint64 invalidations_seen = 0;
@@ -28,9 +28,9 @@ measure(const RowRule *rule)
 {
 	Size size = MemoryContextMemAllocated(rule->context, true);
 	for (const MaskedStatement &find : rule->finds)
-		size += queue::size_of(find.statement);
+		size += statement::size_of(find.statement);
 	for (const MaskedStatement &insert : rule->inserts)
-		size += queue::size_of(insert.statement);
+		size += statement::size_of(insert.statement);
 	return size;
 }
 
@@ -38,9 +38,9 @@ static void
 free_rule(RowRule *rule)
 {
 	for (MaskedStatement &find : rule->finds)
-		queue::discard(&find.statement);
+		statement::discard(&find.statement);
 	for (MaskedStatement &insert : rule->inserts)
-		queue::discard(&insert.statement);
+		statement::discard(&insert.statement);
 	MemoryContextDelete(rule->context);
 }
 
@@ -271,7 +271,7 @@ rule_for(const RowChoice &choice)
 	StringInfoData by;
 	initStringInfo(&by);
 	append_names(&by, names);
-	const char *path = choice.among == nullptr ? nullptr : queue::current_search_path();
+	const char *path = choice.among == nullptr ? nullptr : statement::current_search_path();
 	RowRule *rule = find_rule(choice, by.data, path);
 	if (rule == nullptr) {
 		rule = make_rule(choice, names, by.data, path);
@@ -313,9 +313,9 @@ replace(RowRule *rule, MaskedStatement *masked, const bool *is_null, int count,
 {
 	// A call further up may be running it.
 	if (rule->use_count > 1)
-		queue::discard_later(&masked->statement);
+		statement::discard_later(&masked->statement);
 	else
-		queue::discard(&masked->statement);
+		statement::discard(&masked->statement);
 	if (masked->is_null == nullptr)
 		masked->is_null =
 			static_cast<bool *>(MemoryContextAlloc(rule->context, sizeof(bool) * Max(count, 1)));
@@ -333,7 +333,7 @@ masked_statement(RowRule *rule, MaskedStatement *list, const bool *is_null, int 
 	const int place = place_of(list, is_null, count);
 	if (!is_for(list[place], is_null, count)) {
 		Statement fresh{};
-		queue::prepare(&fresh, make_text(), rule->row_type, queue::Access::by_key);
+		statement::prepare(&fresh, make_text(), rule->row_type, statement::Access::by_key);
 		rule->has_grown = true;
 		// Parsing may have run code of the user's that inserts, too, and has moved these. Only
 		// now the last one is given up.

@@ -10,7 +10,7 @@
 #include "../postgres.hpp"
 
 #include "../queue/dependency.hpp"
-#include "../queue/statement.hpp"
+#include "../statement/statement.hpp"
 #include "value_text.hpp"
 
 namespace queue_ext::unique {
@@ -19,7 +19,7 @@ namespace queue_ext::unique {
 struct MaskedStatement
 {
 	bool *is_null;
-	queue::Statement statement;
+	statement::Statement statement;
 };
 constexpr int masked_count = 16;
 
@@ -73,8 +73,8 @@ void begin_use(RowRule *rule);
 void end_use(RowRule *rule);
 
 // The statements for a row, good until the next is asked for. Want SPI open.
-queue::Statement find_statement(RowRule *rule, const bool *are_columns_null);
-queue::Statement insert_statement(RowRule *rule, const bool *is_null);
+statement::Statement find_statement(RowRule *rule, const bool *are_columns_null);
+statement::Statement insert_statement(RowRule *rule, const bool *is_null);
 
 // Registers the callback that ends all use. Called once, by _PG_init.
 void register_rules();

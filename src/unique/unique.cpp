@@ -2,22 +2,23 @@
 
 #include "../postgres.hpp"
 
+#include "../argument.hpp"
 #include "../error.hpp"
-#include "../queue/argument.hpp"
 #include "../queue/cache.hpp"
-#include "../queue/rows.hpp"
 #include "../queue/send.hpp"
+#include "../result.hpp"
 #include "insert.hpp"
 #include "job_key.hpp"
 
 namespace queue_ext::unique {
 
+using statement::Arguments;
+using queue::Definition;
+using queue::Use;
+
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert);
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_many);
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_key);
-
-using queue::Arguments;
-using queue::Definition;
 
 // The places of the arguments of both inserts.
 enum Argument : int {
@@ -35,7 +36,7 @@ constexpr const char *for_others = "Use queue_unique_insert_row() for a table of
 static ArrayType *
 optional_array(FunctionCallInfo fcinfo, int n, const char *what)
 {
-	return PG_ARGISNULL(n) ? nullptr : queue::required_array(fcinfo, n, what);
+	return PG_ARGISNULL(n) ? nullptr : argument::required_array(fcinfo, n, what);
 }
 
 static Choice
@@ -43,7 +44,7 @@ read_choice(FunctionCallInfo fcinfo, int run_at)
 {
 	Choice choice{};
 	choice.unique_by = optional_array(fcinfo, argument_unique_by, "unique_by");
-	choice.period = queue::optional_interval(fcinfo, argument_period);
+	choice.period = argument::optional_interval(fcinfo, argument_period);
 	choice.moment = PG_ARGISNULL(run_at) ? GetCurrentTimestamp() : PG_GETARG_TIMESTAMPTZ(run_at);
 	return choice;
 }
@@ -66,7 +67,7 @@ insert_all(FunctionCallInfo fcinfo, Definition *definition, const Datum *payload
 {
 	const Arguments arguments = read_send_options(fcinfo, argument_priority, definition);
 	const Criteria criteria = read_insert_criteria(fcinfo, definition);
-	queue::with_spi(
+	statement::with_spi(
 		[&] { insert_unique(definition, criteria, payloads, count, arguments, outcomes); });
 }
 
@@ -89,10 +90,10 @@ outcome_shape()
 Datum
 queue_ext_queue_unique_insert(PG_FUNCTION_ARGS)
 {
-	queue::check_may_write("queue_unique_insert()");
-	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
-	queue::check_not_null(fcinfo, argument_payload, "payload");
-	Definition *definition = queue::open_managed_queue(name, queue::Use::insert, for_others);
+	argument::check_may_write("queue_unique_insert()");
+	const text *name = argument::required_text(fcinfo, argument_queue, "queue");
+	argument::check_not_null(fcinfo, argument_payload, "payload");
+	Definition *definition = queue::open_managed_queue(name, Use::insert, for_others);
 	const Datum payload = PG_GETARG_DATUM(argument_payload);
 	Outcome outcome{};
 	insert_all(fcinfo, definition, &payload, 1, &outcome);
@@ -105,14 +106,14 @@ queue_ext_queue_unique_insert(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_unique_insert_many(PG_FUNCTION_ARGS)
 {
-	queue::check_may_write("queue_unique_insert_many()");
+	argument::check_may_write("queue_unique_insert_many()");
 	InitMaterializedSRF(fcinfo, 0);
 	auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
-	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
-	ArrayType *array = queue::required_array(fcinfo, argument_payload, "payloads");
+	const text *name = argument::required_text(fcinfo, argument_queue, "queue");
+	ArrayType *array = argument::required_array(fcinfo, argument_payload, "payloads");
 	if (array_contains_nulls(array))
 		error::null_element("payloads");
-	Definition *definition = queue::open_managed_queue(name, queue::Use::insert, for_others);
+	Definition *definition = queue::open_managed_queue(name, Use::insert, for_others);
 
 	Datum *payloads;
 	int count;
@@ -132,9 +133,9 @@ queue_ext_queue_unique_key(PG_FUNCTION_ARGS)
 {
 	constexpr int argument_moment = 4;
 	PreventCommandIfParallelMode("queue_unique_key()");
-	const text *name = queue::required_text(fcinfo, argument_queue, "queue");
-	queue::check_not_null(fcinfo, argument_payload, "payload");
-	const Definition *definition = queue::open_managed_queue(name, queue::Use::name, for_others);
+	const text *name = argument::required_text(fcinfo, argument_queue, "queue");
+	argument::check_not_null(fcinfo, argument_payload, "payload");
+	const Definition *definition = queue::open_managed_queue(name, Use::name, for_others);
 	const Criteria criteria = read_criteria(read_choice(fcinfo, argument_moment));
 	int length;
 	const char *values = values_of(criteria, PG_GETARG_JSONB_P(argument_payload), &length);

@@ -9,7 +9,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::statement {
 
 // The text with pg_catalog put before the names of operators, functions, types,
 // collations and relations that have no schema. "before" is what makes the text a statement. Both functions
@@ -32,4 +32,4 @@ char *replace_parameters(const char *text, const char *before, const Replacement
 bool is_qualified(const char *text);
 #endif
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::statement

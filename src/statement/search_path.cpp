@@ -4,7 +4,7 @@
 
 #include "search_path.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::statement {
 
 void
 set_locally(const Setting &setting)
@@ -60,4 +60,4 @@ search_path_schemas(Oid *schemas, int max_schemas)
 	return length + fetch_search_path_array(schemas + length, max_schemas - length);
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::statement

@@ -5,11 +5,11 @@
 
 #pragma once
 
-#include "../postgres.hpp"
+#include "postgres.hpp"
 
-#include "../error.hpp"
+#include "error.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::argument {
 
 // Raises what the executor raises for a statement that writes, and does not see of a
 // function: 25006 in a read-only transaction or on a standby, 25000 in a parallel query.
@@ -95,4 +95,4 @@ required_array(FunctionCallInfo fcinfo, int n, const char *what)
 	return array;
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::argument

@@ -14,7 +14,7 @@
 
 #include "plan.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::statement {
 
 enum class Parameter {
 	call_time, // the wall clock at the start of the call
@@ -159,4 +159,4 @@ with_newest(Arguments *arguments, Body &&body)
 	UnregisterSnapshot(snapshot);
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::statement

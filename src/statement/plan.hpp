@@ -17,7 +17,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::statement {
 
 // How a statement should find its rows.
 enum class Access {
@@ -40,4 +40,4 @@ void forget_plan(SPIPlanPtr plan);
 // Whether the pinned plan finds its rows as it should. Pins it if need be.
 bool is_served(SPIPlanPtr plan, Access access);
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::statement

@@ -1,10 +1,10 @@
-// rows.hpp - results of set-returning functions.
+// result.hpp - results of set-returning functions.
 
 #pragma once
 
-#include "../postgres.hpp"
+#include "postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::result {
 
 // Prepares the function to return a set of one column; what it returns goes to
 // the tuplestore. Raises what PostgreSQL raises where a set cannot be taken.
@@ -37,4 +37,4 @@ put_ids(ReturnSetInfo *result, const int64 *ids, int count)
 	}
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::result

@@ -4,7 +4,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::statement {
 
 // Under this path, everything that is not PostgreSQL's own is written out with
 // its schema.
@@ -46,4 +46,4 @@ char *current_search_path();
 // which may be more than fit.
 int search_path_schemas(Oid *schemas, int max_schemas);
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::statement

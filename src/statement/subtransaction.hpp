@@ -4,7 +4,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::statement {
 
 // Runs body in a subtransaction, whose end lets go of all that it held. False, with
 // everything that it did undone, after an error for which is_expected(const ErrorData *)
@@ -43,4 +43,4 @@ in_subtransaction(Body &&body, IsExpected &&is_expected)
 	return is_done;
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::statement

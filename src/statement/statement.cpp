@@ -9,7 +9,7 @@
 #include "search_path.hpp"
 #include "subtransaction.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::statement {
 
 struct ParameterType
 {
@@ -247,4 +247,4 @@ run_under(Snapshot snapshot, const Statement &statement, const Arguments &argume
 	return with_rows(execute(statement, arguments.values, arguments.nulls, snapshot, true));
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::statement

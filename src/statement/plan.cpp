@@ -7,7 +7,7 @@
 #include "../compat.hpp"
 #include "search_path.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::statement {
 
 // The indexes that the planner is not to see just now.
 constexpr int max_hidden = 32;
@@ -351,4 +351,4 @@ is_served(SPIPlanPtr plan, Access access)
 	return rows == nullptr || (judge(rows, access).is_served && !reads_ahead(rows));
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::statement

@@ -6,7 +6,7 @@
 
 #include "../compat.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::statement {
 
 // A stretch of the text to be replaced.
 struct Edit
@@ -260,4 +260,4 @@ is_qualified(const char *text)
 }
 #endif
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::statement
