@@ -2,6 +2,8 @@
 
 #include "postgres.hpp"
 
+#include "catalog/dependency.hpp"
+#include "catalog/own_table.hpp"
 #include "claim/claim.hpp"
 #include "claim/directory.hpp"
 #include "claim/filler.hpp"
@@ -9,7 +11,6 @@
 #include "compat.hpp"
 #include "key/lock.hpp"
 #include "queue/definition_cache.hpp"
-#include "queue/dependency.hpp"
 #include "queue/hold.hpp"
 #include "queue/registry.hpp"
 #include "row/use.hpp"
@@ -31,8 +32,8 @@ _PG_init(void)
 	queue_ext::claim::register_shared_memory();
 	queue_ext::claim::register_undo();
 	queue_ext::claim::register_filler();
-	queue_ext::queue::register_dependencies();
-	queue_ext::queue::register_registry();
+	queue_ext::catalog::register_dependencies();
+	queue_ext::catalog::register_own_tables();
 	queue_ext::queue::register_definition_cache();
 	MarkGUCPrefixReserved("queue_ext"); // behind the last setting
 	queue_ext::queue::register_hold_callbacks();

@@ -4,6 +4,7 @@
 
 #include "claim_text.hpp"
 
+#include "../catalog/own_table.hpp"
 #include "../queue/definition_cache.hpp"
 #include "../queue/registry.hpp"
 #include "../row/write.hpp"
@@ -29,14 +30,14 @@ const char *
 row_identity(Definition *definition)
 {
 	queue::compiled_of(definition);
-	return queue::identity_text(definition->identity, "t");
+	return catalog::identity_text(definition->identity, "t");
 }
 
 const char *
 unknown_condition(Definition *definition)
 {
 	return psprintf(" and not %s.queue_is_held(%u::pg_catalog.oid, %s)",
-					quote_identifier(queue::registry_schema()), definition->source,
+					quote_identifier(catalog::own_schema()), definition->source,
 					row_identity(definition));
 }
 

@@ -25,7 +25,7 @@ namespace queue_ext::claim {
 using statement::Arguments;
 using queue::ClaimMode;
 using queue::Definition;
-using queue::Identity;
+using catalog::Identity;
 using queue::Prepared;
 using statement::Parameter;
 using statement::Statement;
@@ -51,7 +51,7 @@ candidate_matches(const Identity &identity)
 	StringInfoData text;
 	initStringInfo(&text);
 	for (int i = 0; i < identity.length; i++) {
-		const queue::KeyColumn &column = identity.columns[i];
+		const catalog::KeyColumn &column = identity.columns[i];
 		appendStringInfo(
 			&text, "%st.%s %s candidate.candidate_%d and t.%s %s candidate.candidate_%d",
 			i == 0 ? "" : " and ", column.name, column.at_least, i, column.name, column.at_most, i);
@@ -215,9 +215,9 @@ check_key(Definition *definition)
 	if (definition->claim_mode == ClaimMode::session && !identity.has_key())
 		error::no_key(get_rel_name(definition->source), definition->key_advice.command,
 					  definition->key_advice.obstacle);
-	if (OidIsValid(queue::type_without_text(identity)))
+	if (OidIsValid(catalog::type_without_text(identity)))
 		error::key_without_text(get_rel_name(definition->source),
-								queue::type_without_text(identity));
+								catalog::type_without_text(identity));
 }
 
 static uint64

@@ -4,8 +4,8 @@
 
 #include "program.hpp"
 
-#include "../queue/kept.hpp"
-#include "../queue/owner.hpp"
+#include "../catalog/kept.hpp"
+#include "../catalog/owner.hpp"
 #include "../queue/registry.hpp"
 #include "../statement/search_path.hpp"
 #include "cursor_row.hpp"
@@ -126,7 +126,7 @@ add_order(Program *program, const Compiled &order, TupleDesc descriptor)
 // Whether no two rows stand at the same place of the order, so that one can go on behind
 // the other.
 static bool
-is_total(const Program *program, const queue::Identity &identity)
+is_total(const Program *program, const catalog::Identity &identity)
 {
 	for (int i = 0; i < identity.length; i++) {
 		bool is_found = false;
@@ -202,11 +202,11 @@ is_timeless(Node *expression)
 static ExprState *
 prepare_identity(const Definition *definition, Relation table, MemoryContext context)
 {
-	const queue::Identity &identity = definition->identity;
-	if (!identity.has_key() || OidIsValid(queue::type_without_text(identity)))
+	const catalog::Identity &identity = definition->identity;
+	if (!identity.has_key() || OidIsValid(catalog::type_without_text(identity)))
 		return nullptr; // a statement says what is wrong, if anything
 	const char *row = quote_identifier(RelationGetRelationName(table));
-	const Fragment fragment{psprintf("(%s) is not null", queue::identity_text(identity, row)),
+	const Fragment fragment{psprintf("(%s) is not null", catalog::identity_text(identity, row)),
 							FragmentKind::condition, "identity", definition->name, false};
 	const Compiled compiled = queue::compile(fragment, table, statement::bare_search_path);
 	if (compiled.expression == nullptr || !IsA(compiled.expression, NullTest))
@@ -312,7 +312,7 @@ depend_on_triggers(Definition *definition, Relation table)
 {
 	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc); // as above
 	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
-		queue::depend_on_object(&definition->dependent, PROCOID, triggers->triggers[i].tgfoid);
+		catalog::depend_on_object(&definition->dependent, PROCOID, triggers->triggers[i].tgfoid);
 }
 
 static bool
@@ -330,7 +330,7 @@ fill_in(Program *program, Definition *definition, Relation table)
 	Compiled pending{};
 	Compiled claim{};
 	Compiled order{};
-	queue::as_owner_of(definition->source, [&] {
+	catalog::as_owner_of(definition->source, [&] {
 		pending = compile(from.pending, FragmentKind::condition, "pending");
 		claim = compile(from.on_claim, FragmentKind::assignments, "on_claim");
 		order = compile(from.order_by, FragmentKind::order, "order_by");
@@ -370,10 +370,10 @@ program_of(Definition *definition)
 		return definition->program;
 	queue::compiled_of(definition);
 	Program *program = nullptr;
-	queue::make_kept("queue_ext program", definition->context, [&](MemoryContext context) {
+	catalog::make_kept("queue_ext program", definition->context, [&](MemoryContext context) {
 		program = static_cast<Program *>(MemoryContextAllocZero(context, sizeof(Program)));
 		program->context = context;
-		queue::make_dependent(&definition->dependent, [&] {
+		catalog::make_dependent(&definition->dependent, [&] {
 			Relation table = table_open(definition->source, AccessShareLock);
 			program->is_direct = fill_in(program, definition, table);
 			table_close(table, AccessShareLock);

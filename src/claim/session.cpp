@@ -31,7 +31,7 @@ static const char *
 recheck_text(Definition *definition)
 {
 	return psprintf("select t.* from %s as t where %s and (%s)", definition->source_name,
-					queue::key_matches_row(definition->identity),
+					catalog::key_matches_row(definition->identity),
 					queue::compiled_of(definition).pending);
 }
 

@@ -4,6 +4,7 @@
 
 #include "wake.hpp"
 
+#include "../catalog/own_table.hpp"
 #include "../error.hpp"
 #include "../queue/name.hpp"
 #include "../queue/registry.hpp"
@@ -86,7 +87,7 @@ create_wake_trigger(Oid table, bool for_each_row)
 {
 	if (find_trigger(table) != nullptr)
 		return;
-	const char *schema = queue::registry_schema();
+	const char *schema = catalog::own_schema();
 	const char *name = queue::qualified_name(table);
 	queue::run_command_on(table,
 						  psprintf("create trigger %s after insert or update on %s for each %s"

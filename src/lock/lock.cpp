@@ -22,7 +22,7 @@ enum ColumnNumber {
 	column_retries,
 };
 
-static constexpr queue::OwnColumn columns[] = {
+static constexpr catalog::OwnColumn columns[] = {
 	{"task_id", TEXTOID, true},
 	{"held", BOOLOID, true},
 	{"holder", TEXTOID, false},

@@ -5,13 +5,13 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../catalog/lock_found.hpp"
+#include "../catalog/owner.hpp"
 #include "../claim/wake.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
-#include "lock_found.hpp"
 #include "managed.hpp"
 #include "name.hpp"
-#include "owner.hpp"
 #include "registry.hpp"
 #include "settings.hpp"
 #include "shape.hpp"
@@ -24,11 +24,11 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_adopt);
 static Oid
 lock_own_table(const Name &name, const char *written)
 {
-	return lock_found([&]() -> Wanted {
+	return catalog::lock_found([&]() -> catalog::Wanted {
 		const Oid table = find_table(name);
 		if (!OidIsValid(table))
 			error::no_table_to_adopt(to_text(name), written);
-		check_owner(table);
+		catalog::check_owner(table);
 		lock_queues_of(table);
 		return {table, AccessShareLock};
 	});

@@ -5,6 +5,7 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../catalog/owner.hpp"
 #include "../claim/claim_text.hpp"
 #include "../claim/wake.hpp"
 #include "../compat.hpp"
@@ -14,7 +15,6 @@
 #include "cache.hpp"
 #include "fragment.hpp"
 #include "name.hpp"
-#include "owner.hpp"
 #include "registry.hpp"
 #include "shape.hpp"
 
@@ -33,9 +33,9 @@ check_mode(const NewQueue &queue, Relation table)
 		error::on_claim_unused(queue.claim_mode);
 	if (mode == ClaimMode::update)
 		return;
-	const Identity identity = find_identity(table);
+	const catalog::Identity identity = catalog::find_identity(table);
 	if (mode == ClaimMode::session && !identity.has_key()) {
-		const KeyAdvice advice = advise_key(table);
+		const catalog::KeyAdvice advice = catalog::advise_key(table);
 		error::no_key(RelationGetRelationName(table), advice.command, advice.obstacle);
 	}
 	if (OidIsValid(type_without_text(identity)))
@@ -66,7 +66,7 @@ index_columns(const NewQueue &queue, Relation table)
 		if (columns != nullptr)
 			return columns;
 	}
-	const Identity identity = find_identity(table);
+	const catalog::Identity identity = catalog::find_identity(table);
 	StringInfoData columns;
 	initStringInfo(&columns);
 	for (int i = 0; i < identity.length; i++)
@@ -132,7 +132,7 @@ check_source(Oid source)
 {
 	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)))
 		error::no_such_table(source);
-	check_owner(source);
+	catalog::check_owner(source);
 	const Oid schema = get_rel_namespace(source);
 	const AclResult result = compat::check_schema(schema, GetUserId(), ACL_CREATE);
 	if (result != ACLCHECK_OK)

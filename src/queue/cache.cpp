@@ -7,14 +7,14 @@
 
 #include "cache.hpp"
 
+#include "../catalog/lock_found.hpp"
+#include "../catalog/owner.hpp"
+#include "../catalog/rights.hpp"
 #include "../error.hpp"
 #include "definition_cache.hpp"
-#include "lock_found.hpp"
 #include "meaning.hpp"
 #include "name.hpp"
-#include "owner.hpp"
 #include "registry.hpp"
-#include "rights.hpp"
 #include "shape.hpp"
 
 namespace queue_ext::queue {
@@ -40,15 +40,15 @@ checked_lock(const Definition *definition, Use use)
 {
 	const Oid source = definition->source;
 	if (use == Use::own) {
-		check_owner(source);
+		catalog::check_owner(source);
 		lock_queues_of(source);
 		return AccessShareLock;
 	}
 	if (use == Use::insert || writes(definition, use)) {
-		check_any_right(source, use == Use::insert ? ACL_INSERT : ACL_UPDATE | ACL_DELETE);
+		catalog::check_any_right(source, use == Use::insert ? ACL_INSERT : ACL_UPDATE | ACL_DELETE);
 		return RowExclusiveLock;
 	}
-	check_any_right(source, ACL_SELECT);
+	catalog::check_any_right(source, ACL_SELECT);
 	return AccessShareLock;
 }
 
@@ -59,7 +59,7 @@ open(Use use, Find &&find)
 {
 	begin_call();
 	Definition *definition = nullptr;
-	lock_found([&]() -> Wanted {
+	catalog::lock_found([&]() -> catalog::Wanted {
 		definition = find();
 		if (definition == nullptr || use == Use::name)
 			return {};

@@ -4,13 +4,16 @@
 
 #include "definition.hpp"
 
+#include "../catalog/kept.hpp"
+#include "../catalog/named_dependency.hpp"
+#include "../catalog/owner.hpp"
 #include "../error.hpp"
 #include "fragment.hpp"
-#include "kept.hpp"
-#include "owner.hpp"
 
 namespace queue_ext::queue {
 
+using catalog::Identity;
+using catalog::KeyColumn;
 using statement::Access;
 
 // Compiles one fragment after the other of a definition, which depends on them then.
@@ -69,7 +72,7 @@ copy_identity(MemoryContext context, const Identity &identity)
 
 // The names of its operators are part of statements.
 static void
-depend_on_key(Dependent *dependent, const Identity &key)
+depend_on_key(catalog::Dependent *dependent, const Identity &key)
 {
 	for (int i = 0; i < key.length; i++)
 		for (const Oid one : key.columns[i].operators)
@@ -109,7 +112,7 @@ compile_all(Definition *definition, Relation table, MemoryContext context)
 	Compiled on_fail{};
 	Compiled on_extend{};
 	// In the name of whoever wrote them, so that they mean the same to everybody.
-	as_owner_of(definition->source, [&] {
+	catalog::as_owner_of(definition->source, [&] {
 		pending = compiler(from.pending, FragmentKind::condition, "pending");
 		order_by = compiler(from.order_by, FragmentKind::order, "order_by");
 		on_claim = compiler(from.on_claim, FragmentKind::assignments, "on_claim");
@@ -125,15 +128,15 @@ compile_all(Definition *definition, Relation table, MemoryContext context)
 		copy(context, on_extend.text),  copy_names(context, on_claim.columns),
 		access_for(pending, order_by),
 	};
-	definition->identity = copy_identity(context, find_identity(table));
+	definition->identity = copy_identity(context, catalog::find_identity(table));
 	// A hold is of an identity. A write looks for the key, and then at what the claim wrote.
 	// Where there is an identity, it is the key.
 	definition->receipt_key = definition->identity;
 	if (definition->claim_mode == ClaimMode::update && !definition->receipt_key.has_key())
-		definition->receipt_key = copy_identity(context, find_nullable_key(table));
+		definition->receipt_key = copy_identity(context, catalog::find_nullable_key(table));
 	depend_on_key(&definition->dependent, definition->receipt_key);
 	if (!definition->receipt_key.has_key()) {
-		const KeyAdvice advice = advise_key(table);
+		const catalog::KeyAdvice advice = catalog::advise_key(table);
 		definition->key_advice = {copy(context, advice.command), copy(context, advice.obstacle)};
 	}
 }
@@ -143,7 +146,7 @@ compiled_of(Definition *definition)
 {
 	if (!definition->is_compiled) {
 		error::debug_compiling_queue(definition->source_name, definition->name);
-		make_kept("queue_ext fragments", definition->context, [&](MemoryContext context) {
+		catalog::make_kept("queue_ext fragments", definition->context, [&](MemoryContext context) {
 			make_dependent(&definition->dependent, [&] {
 				Relation table = table_open(definition->source, AccessShareLock);
 				compile_all(definition, table, context);

@@ -9,10 +9,10 @@
 
 #include "../postgres.hpp"
 
+#include "../catalog/dependency.hpp"
+#include "../catalog/identity.hpp"
+#include "../catalog/key_advice.hpp"
 #include "../statement/statement.hpp"
-#include "dependency.hpp"
-#include "identity.hpp"
-#include "key_advice.hpp"
 
 namespace queue_ext::claim {
 struct Program;
@@ -101,10 +101,10 @@ constexpr int prepared_claim_count = 4;
 struct Definition
 {
 	MemoryContext context; // holds this struct and all it points to
-	Dependent dependent;
-	Links<Definition> links; // of all that this backend has
-	Size size;               // with its statements, as measured
-	bool has_grown;          // since
+	catalog::Dependent dependent;
+	catalog::Links<Definition> links; // of all that this backend has
+	Size size;                        // with its statements, as measured
+	bool has_grown;                   // since
 
 	const char *name;         // as stored: one part, not quoted
 	Oid source;               // the table
@@ -114,10 +114,10 @@ struct Definition
 	Oid archive;              // the last one it had, or InvalidOid
 	const char *archive_name; // likewise; null when there is no such table (any more)
 
-	Oid row_type;         // of the table
-	Identity identity;    // what tells one row from another
-	Identity receipt_key; // what a receipt names its row by; a null there names none
-	KeyAdvice key_advice; // where there is no receipt_key
+	Oid row_type;                  // of the table
+	catalog::Identity identity;    // what tells one row from another
+	catalog::Identity receipt_key; // what a receipt names its row by; a null there names none
+	catalog::KeyAdvice key_advice; // where there is no receipt_key
 
 	bool is_partitioned;
 	bool has_children; // or has had some

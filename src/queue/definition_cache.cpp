@@ -4,8 +4,10 @@
 
 #include "definition_cache.hpp"
 
+#include "../catalog/kept.hpp"
+#include "../catalog/named_dependency.hpp"
+#include "../catalog/own_table.hpp"
 #include "../compat.hpp"
-#include "kept.hpp"
 #include "meaning.hpp"
 #include "name.hpp"
 #include "registry.hpp"
@@ -37,7 +39,7 @@ struct Entry
 
 static HTAB *entries = nullptr;
 // Most recently used first; the invalid ones too.
-static Chain<Definition, &Definition::links> by_use;
+static catalog::Chain<Definition, &Definition::links> by_use;
 static Size total_size = 0; // as measured
 static bool any_grown = false;
 static uint64 invalidations_seen = 0;
@@ -45,12 +47,12 @@ static uint64 invalidations_seen = 0;
 // A call that uses definitions, in the context that it runs in.
 struct Call
 {
-	Links<Call> links;
+	catalog::Links<Call> links;
 	MemoryContext context;
 	MemoryContextCallback end;
 };
 
-static Chain<Call, &Call::links> calls;
+static catalog::Chain<Call, &Call::links> calls;
 
 static void
 end_call(void *call)
@@ -168,9 +170,9 @@ tidy()
 	free_plans(&replaced);
 	measure_grown();
 	const bool is_any_given_up = give_up_least_used();
-	if (!is_any_given_up && invalidations_seen == invalidation_count())
+	if (!is_any_given_up && invalidations_seen == catalog::invalidation_count())
 		return;
-	invalidations_seen = invalidation_count();
+	invalidations_seen = catalog::invalidation_count();
 	forget_meanings_of_invalid();
 	for (Definition *next, *definition = by_use.first; definition != nullptr; definition = next) {
 		next = definition->links.next;
@@ -218,11 +220,11 @@ read_tables(Definition *definition)
 static void
 depend_on_tables(Definition *definition)
 {
-	Dependent *dependent = &definition->dependent;
+	catalog::Dependent *dependent = &definition->dependent;
 	depend_on_table(dependent, definition->source);
 	depend_on_table(dependent, definition->archive);
 	// Statements name a function of the extension.
-	depend_on_object(dependent, NAMESPACEOID, get_rel_namespace(registry_oid()));
+	depend_on_object(dependent, NAMESPACEOID, get_rel_namespace(catalog::registry_oid()));
 	// A table is told when it gets a child, but not when one is dropped. As long as it has
 	// any, the first is there.
 	const List *children =
@@ -237,7 +239,7 @@ build(Oid source, const char *name)
 {
 	Definition *definition = nullptr;
 	bool is_found = false;
-	make_kept("queue_ext definition", CacheMemoryContext, [&](MemoryContext context) {
+	catalog::make_kept("queue_ext definition", CacheMemoryContext, [&](MemoryContext context) {
 		definition = static_cast<Definition *>(MemoryContextAllocZero(context, sizeof(Definition)));
 		definition->context = context;
 		begin_dependent(&definition->dependent, context);

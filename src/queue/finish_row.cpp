@@ -115,7 +115,7 @@ check_key(const Definition *definition, Datum job)
 {
 	if (definition->identity.has_key())
 		return;
-	const Identity &key = definition->receipt_key;
+	const catalog::Identity &key = definition->receipt_key;
 	const char *table = get_rel_name(definition->source);
 	if (!key.has_key())
 		error::no_key(table, definition->key_advice.command, definition->key_advice.obstacle);

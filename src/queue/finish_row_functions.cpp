@@ -3,11 +3,11 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../catalog/row_type.hpp"
 #include "../claim/wake.hpp"
 #include "../error.hpp"
 #include "cache.hpp"
 #include "finish_row.hpp"
-#include "row_type.hpp"
 
 namespace queue_ext::queue {
 
@@ -41,7 +41,7 @@ finish(FunctionCallInfo fcinfo, Action action, const FinishOptions &options, Dat
 		definition = open_queue(name, use_for(action));
 	};
 	if (type_is_rowtype(type) && type != RECORDOID)
-		lock_for_rows(type, open);
+		catalog::lock_for_rows(type, open);
 	else
 		open();
 	if (type != definition->row_type)

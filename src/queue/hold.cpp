@@ -370,7 +370,7 @@ lock_tag(const Definition *definition, const char *identity)
 {
 	uint32 number =
 		key::fnv1_32(reinterpret_cast<const unsigned char *>(identity), strlen(identity));
-	const Identity &columns = definition->identity;
+	const catalog::Identity &columns = definition->identity;
 	const Oid type = getBaseType(columns.columns[0].type);
 	if (columns.length == 1 && (type == INT2OID || type == INT4OID || type == INT8OID)) {
 		const int64 integer = strtoll(identity, nullptr, 10);

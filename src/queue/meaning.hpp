@@ -16,7 +16,7 @@ constexpr int max_remembered_path = 16;
 
 struct Meaning
 {
-	Dependent dependent;
+	catalog::Dependent dependent;
 	Definition *definition; // null: there is none
 	Oid schema;             // that the name is qualified with, or InvalidOid
 	bool is_path_free;      // the search path does not matter

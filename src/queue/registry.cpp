@@ -4,73 +4,18 @@
 
 #include "registry.hpp"
 
+#include "../catalog/own_table.hpp"
+#include "../catalog/owner.hpp"
 #include "../compat.hpp"
 #include "../error.hpp"
 #include "../key/fnv.hpp"
 #include "../statement/qualify.hpp"
 #include "../statement/search_path.hpp"
-#include "own_table.hpp"
-#include "owner.hpp"
 #include "registry_row.hpp"
 
 namespace queue_ext::queue {
 
-static Oid known_registry_oid = InvalidOid;
-
-// The schema the extension was created in, or InvalidOid.
-static Oid
-extension_schema()
-{
-	Oid schema = InvalidOid;
-	ScanKeyData key;
-	Relation extensions = table_open(ExtensionRelationId, AccessShareLock);
-	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
-				CStringGetDatum("queue_ext"));
-	SysScanDesc scan = systable_beginscan(extensions, ExtensionNameIndexId, true, nullptr, 1, &key);
-	HeapTuple tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-		schema = reinterpret_cast<Form_pg_extension>(GETSTRUCT(tuple))->extnamespace;
-	systable_endscan(scan);
-	table_close(extensions, AccessShareLock);
-	return schema;
-}
-
-Oid
-registry_oid()
-{
-	if (!OidIsValid(known_registry_oid)) {
-		const Oid schema = extension_schema();
-		const Oid relation =
-			OidIsValid(schema) ? get_relname_relid("queue_definition", schema) : InvalidOid;
-		if (!OidIsValid(relation))
-			error::not_created();
-		known_registry_oid = relation;
-	}
-	return known_registry_oid;
-}
-
-const char *
-registry_schema()
-{
-	const char *schema = get_namespace_name(get_rel_namespace(registry_oid()));
-	if (schema == nullptr) // dropped just now
-		error::not_created();
-	return schema;
-}
-
-// It may have been dropped.
-static void
-on_relation_change(Datum, Oid relation)
-{
-	if (!OidIsValid(relation) || relation == known_registry_oid)
-		known_registry_oid = InvalidOid;
-}
-
-void
-register_registry()
-{
-	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
-}
+using catalog::Dependent;
 
 // Which rows of the registry: those with the name, or else of the source, or else all.
 struct Which
@@ -97,7 +42,7 @@ each_row(const Which &which, Body &&body)
 {
 	static_assert(std::is_trivially_destructible_v<std::remove_reference_t<Body>>);
 
-	Relation registry = table_open(registry_oid(), AccessShareLock);
+	Relation registry = table_open(catalog::registry_oid(), AccessShareLock);
 	check_columns(registry, registry_columns, lengthof(registry_columns));
 	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
 	ScanKeyData key;
@@ -125,7 +70,7 @@ static void
 depend_on_registry(Dependent *dependent)
 {
 	if (dependent != nullptr)
-		depend_on_relation(dependent, registry_oid());
+		depend_on_relation(dependent, catalog::registry_oid());
 }
 
 static Oid
@@ -288,7 +233,7 @@ enum LockKind : uint16 { lock_of_source, lock_of_name };
 void
 lock_queues_of(Oid source)
 {
-	LockDatabaseObject(registry_oid(), source, lock_of_source, ExclusiveLock);
+	LockDatabaseObject(catalog::registry_oid(), source, lock_of_source, ExclusiveLock);
 }
 
 void
@@ -297,7 +242,7 @@ lock_name_in(Oid schema, const char *name)
 	// Two names with the same hash wait for each other, and no harm done.
 	const char *text = psprintf("%u.%s", schema, name);
 	const uint32 hash = key::fnv1a_32(reinterpret_cast<const unsigned char *>(text), strlen(text));
-	LockDatabaseObject(registry_oid(), hash, lock_of_name, ExclusiveLock);
+	LockDatabaseObject(catalog::registry_oid(), hash, lock_of_name, ExclusiveLock);
 }
 
 // Lets all backends know that the queues of the table have changed.
@@ -314,8 +259,8 @@ static void
 write(const char *text, RowWriter *row)
 {
 	Assert(is_qualified(text));
-	const Oid registry = registry_oid();
-	as_owner_of(registry, [&] {
+	const Oid registry = catalog::registry_oid();
+	catalog::as_owner_of(registry, [&] {
 		statement::with_spi([&] {
 			const int result = SPI_execute_with_args(text, column_count, row->types, row->values,
 													 row->nulls, false, 0);
@@ -331,14 +276,14 @@ write(const char *text, RowWriter *row)
 static void
 write_name(const char *text, RowWriter *row)
 {
-	CacheInvalidateRelcacheByRelid(registry_oid());
+	CacheInvalidateRelcacheByRelid(catalog::registry_oid());
 	write(text, row);
 }
 
 static const char *
 registry_name()
 {
-	return quote_qualified_identifier(registry_schema(), "queue_definition");
+	return quote_qualified_identifier(catalog::own_schema(), "queue_definition");
 }
 
 bool
@@ -364,7 +309,7 @@ is_dropped(Oid relation)
 static void
 remove_dropped()
 {
-	Relation registry = table_open(registry_oid(), RowExclusiveLock);
+	Relation registry = table_open(catalog::registry_oid(), RowExclusiveLock);
 	each_row({}, [&](HeapTuple row, TupleDesc descriptor) {
 		TM_FailureData failure;
 		if (is_dropped(source_of(row, descriptor)))

@@ -22,21 +22,15 @@
 
 namespace queue_ext::queue {
 
-// The registry's OID. Raises 55000 where the extension is not created.
-Oid registry_oid();
-
-// The name of its schema, likewise.
-const char *registry_schema();
-
 // Finds the table of the queue, or InvalidOid: in the schema the name gives, else in the first
 // schema of the search path that has one. Raises 42P09 when the schema has two.
 // Takes ACCESS SHARE on the registry, as all that follow. The dependent, if any, is told
 // what the answer depends on.
-Oid find_source(const Name &name, const char *text, Dependent *dependent);
+Oid find_source(const Name &name, const char *text, catalog::Dependent *dependent);
 
 // The name of the one queue that the table carries, in the current context, or
 // null when there is none. Raises 42725 when there are more. The dependent is told likewise.
-char *find_only_name(Oid source, Dependent *dependent);
+char *find_only_name(Oid source, catalog::Dependent *dependent);
 
 // The name of the managed queue whose table it is, in the current context, or null.
 char *find_managed_name(Oid source);
@@ -102,8 +96,5 @@ void update_definition(const char *name, Oid source, const Options &options);
 
 // Removes the row of (source, name). Its name and its table's queues must be locked.
 void delete_definition(const char *name, Oid source);
-
-// Registers the callback that forgets the registry's OID. Called once, by _PG_init.
-void register_registry();
 
 } // namespace queue_ext::queue

@@ -4,7 +4,7 @@
 
 #include "../postgres.hpp"
 
-#include "own_table.hpp"
+#include "../catalog/own_table.hpp"
 #include "registry.hpp"
 
 namespace queue_ext::queue {
@@ -34,7 +34,7 @@ enum Column : AttrNumber {
 	column_count = column_created_at,
 };
 
-static constexpr OwnColumn registry_columns[] = {
+static constexpr catalog::OwnColumn registry_columns[] = {
 	{"name", TEXTOID, true},
 	{"source", REGCLASSOID, true},
 	{"managed", BOOLOID, true},

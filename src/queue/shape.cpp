@@ -4,11 +4,11 @@
 
 #include "shape.hpp"
 
+#include "../catalog/owner.hpp"
 #include "../error.hpp"
 #include "../statement/statement.hpp"
 #include "managed.hpp"
 #include "name.hpp"
-#include "owner.hpp"
 
 namespace queue_ext::queue {
 

@@ -9,10 +9,11 @@
 
 #include "keyed.hpp"
 
+#include "../catalog/kept.hpp"
+#include "../catalog/lock_found.hpp"
+#include "../catalog/named_dependency.hpp"
+#include "../catalog/rights.hpp"
 #include "../compat.hpp"
-#include "../queue/kept.hpp"
-#include "../queue/lock_found.hpp"
-#include "../queue/rights.hpp"
 #include "rights.hpp"
 #include "write.hpp"
 
@@ -40,7 +41,7 @@ forget(KeyedTable *table)
 static void
 read_shape(KeyedShape *shape, Relation relation)
 {
-	queue::depend_on_table(&shape->dependent, shape->oid);
+	catalog::depend_on_table(&shape->dependent, shape->oid);
 	list_free(RelationGetIndexList(relation)); // sets rd_pkindex
 	shape->index = relation->rd_pkindex;
 	const TupleDesc descriptor = RelationGetDescr(relation);
@@ -57,14 +58,14 @@ read_shape(KeyedShape *shape, Relation relation)
 static void
 learn(KeyedTable *table, Relation relation)
 {
-	queue::check_columns(relation, table->columns, table->column_count);
+	catalog::check_columns(relation, table->columns, table->column_count);
 	forget(table);
-	queue::make_kept("queue_ext table", CacheMemoryContext, [&](MemoryContext context) {
+	catalog::make_kept("queue_ext table", CacheMemoryContext, [&](MemoryContext context) {
 		auto *shape =
 			static_cast<KeyedShape *>(MemoryContextAllocZero(context, sizeof(KeyedShape)));
 		shape->oid = RelationGetRelid(relation);
-		queue::begin_dependent(&shape->dependent, context);
-		queue::make_dependent(&shape->dependent, [&] { read_shape(shape, relation); });
+		catalog::begin_dependent(&shape->dependent, context);
+		catalog::make_dependent(&shape->dependent, [&] { read_shape(shape, relation); });
 		table->shape = shape;
 	});
 }
@@ -72,10 +73,10 @@ learn(KeyedTable *table, Relation relation)
 Opened
 open(KeyedTable *table)
 {
-	const Oid oid = queue::lock_found([&]() -> queue::Wanted {
+	const Oid oid = catalog::lock_found([&]() -> catalog::Wanted {
 		// What is not known any more may be another table of that name.
-		const Oid found = is_known(table) ? table->shape->oid : queue::own_relation(table->name);
-		queue::check_any_right(found, ACL_INSERT | ACL_UPDATE | ACL_DELETE);
+		const Oid found = is_known(table) ? table->shape->oid : catalog::own_relation(table->name);
+		catalog::check_any_right(found, ACL_INSERT | ACL_UPDATE | ACL_DELETE);
 		return {found, RowExclusiveLock};
 	});
 	Relation relation = table_open(oid, NoLock);

@@ -19,8 +19,8 @@
 
 #include "../postgres.hpp"
 
-#include "../queue/dependency.hpp"
-#include "../queue/own_table.hpp"
+#include "../catalog/dependency.hpp"
+#include "../catalog/own_table.hpp"
 #include "../statement/statement.hpp"
 #include "plain.hpp"
 #include "use.hpp"
@@ -33,7 +33,7 @@ constexpr int max_statements = 8;
 // longer.
 struct KeyedShape
 {
-	queue::Dependent dependent; // in its context is all of this
+	catalog::Dependent dependent; // in its context is all of this
 	Oid oid;
 	bool is_plain;
 	Oid index;
@@ -43,8 +43,9 @@ struct KeyedShape
 
 struct KeyedTable
 {
-	const char *name;                // in the extension's schema
-	const queue::OwnColumn *columns; // the table's first ones; the first of them is the key, a text
+	const char *name; // in the extension's schema
+	const catalog::OwnColumn
+		*columns; // the table's first ones; the first of them is the key, a text
 	int column_count;
 	const char *const *statements; // their texts; the table is %1$s
 	const Oid *parameters;         // of all statements; the first is the key

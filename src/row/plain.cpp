@@ -4,8 +4,8 @@
 
 #include "plain.hpp"
 
+#include "../catalog/dependency.hpp"
 #include "../compat.hpp"
-#include "../queue/dependency.hpp"
 
 namespace queue_ext::row {
 
@@ -16,7 +16,7 @@ is_special_function(Oid function, void *)
 {
 	if (function >= FirstNormalObjectId)
 		return true;
-	queue::watch_function(function);
+	catalog::watch_function(function);
 	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	if (!HeapTupleIsValid(tuple))
 		return true;

@@ -21,7 +21,7 @@ enum ColumnNumber {
 	column_earlier,
 };
 
-static constexpr queue::OwnColumn columns[] = {
+static constexpr catalog::OwnColumn columns[] = {
 	{"resource", TEXTOID, true},
 	{"throttle_interval", INTERVALOID, true},
 	{"grants", INT4OID, true},

@@ -4,7 +4,7 @@
 
 #include "memory.hpp"
 
-#include "../queue/own_table.hpp"
+#include "../catalog/own_table.hpp"
 #include "../queue/registry.hpp"
 #include "allocate.hpp"
 #include "newest.hpp"
@@ -20,7 +20,7 @@ enum Column : AttrNumber {
 	column_count = column_expires_at,
 };
 
-static constexpr queue::OwnColumn columns[] = {
+static constexpr catalog::OwnColumn columns[] = {
 	{"source", REGCLASSOID, true},
 	{"digest", BYTEAOID, true},
 	{"job", INT8OID, true},
@@ -42,16 +42,16 @@ struct Memory
 static Memory
 memory()
 {
-	return {queue::own_relation("queue_unique_job"),
-			queue::own_relation("queue_unique_job_digest_idx"),
-			queue::own_relation("queue_unique_job_expires_at_idx")};
+	return {catalog::own_relation("queue_unique_job"),
+			catalog::own_relation("queue_unique_job_digest_idx"),
+			catalog::own_relation("queue_unique_job_expires_at_idx")};
 }
 
 static NewestScan
 open_memory(LOCKMODE lock, Oid index, int key_count)
 {
 	const NewestScan scan = open_newest(memory().table, lock, index, key_count);
-	queue::check_columns(scan.table, columns, lengthof(columns));
+	catalog::check_columns(scan.table, columns, lengthof(columns));
 	return scan;
 }
 
@@ -121,7 +121,7 @@ void
 remember(Oid source, const Datum *digests, const int64 *jobs, int count, TimestampTz expires_at)
 {
 	Relation table = table_open(memory().table, RowExclusiveLock);
-	queue::check_columns(table, columns, lengthof(columns));
+	catalog::check_columns(table, columns, lengthof(columns));
 	CatalogIndexState indexes = CatalogOpenIndexes(table);
 	// A newer version's table may have more columns.
 	const int width = RelationGetNumberOfAttributes(table);

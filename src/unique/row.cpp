@@ -3,11 +3,11 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../catalog/rights.hpp"
+#include "../catalog/row_type.hpp"
 #include "../claim/wake.hpp"
 #include "../error.hpp"
 #include "../queue/cache.hpp"
-#include "../queue/rights.hpp"
-#include "../queue/row_type.hpp"
 #include "allocate.hpp"
 #include "row_insert.hpp"
 
@@ -25,7 +25,7 @@ check_table(Oid table)
 		error::no_such_table(table);
 	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
 		error::cannot_insert_into(get_rel_name(table), kind);
-	queue::check_any_right(table, ACL_INSERT);
+	catalog::check_any_right(table, ACL_INSERT);
 }
 
 // Opens the table with that row type, locked as for INSERT.
@@ -36,7 +36,7 @@ lock_table(const char *what, Oid type)
 	if (!OidIsValid(table) || get_rel_relkind(table) == RELKIND_COMPOSITE_TYPE)
 		error::not_a_table_row(what, type);
 	check_table(table);
-	queue::lock_for_rows(type, [&] {
+	catalog::lock_for_rows(type, [&] {
 		LockRelationOid(table, RowExclusiveLock);
 		check_table(table); // again: waiting for the lock may have let in a change
 	});

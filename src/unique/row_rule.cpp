@@ -4,10 +4,11 @@
 
 #include "row_rule.hpp"
 
+#include "../catalog/identity.hpp"
+#include "../catalog/named_dependency.hpp"
 #include "../error.hpp"
 #include "../queue/definition_cache.hpp"
 #include "../queue/fragment.hpp"
-#include "../queue/identity.hpp"
 #include "../queue/name.hpp"
 #include "../queue/registry.hpp"
 #include "../statement/search_path.hpp"
@@ -48,7 +49,7 @@ free_rule(RowRule *rule)
 static void
 tidy()
 {
-	invalidations_seen = queue::invalidation_count();
+	invalidations_seen = catalog::invalidation_count();
 	Size size = 0;
 	for (RowRule **link = &rules; *link != nullptr;) {
 		RowRule *rule = *link;
@@ -87,7 +88,7 @@ on_transaction_end(XactEvent event, void *)
 {
 	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
 		return;
-	if (!any_use && invalidations_seen == queue::invalidation_count())
+	if (!any_use && invalidations_seen == catalog::invalidation_count())
 		return;
 	// No call is under way any more, also none that has failed.
 	any_use = false;
@@ -103,7 +104,7 @@ register_rules()
 }
 
 static Column
-make_column(queue::Dependent *dependent, Relation table, const Name &name)
+make_column(catalog::Dependent *dependent, Relation table, const Name &name)
 {
 	const char *string = pnstrdup(name.bytes, name.length);
 	const AttrNumber number = get_attnum(RelationGetRelid(table), string);
@@ -116,8 +117,8 @@ make_column(queue::Dependent *dependent, Relation table, const Name &name)
 														TYPECACHE_HASH_EXTENDED_PROC_FINFO);
 	if (!OidIsValid(entry->eq_opr))
 		error::no_equality(string, type);
-	queue::depend_on_operator(dependent, entry->eq_opr);
-	return {number, quote_identifier(string), queue::operator_name(entry->eq_opr),
+	catalog::depend_on_operator(dependent, entry->eq_opr);
+	return {number, quote_identifier(string), catalog::operator_name(entry->eq_opr),
 			type,   attribute->attcollation,  entry};
 }
 
@@ -174,7 +175,7 @@ compile_among(RowRule *rule, Relation table, List **conjuncts)
 	const queue::Fragment fragment{rule->among_text, queue::FragmentKind::condition, "among",
 								   nullptr, false};
 	const queue::Compiled compiled = queue::compile(fragment, table, rule->search_path);
-	queue::depend_on_expression(&rule->dependent, compiled.expression);
+	catalog::depend_on_expression(&rule->dependent, compiled.expression);
 	rule->among = compiled.text;
 	*conjuncts = compiled.conjuncts;
 }
@@ -183,10 +184,10 @@ compile_among(RowRule *rule, Relation table, List **conjuncts)
 static void
 depend_on_tables(RowRule *rule)
 {
-	queue::depend_on_table(&rule->dependent, rule->table);
+	catalog::depend_on_table(&rule->dependent, rule->table);
 	ListCell *cell;
 	foreach (cell, ancestors_of(rule->table))
-		queue::depend_on_table(&rule->dependent, lfirst_oid(cell));
+		catalog::depend_on_table(&rule->dependent, lfirst_oid(cell));
 }
 
 // All but what the choice says. The rule's context is the current one.
@@ -222,8 +223,8 @@ make_rule(const RowChoice &choice, const Names &names, const char *by, const cha
 	rule->by = pstrdup(by);
 	rule->among_text = choice.among == nullptr ? nullptr : pstrdup(choice.among);
 	rule->search_path = path == nullptr ? nullptr : pstrdup(path);
-	queue::begin_dependent(&rule->dependent, context);
-	queue::make_dependent(&rule->dependent, [&] { fill_in(rule, table, names); });
+	catalog::begin_dependent(&rule->dependent, context);
+	catalog::make_dependent(&rule->dependent, [&] { fill_in(rule, table, names); });
 	table_close(table, NoLock);
 	MemoryContextSwitchTo(old);
 	return rule;

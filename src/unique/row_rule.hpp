@@ -9,7 +9,7 @@
 
 #include "../postgres.hpp"
 
-#include "../queue/dependency.hpp"
+#include "../catalog/dependency.hpp"
 #include "../statement/statement.hpp"
 #include "value_text.hpp"
 
@@ -26,7 +26,7 @@ constexpr int masked_count = 16;
 struct RowRule
 {
 	MemoryContext context; // holds this struct and all it points to
-	queue::Dependent dependent;
+	catalog::Dependent dependent;
 	RowRule *next;
 	int use_count; // of calls that are under way; too high after one has failed
 	Size size;     // with its statements, as measured

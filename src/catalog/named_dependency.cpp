@@ -1,13 +1,13 @@
-// expression_dependency.cpp - see dependency.hpp: what an expression depends on.
+// named_dependency.cpp - see named_dependency.hpp.
 //
 // An expression is kept as a tree, which knows its objects by their OIDs, and as text,
 // which knows them by their names and schemas: so it depends on these, too.
 
 #include "../postgres.hpp"
 
-#include "dependency.hpp"
+#include "named_dependency.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
 
 void
 depend_on_table(Dependent *dependent, Oid table)
@@ -197,4 +197,4 @@ depend_on_expression(Dependent *dependent, Node *expression)
 	(void) visit(expression, dependent);
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::catalog

@@ -12,7 +12,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
 
 template <typename T>
 struct Links
@@ -65,4 +65,4 @@ struct Chain
 	}
 };
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::catalog

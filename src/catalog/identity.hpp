@@ -9,7 +9,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
 
 // How well an index tells the rows of its table apart.
 enum class KeyFitness {
@@ -73,4 +73,4 @@ Oid type_without_text(const Identity &identity);
 // type_without_text() objects to.
 char *identity_text(const Identity &identity, const char *source);
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::catalog

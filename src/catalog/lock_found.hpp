@@ -4,7 +4,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
 
 // A relation that is to be locked, or InvalidOid; and how.
 struct Wanted
@@ -45,4 +45,4 @@ lock_found(Find &&find)
 	}
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::catalog

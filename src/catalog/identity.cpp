@@ -7,7 +7,7 @@
 #include "../compat.hpp"
 #include "../statement/statement.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
 
 static bool
 has_plain_columns(Relation index)
@@ -214,4 +214,4 @@ identity_text(const Identity &identity, const char *source)
 	return psprintf("row(%s)::pg_catalog.text", columns.data);
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::catalog

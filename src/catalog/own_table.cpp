@@ -5,9 +5,65 @@
 #include "own_table.hpp"
 
 #include "../error.hpp"
-#include "registry.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
+
+static Oid known_registry_oid = InvalidOid;
+
+// The schema the extension was created in, or InvalidOid.
+static Oid
+extension_schema()
+{
+	Oid schema = InvalidOid;
+	ScanKeyData key;
+	Relation extensions = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum("queue_ext"));
+	SysScanDesc scan = systable_beginscan(extensions, ExtensionNameIndexId, true, nullptr, 1, &key);
+	HeapTuple tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		schema = reinterpret_cast<Form_pg_extension>(GETSTRUCT(tuple))->extnamespace;
+	systable_endscan(scan);
+	table_close(extensions, AccessShareLock);
+	return schema;
+}
+
+Oid
+registry_oid()
+{
+	if (!OidIsValid(known_registry_oid)) {
+		const Oid schema = extension_schema();
+		const Oid relation =
+			OidIsValid(schema) ? get_relname_relid("queue_definition", schema) : InvalidOid;
+		if (!OidIsValid(relation))
+			error::not_created();
+		known_registry_oid = relation;
+	}
+	return known_registry_oid;
+}
+
+const char *
+own_schema()
+{
+	const char *schema = get_namespace_name(get_rel_namespace(registry_oid()));
+	if (schema == nullptr) // dropped just now
+		error::not_created();
+	return schema;
+}
+
+// It may have been dropped.
+static void
+on_relation_change(Datum, Oid relation)
+{
+	if (!OidIsValid(relation) || relation == known_registry_oid)
+		known_registry_oid = InvalidOid;
+}
+
+void
+register_own_tables()
+{
+	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
+}
 
 // The version that the extension's objects have in this database.
 static const char *
@@ -63,4 +119,4 @@ own_relation(const char *name)
 	return relation;
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::catalog

@@ -23,7 +23,7 @@
 #include "../compat.hpp"
 #include "chain.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
 
 struct Dependency;
 
@@ -47,16 +47,6 @@ void depend_on_relation(Dependent *dependent, Oid relation);
 // On an object that the syscache finds by its OID: PROCOID and so on, as registered in
 // dependency.cpp.
 void depend_on_object(Dependent *dependent, compat::SysCacheId cache, Oid object);
-
-// On the relation, and on the schema that it is in.
-void depend_on_table(Dependent *dependent, Oid table);
-
-// On an operator, and on its schema.
-void depend_on_operator(Dependent *dependent, Oid object);
-
-// On all that the expression names, or a list of them, also when it is written out as text:
-// functions, operators, types, collations, tables and their schemas.
-void depend_on_expression(Dependent *dependent, Node *expression);
 
 // The same for a function of PostgreSQL's own, whatever is made from it.
 void watch_function(Oid function);
@@ -84,4 +74,4 @@ make_dependent(Dependent *dependent, Make &&make)
 // Registers the callbacks. Called once, by _PG_init.
 void register_dependencies();
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::catalog

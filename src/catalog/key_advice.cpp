@@ -7,7 +7,7 @@
 #include "../compat.hpp"
 #include "identity.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
 
 static char *
 qualified_name(Relation relation)
@@ -130,4 +130,4 @@ advise_key(Relation table)
 	return {command, "It is partitioned by an expression, which no unique index can be over."};
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::catalog

@@ -9,7 +9,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
 
 struct OwnColumn
 {
@@ -22,8 +22,17 @@ struct OwnColumn
 // table must be locked.
 void check_columns(Relation table, const OwnColumn *columns, int count);
 
+// The OID of the registry (registry.hpp). Raises 55000 where the extension is not created.
+Oid registry_oid();
+
+// The name of the extension's schema, likewise.
+const char *own_schema();
+
 // The extension's relation of that name. Raises 55000 where the extension is not created,
 // or is of a version that has no such relation.
 Oid own_relation(const char *name);
 
-} // namespace queue_ext::queue
+// Registers the callback that forgets the registry's OID. Called once, by _PG_init.
+void register_own_tables();
+
+} // namespace queue_ext::catalog

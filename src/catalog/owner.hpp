@@ -7,7 +7,7 @@
 
 #include "../compat.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
 
 inline Oid
 owner_of(Oid table)
@@ -43,4 +43,4 @@ as_owner_of(Oid table, Body &&body)
 	SetUserIdAndSecContext(user, security);
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::catalog

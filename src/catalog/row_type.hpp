@@ -10,7 +10,7 @@
 
 #include "../error.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
 
 // Whether rows made with these columns can be read as ones with those of now: columns may
 // have been added and dropped, but not have another type.
@@ -46,4 +46,4 @@ lock_for_rows(Oid type, Lock &&lock)
 		error::row_type_changed(type);
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::catalog

@@ -4,7 +4,7 @@
 
 #include "dependency.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
 
 using compat::SysCacheId;
 
@@ -230,4 +230,4 @@ catch_up(Dependent *dependent, uint64 messages_before)
 	}
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::catalog

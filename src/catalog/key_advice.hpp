@@ -4,7 +4,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
 
 struct KeyAdvice
 {
@@ -15,4 +15,4 @@ struct KeyAdvice
 // In the current context. The relation must be locked, and without a key.
 KeyAdvice advise_key(Relation table);
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::catalog

@@ -4,7 +4,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
 
 // Calls make(context) with a new context of that name, for what is to stay below the
 // parent, while the current context is one that goes afterwards: parsing leaves many times
@@ -24,4 +24,4 @@ make_kept(const char *name, MemoryContext parent, Make &&make)
 	MemoryContextDelete(scratch);
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::catalog

@@ -4,7 +4,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::catalog {
 
 // Raises 42501 unless the caller has one of the rights on the table, or on a column of it:
 // then the caller could lock it like that by a statement of its own. What exactly a
@@ -25,4 +25,4 @@ check_any_right(Oid table, AclMode rights)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, name);
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::catalog
