@@ -13,7 +13,7 @@ META_VERSION = $(shell awk -F'"' '$$2 == "version" { print $$4; exit }' META.jso
 MODULE_big = $(EXTENSION)
 OBJS       = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
 # The install script is these, in this order.
-SQL_PARTS  = src/key/key.sql src/key/lock.sql src/queue/registry.sql src/queue/queue.sql \
+SQL_PARTS  = src/key/key.sql src/key/lock.sql src/definition/registry.sql src/queue/queue.sql \
              src/queue/attach.sql src/queue/send.sql src/claim/pop.sql \
              src/queue/finish.sql src/queue/finish_row.sql \
              src/claim/stats.sql src/claim/wake.sql src/unique/memory.sql \

@@ -7,12 +7,12 @@
 #include "claim/claim.hpp"
 #include "claim/directory.hpp"
 #include "claim/filler.hpp"
+#include "claim/hold.hpp"
 #include "claim/undo.hpp"
 #include "compat.hpp"
+#include "definition/definition_cache.hpp"
+#include "definition/registry.hpp"
 #include "key/lock.hpp"
-#include "queue/definition_cache.hpp"
-#include "queue/hold.hpp"
-#include "queue/registry.hpp"
 #include "row/use.hpp"
 #include "statement/plan.hpp"
 #include "unique/row_rule.hpp"
@@ -34,9 +34,9 @@ _PG_init(void)
 	queue_ext::claim::register_filler();
 	queue_ext::catalog::register_dependencies();
 	queue_ext::catalog::register_own_tables();
-	queue_ext::queue::register_definition_cache();
+	queue_ext::definition::register_definition_cache();
 	MarkGUCPrefixReserved("queue_ext"); // behind the last setting
-	queue_ext::queue::register_hold_callbacks();
+	queue_ext::claim::register_hold_callbacks();
 	queue_ext::statement::register_planner_hook();
 	queue_ext::row::register_uses();
 	queue_ext::unique::register_rules();

@@ -35,7 +35,7 @@ is_direct_allowed()
 }
 
 uint64
-claim(queue::Definition *definition, const Request &request, const Output &output)
+claim(definition::Definition *definition, const Request &request, const Output &output)
 {
 	return can_claim_directly(definition) ? claim_direct(definition, request, output)
 										  : claim_portable(definition, request, output);

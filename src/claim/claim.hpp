@@ -8,7 +8,7 @@
 
 #include "../postgres.hpp"
 
-#include "../queue/definition.hpp"
+#include "../definition/definition.hpp"
 
 namespace queue_ext::claim {
 
@@ -31,11 +31,12 @@ struct Output
 // Claims up to request.max_jobs rows, in the queue's order, into output, by the path
 // that queue_ext.claim_path says. The queue's table must be locked and SPI open.
 // Returns how many. Raises what the executor raises.
-uint64 claim(queue::Definition *definition, const Request &request, const Output &output);
+uint64 claim(definition::Definition *definition, const Request &request, const Output &output);
 
 // The portable path: generated statements, for every kind of table. It takes the row
 // locks and writes the rows as UPDATE does, triggers and privileges included.
-uint64 claim_portable(queue::Definition *definition, const Request &request, const Output &output);
+uint64 claim_portable(definition::Definition *definition, const Request &request,
+					  const Output &output);
 
 // Whether queue_ext.claim_path lets jobs be claimed, and added and removed, without
 // statements.

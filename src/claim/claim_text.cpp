@@ -5,22 +5,23 @@
 #include "claim_text.hpp"
 
 #include "../catalog/own_table.hpp"
-#include "../queue/definition_cache.hpp"
-#include "../queue/registry.hpp"
+#include "../definition/definition_cache.hpp"
+#include "../definition/registry.hpp"
 #include "../row/write.hpp"
 
 namespace queue_ext::claim {
 
 using statement::Arguments;
-using queue::Definition;
-using queue::PreparedClaim;
+using definition::Definition;
+using definition::PreparedClaim;
 using statement::Parameter;
 
 Arguments
 arguments_for(const Definition *definition, const Request &request)
 {
 	Arguments arguments(request.call_time);
-	arguments.set(Parameter::lease, IntervalPGetDatum(queue::lease_of(definition, request.lease)));
+	arguments.set(Parameter::lease,
+				  IntervalPGetDatum(definition::lease_of(definition, request.lease)));
 	if (request.worker != nullptr)
 		arguments.set(Parameter::worker, PointerGetDatum(request.worker));
 	return arguments;
@@ -29,7 +30,7 @@ arguments_for(const Definition *definition, const Request &request)
 const char *
 row_identity(Definition *definition)
 {
-	queue::compiled_of(definition);
+	definition::compiled_of(definition);
 	return catalog::identity_text(definition->identity, "t");
 }
 
@@ -44,7 +45,7 @@ unknown_condition(Definition *definition)
 const char *
 read_text(Definition *definition, const char *columns, const char *condition, int max_jobs)
 {
-	const queue::CompiledFragments &compiled = queue::compiled_of(definition);
+	const definition::CompiledFragments &compiled = definition::compiled_of(definition);
 	return psprintf("select %s from %s as t where (%s)%s%s%s limit %d", columns,
 					definition->source_name, compiled.pending, condition,
 					compiled.order_by == nullptr ? "" : " order by ",
@@ -57,7 +58,7 @@ claimed_columns(Definition *definition)
 {
 	Bitmapset *columns = nullptr;
 	ListCell *cell;
-	foreach (cell, queue::compiled_of(definition).claimed_columns) {
+	foreach (cell, definition::compiled_of(definition).claimed_columns) {
 		const AttrNumber number =
 			get_attnum(definition->source, static_cast<const char *>(lfirst(cell)));
 		columns = bms_add_member(columns, number - FirstLowInvalidHeapAttributeNumber);
@@ -87,7 +88,7 @@ static int
 place_of(const Definition *definition, int max_jobs)
 {
 	int place = 0;
-	while (place < queue::prepared_claim_count - 1 &&
+	while (place < definition::prepared_claim_count - 1 &&
 		   definition->claims[place].max_jobs != max_jobs)
 		place++;
 	return place;
@@ -100,12 +101,12 @@ claim_statement(Definition *definition, int max_jobs)
 	if (definition->claims[place].max_jobs != max_jobs) {
 		PreparedClaim fresh{max_jobs, {}};
 		statement::prepare(&fresh.statement, claim_text(definition, max_jobs), definition->row_type,
-						   queue::compiled_of(definition).access);
+						   definition::compiled_of(definition).access);
 		fresh.statement.follows_partitions = definition->is_partitioned;
-		queue::note_growth(definition);
+		definition::note_growth(definition);
 		// Parsing may have run code of the user's that claims, and what stood there is gone.
-		place = queue::prepared_claim_count - 1;
-		queue::discard_after_calls(&definition->claims[place].statement);
+		place = definition::prepared_claim_count - 1;
+		definition::discard_after_calls(&definition->claims[place].statement);
 		definition->claims[place] = fresh;
 	}
 	const PreparedClaim found = definition->claims[place];

@@ -9,39 +9,40 @@
 namespace queue_ext::claim {
 
 // The parameters of a claim.
-statement::Arguments arguments_for(const queue::Definition *definition, const Request &request);
+statement::Arguments arguments_for(const definition::Definition *definition,
+								   const Request &request);
 
 // The identity of the row "t", as SQL.
-const char *row_identity(queue::Definition *definition);
+const char *row_identity(definition::Definition *definition);
 
 // " and ..." so that rows that this session knows already are passed by.
-const char *unknown_condition(queue::Definition *definition);
+const char *unknown_condition(definition::Definition *definition);
 
 // The statement that reads these columns of the first max_jobs pending rows, in
 // the queue's order. condition: "" or " and ...".
-const char *read_text(queue::Definition *definition, const char *columns, const char *condition,
-					  int max_jobs);
+const char *read_text(definition::Definition *definition, const char *columns,
+					  const char *condition, int max_jobs);
 
 // The same, locking the rows and passing by those that are locked.
-const char *lock_text(queue::Definition *definition, const char *columns, const char *condition,
-					  int max_jobs);
+const char *lock_text(definition::Definition *definition, const char *columns,
+					  const char *condition, int max_jobs);
 
 // The statement with which a claim of max_jobs begins, in any mode.
-const char *claim_text(queue::Definition *definition, int max_jobs);
+const char *claim_text(definition::Definition *definition, int max_jobs);
 
 // Hands on the rows that the last statement returned.
 void put_rows(uint64 count, const Output &output);
 
 // Claims in mode session; as claim_portable().
-uint64 claim_by_session(queue::Definition *definition, const Request &request,
+uint64 claim_by_session(definition::Definition *definition, const Request &request,
 						const Output &output);
 
 // Whether an index serves the queue's claims. Wants SPI open.
-bool is_served(queue::Definition *definition);
+bool is_served(definition::Definition *definition);
 
 // The prepared claim of the definition for so many jobs; the one unused for longest
 // makes room. A copy, since a call within the statement may move it. Raises what
 // prepare() raises. Wants SPI open.
-statement::Statement claim_statement(queue::Definition *definition, int max_jobs);
+statement::Statement claim_statement(definition::Definition *definition, int max_jobs);
 
 } // namespace queue_ext::claim

@@ -20,19 +20,19 @@
 #include "direct.hpp"
 
 #include "../error.hpp"
-#include "../queue/hold.hpp"
 #include "../row/rights.hpp"
 #include "claim_text.hpp"
 #include "directory.hpp"
 #include "filler.hpp"
+#include "hold.hpp"
 #include "segment.hpp"
 #include "undo.hpp"
 #include "writer.hpp"
 
 namespace queue_ext::claim {
 
-using queue::ClaimMode;
-using queue::Definition;
+using definition::ClaimMode;
+using definition::Definition;
 using statement::Parameter;
 
 // What a claim does to a row, the executor would want these rights for.
@@ -69,7 +69,7 @@ struct Claimer
 static TimestampTz
 lease_end(const Claimer *claimer)
 {
-	const Interval *lease = queue::lease_of(claimer->definition, claimer->request.lease);
+	const Interval *lease = definition::lease_of(claimer->definition, claimer->request.lease);
 	return DatumGetTimestampTz(DirectFunctionCall2(timestamptz_pl_interval,
 												   TimestampTzGetDatum(claimer->request.call_time),
 												   IntervalPGetDatum(lease)));
@@ -372,12 +372,11 @@ claim_by_row_lock(Claimer *claimer, Candidate *candidate)
 	if (!read(claimer, candidate))
 		return false;
 	const char *identity = identity_of(claimer);
-	if (queue::is_known(claimer->definition->source, identity) ||
-		!lock_row(claimer, &candidate->place)) {
+	if (is_known(claimer->definition->source, identity) || !lock_row(claimer, &candidate->place)) {
 		claimer->counters.locked++;
 		return false;
 	}
-	queue::hold_row(claimer->definition->source, identity);
+	hold_row(claimer->definition->source, identity);
 	put(claimer, claimer->old_row);
 	return true;
 }
@@ -389,14 +388,14 @@ claim_by_session_lock(Claimer *claimer, Candidate *candidate)
 		return false;
 	const Oid table = claimer->definition->source;
 	const char *identity = identity_of(claimer);
-	const queue::HoldNumber hold = queue::try_hold(claimer->definition, identity);
+	const HoldNumber hold = try_hold(claimer->definition, identity);
 	if (hold == 0) {
 		claimer->counters.locked++;
 		return false;
 	}
 	if (!read(claimer, candidate) || strcmp(identity_of(claimer), identity) != 0 ||
-		!queue::has_hold(table, identity, hold)) {
-		queue::pass_by(table, identity, hold);
+		!has_hold(table, identity, hold)) {
+		pass_by(table, identity, hold);
 		return false;
 	}
 	put(claimer, claimer->old_row);
@@ -560,12 +559,12 @@ claim_from(Ring *ring, Definition *definition, const Request &request, const Out
 	uint64 claimed = 0;
 	// What this command has written so far is to be seen, and may be written over.
 	CommandCounterIncrement();
-	const queue::HoldNumber begun = queue::begin_passing();
+	const HoldNumber begun = begin_passing();
 	Claimer claimer = open_claimer(definition, request, &output);
 	const bool is_settled = drain(&claimer, ring, &claimed);
 	close_claimer(&claimer);
 	if (definition->claim_mode == ClaimMode::session)
-		queue::forget_passed(begun);
+		forget_passed(begun);
 	if (claimed > 0)
 		CommandCounterIncrement();
 	if (is_settled)

@@ -10,9 +10,10 @@
 namespace queue_ext::claim {
 
 // Whether the caller's claims of the queue can take the direct path.
-bool can_claim_directly(queue::Definition *definition);
+bool can_claim_directly(definition::Definition *definition);
 
 // As claim_portable(). The queue's table must be locked.
-uint64 claim_direct(queue::Definition *definition, const Request &request, const Output &output);
+uint64 claim_direct(definition::Definition *definition, const Request &request,
+					const Output &output);
 
 } // namespace queue_ext::claim

@@ -12,9 +12,9 @@
 namespace queue_ext::claim {
 
 using statement::Arguments;
-using queue::Definition;
+using definition::Definition;
 using statement::Parameter;
-using queue::Prepared;
+using definition::Prepared;
 using statement::Statement;
 
 static const char *
@@ -36,7 +36,7 @@ behind_cursor(const Program *program, Oid table)
 	const char *cursor = psprintf("(%s)", statement::placeholder(Parameter::row));
 	return psprintf(
 		" and row(%s) operator(pg_catalog.%s) row(%s)", order_columns(program, table, "t"),
-		program->direction == queue::Direction::ascending ? ">" : "<",
+		program->direction == definition::Direction::ascending ? ">" : "<",
 		program->key.is_ranked ? psprintf("%s, %s, %s", statement::placeholder(Parameter::priority),
 										  statement::placeholder(Parameter::run_at),
 										  statement::placeholder(Parameter::id))
@@ -57,9 +57,10 @@ fill_text(Definition *definition, const Program *program, bool is_behind)
 static const Statement &
 statement_for(Definition *definition, const Program *program, bool is_behind)
 {
-	return queue::prepared_of(definition, is_behind ? Prepared::fill_behind : Prepared::fill_head,
-							  queue::compiled_of(definition).access,
-							  [&] { return fill_text(definition, program, is_behind); });
+	return definition::prepared_of(definition,
+								   is_behind ? Prepared::fill_behind : Prepared::fill_head,
+								   definition::compiled_of(definition).access,
+								   [&] { return fill_text(definition, program, is_behind); });
 }
 
 // The candidate that a row of the last statement is: the order of a managed queue is
@@ -119,7 +120,7 @@ has_prepared_transactions()
 static TimestampTz
 next_due(Definition *definition, const Arguments &arguments)
 {
-	const Statement &statement = queue::prepared_of(definition, Prepared::next_due, [&] {
+	const Statement &statement = definition::prepared_of(definition, Prepared::next_due, [&] {
 		return psprintf("select pg_catalog.min(greatest(t.run_at, t.leased_until)) from %s as t"
 						" where t.dead_at is null",
 						definition->source_name);

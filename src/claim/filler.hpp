@@ -32,11 +32,11 @@ struct Waits
 // Fills the ring, or waits a moment for whoever is at it, and takes over from a filler that
 // stands still. One ordered read with the queue's own statement. Raises what the executor
 // raises.
-Filled fill_or_wait(queue::Definition *definition, Ring *ring, const Request &request,
+Filled fill_or_wait(definition::Definition *definition, Ring *ring, const Request &request,
 					Waits *waits);
 
 // Fills the ring if nobody is at it.
-Filled fill_ahead(queue::Definition *definition, Ring *ring, const Request &request);
+Filled fill_ahead(definition::Definition *definition, Ring *ring, const Request &request);
 
 // Registers the callback. Called once, by _PG_init.
 void register_filler();

@@ -12,7 +12,7 @@
 
 namespace queue_ext::claim {
 
-using queue::Definition;
+using definition::Definition;
 
 // So many rows are written at once, to one page if they fit.
 constexpr int chunk_size = 64;

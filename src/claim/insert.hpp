@@ -4,7 +4,7 @@
 
 #include "../postgres.hpp"
 
-#include "../queue/definition.hpp"
+#include "../definition/definition.hpp"
 
 namespace queue_ext::claim {
 
@@ -21,13 +21,13 @@ struct NewJobs
 
 // Whether the caller's jobs can be added so: the table is as queue_create made it, more
 // or less, and the caller may write all of its columns.
-bool can_insert_directly(queue::Definition *definition);
+bool can_insert_directly(definition::Definition *definition);
 // The same for jobs with keys.
-bool can_insert_keyed_directly(queue::Definition *definition);
+bool can_insert_keyed_directly(definition::Definition *definition);
 
 // Adds the jobs, puts their ids into ids, and has them offered to the queue's ring when
 // the transaction commits. The table must be locked (RowExclusiveLock). Raises what an
 // INSERT raises.
-void insert_directly(queue::Definition *definition, const NewJobs &jobs, int64 *ids);
+void insert_directly(definition::Definition *definition, const NewJobs &jobs, int64 *ids);
 
 } // namespace queue_ext::claim

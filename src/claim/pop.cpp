@@ -4,15 +4,15 @@
 
 #include "../argument.hpp"
 #include "../compat.hpp"
+#include "../definition/open.hpp"
 #include "../error.hpp"
-#include "../queue/cache.hpp"
-#include "../queue/hold.hpp"
 #include "claim.hpp"
+#include "hold.hpp"
 
 namespace queue_ext::claim {
 
-using queue::Definition;
-using queue::Use;
+using definition::Definition;
+using definition::Use;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_pop);
 QUEUE_EXT_FUNCTION(queue_ext_queue_pop_rows);
@@ -49,7 +49,7 @@ queue_ext_queue_pop(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	const text *name = argument::required_text(fcinfo, 0, "queue");
 	const Request request = read_request(fcinfo, 1);
-	Definition *definition = queue::open_managed_queue(
+	Definition *definition = definition::open_managed_queue(
 		name, Use::claim, "Use queue_pop_rows(), which returns rows of its table.");
 	return pop(fcinfo, definition, request,
 			   reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo)->setDesc);
@@ -92,8 +92,9 @@ queue_ext_queue_pop_rows(PG_FUNCTION_ARGS)
 	const Oid table = table_of(type);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	const Request request = read_request(fcinfo, 2);
-	Definition *definition = PG_ARGISNULL(1) ? queue::open_queue_of_table(table, Use::claim)
-											 : queue::open_queue(PG_GETARG_TEXT_PP(1), Use::claim);
+	Definition *definition = PG_ARGISNULL(1)
+								 ? definition::open_queue_of_table(table, Use::claim)
+								 : definition::open_queue(PG_GETARG_TEXT_PP(1), Use::claim);
 	if (definition->row_type != type)
 		error::wrong_row_type(definition->name, definition->row_type, type);
 	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
@@ -103,7 +104,7 @@ queue_ext_queue_pop_rows(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_is_held(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(queue::is_known(PG_GETARG_OID(0), text_to_cstring(PG_GETARG_TEXT_PP(1))));
+	PG_RETURN_BOOL(is_known(PG_GETARG_OID(0), text_to_cstring(PG_GETARG_TEXT_PP(1))));
 }
 
 } // namespace queue_ext::claim

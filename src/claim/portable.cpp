@@ -16,17 +16,17 @@
 #include "claim.hpp"
 
 #include "../error.hpp"
-#include "../queue/hold.hpp"
 #include "claim_text.hpp"
+#include "hold.hpp"
 #include "undo.hpp"
 
 namespace queue_ext::claim {
 
 using statement::Arguments;
-using queue::ClaimMode;
-using queue::Definition;
+using definition::ClaimMode;
+using definition::Definition;
 using catalog::Identity;
-using queue::Prepared;
+using definition::Prepared;
 using statement::Parameter;
 using statement::Statement;
 
@@ -63,7 +63,7 @@ candidate_matches(const Identity &identity)
 static const char *
 write_text(Definition *definition, const char *source, const char *condition)
 {
-	const queue::CompiledFragments &compiled = queue::compiled_of(definition);
+	const definition::CompiledFragments &compiled = definition::compiled_of(definition);
 	return psprintf("update %s as t set %s from %s where %s returning t.*, (%s)",
 					definition->source_name, compiled.on_claim, source, condition,
 					compiled.pending);
@@ -82,7 +82,7 @@ write_by_key_text(Definition *definition, int max_jobs)
 static const char *
 update_text(Definition *definition, int max_jobs)
 {
-	queue::compiled_of(definition);
+	definition::compiled_of(definition);
 	return definition->identity.has_key()
 			   ? write_by_key_text(definition, max_jobs)
 			   : lock_text(definition, "t.tableoid, t.ctid", "", max_jobs);
@@ -175,9 +175,10 @@ claim_by_update(Definition *definition, const Request &request, const Output &ou
 	uint64 claimed = statement::run(statement, arguments);
 	if (!definition->identity.has_key() && claimed > 0) {
 		set_places(&arguments, claimed);
-		claimed = statement::run(queue::prepared_of(definition, Prepared::claim_located,
-													[&] { return write_located_text(definition); }),
-								 arguments);
+		claimed =
+			statement::run(definition::prepared_of(definition, Prepared::claim_located,
+												   [&] { return write_located_text(definition); }),
+						   arguments);
 	}
 	check_written(definition, claimed);
 	put_rows(claimed, output);
@@ -195,9 +196,9 @@ claim_by_lock(Definition *definition, const Request &request, const Output &outp
 		HeapTuple row = SPI_tuptable->vals[i];
 		const char *identity = SPI_getvalue(row, descriptor, descriptor->natts);
 		// What is pending may be a function that claims, and had come first.
-		if (queue::is_known(definition->source, identity))
+		if (is_known(definition->source, identity))
 			continue;
-		queue::hold_row(definition->source, identity);
+		hold_row(definition->source, identity);
 		SPI_tuptable->vals[claimed++] = row;
 	}
 	put_rows(claimed, output);
@@ -208,7 +209,7 @@ claim_by_lock(Definition *definition, const Request &request, const Output &outp
 static void
 check_key(Definition *definition)
 {
-	queue::compiled_of(definition);
+	definition::compiled_of(definition);
 	if (definition->claim_mode == ClaimMode::update)
 		return;
 	const Identity &identity = definition->identity;
@@ -237,8 +238,8 @@ claim_by_statement(Definition *definition, const Request &request, const Output 
 static bool
 is_any_pending(Definition *definition, const Request &request)
 {
-	const Statement &statement = queue::prepared_of(
-		definition, Prepared::any_pending, queue::compiled_of(definition).access, [&] {
+	const Statement &statement = definition::prepared_of(
+		definition, Prepared::any_pending, definition::compiled_of(definition).access, [&] {
 			const bool is_lock = definition->claim_mode != ClaimMode::update;
 			const char *condition = is_lock ? unknown_condition(definition) : "";
 			return read_text(definition, "1", condition, 1);

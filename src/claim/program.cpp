@@ -6,7 +6,7 @@
 
 #include "../catalog/kept.hpp"
 #include "../catalog/owner.hpp"
-#include "../queue/registry.hpp"
+#include "../definition/registry.hpp"
 #include "../statement/search_path.hpp"
 #include "cursor_row.hpp"
 #include "directory.hpp"
@@ -14,10 +14,10 @@
 
 namespace queue_ext::claim {
 
-using queue::Compiled;
-using queue::Definition;
-using queue::Fragment;
-using queue::FragmentKind;
+using definition::Compiled;
+using definition::Definition;
+using definition::Fragment;
+using definition::FragmentKind;
 
 // Whether the trigger does nothing where these columns (as pull_varattnos() counts them)
 // alone are written: it is a foreign key's, of other columns, or named for others.
@@ -208,7 +208,7 @@ prepare_identity(const Definition *definition, Relation table, MemoryContext con
 	const char *row = quote_identifier(RelationGetRelationName(table));
 	const Fragment fragment{psprintf("(%s) is not null", catalog::identity_text(identity, row)),
 							FragmentKind::condition, "identity", definition->name, false};
-	const Compiled compiled = queue::compile(fragment, table, statement::bare_search_path);
+	const Compiled compiled = definition::compile(fragment, table, statement::bare_search_path);
 	if (compiled.expression == nullptr || !IsA(compiled.expression, NullTest))
 		return nullptr;
 	return row::prepare_expression(
@@ -324,9 +324,9 @@ fill_in(Program *program, Definition *definition, Relation table)
 	const auto compile = [&](const char *text, FragmentKind kind, const char *label) {
 		const Fragment fragment{text, kind, label, definition->name, definition->is_managed};
 		return text == nullptr ? Compiled{}
-							   : queue::compile(fragment, table, definition->search_path);
+							   : definition::compile(fragment, table, definition->search_path);
 	};
-	const queue::Fragments &from = definition->fragments;
+	const definition::Fragments &from = definition->fragments;
 	Compiled pending{};
 	Compiled claim{};
 	Compiled order{};
@@ -335,7 +335,7 @@ fill_in(Program *program, Definition *definition, Relation table)
 		claim = compile(from.on_claim, FragmentKind::assignments, "on_claim");
 		order = compile(from.order_by, FragmentKind::order, "order_by");
 	});
-	const bool writes = definition->claim_mode == queue::ClaimMode::update;
+	const bool writes = definition->claim_mode == definition::ClaimMode::update;
 	program->written = columns_of(claim.targets, program->context);
 	if (writes && has_trigger(table, TRIGGER_TYPE_UPDATE, program->written))
 		return false;
@@ -348,9 +348,10 @@ fill_in(Program *program, Definition *definition, Relation table)
 		program->order_count = 0;
 	fill_in_key(program, definition, table);
 	// Of other queues' claims nobody tells; nor does a statement on a parent of this one.
-	program->has_wake_trigger = has_wake_trigger(table) &&
-								!queue::has_other_queue(definition->source, definition->name) &&
-								!has_superclass(definition->source);
+	program->has_wake_trigger =
+		has_wake_trigger(table) &&
+		!definition::has_other_queue(definition->source, definition->name) &&
+		!has_superclass(definition->source);
 	if (!writes) {
 		program->identity = prepare_identity(definition, table, program->context);
 		return program->identity != nullptr;
@@ -368,7 +369,7 @@ program_of(Definition *definition)
 {
 	if (definition->program != nullptr)
 		return definition->program;
-	queue::compiled_of(definition);
+	definition::compiled_of(definition);
 	Program *program = nullptr;
 	catalog::make_kept("queue_ext program", definition->context, [&](MemoryContext context) {
 		program = static_cast<Program *>(MemoryContextAllocZero(context, sizeof(Program)));
@@ -380,7 +381,7 @@ program_of(Definition *definition)
 		});
 	});
 	definition->program = program;
-	queue::note_growth(definition);
+	definition::note_growth(definition);
 	return program;
 }
 

@@ -12,8 +12,8 @@
 
 #include "../postgres.hpp"
 
-#include "../queue/definition.hpp"
-#include "../queue/fragment.hpp"
+#include "../definition/definition.hpp"
+#include "../definition/fragment.hpp"
 #include "../row/plain.hpp"
 #include "../row/use.hpp"
 #include "cursor.hpp"
@@ -46,7 +46,7 @@ struct Program
 	ColumnValue *defaults;
 	bool is_timeless; // pending depends on nothing but the row
 
-	queue::Direction direction;
+	definition::Direction direction;
 	int order_count; // 0: there is no cursor
 	AttrNumber *order_columns;
 	cursor::Column *cursor_columns; // how their values stand in a cursor
@@ -66,9 +66,9 @@ struct Program
 };
 
 // The definition's program, made when first asked for. The table must be locked.
-const Program *program_of(queue::Definition *definition);
+const Program *program_of(definition::Definition *definition);
 
 // The ring of the queue, made if there is none; null where claims are not direct.
-Ring *ring_of(queue::Definition *definition);
+Ring *ring_of(definition::Definition *definition);
 
 } // namespace queue_ext::claim

@@ -18,7 +18,7 @@
 
 namespace queue_ext::claim {
 
-using queue::Definition;
+using definition::Definition;
 using queue::Receipt;
 
 bool

@@ -13,15 +13,15 @@
 #include "claim.hpp"
 
 #include "../error.hpp"
-#include "../queue/hold.hpp"
 #include "claim_text.hpp"
+#include "hold.hpp"
 
 namespace queue_ext::claim {
 
 using statement::Arguments;
-using queue::Definition;
+using definition::Definition;
 using statement::Parameter;
-using queue::Prepared;
+using definition::Prepared;
 using statement::Statement;
 
 // Rows read beyond those wanted, since others may hold some.
@@ -32,7 +32,7 @@ recheck_text(Definition *definition)
 {
 	return psprintf("select t.* from %s as t where %s and (%s)", definition->source_name,
 					catalog::key_matches_row(definition->identity),
-					queue::compiled_of(definition).pending);
+					definition::compiled_of(definition).pending);
 }
 
 struct Candidate
@@ -74,8 +74,8 @@ read_candidates(Definition *definition, const Request &request, MemoryContext co
 static bool
 recheck(Definition *definition, const Request &request, Datum row)
 {
-	const Statement &statement =
-		queue::prepared_of(definition, Prepared::recheck, [&] { return recheck_text(definition); });
+	const Statement &statement = definition::prepared_of(definition, Prepared::recheck,
+														 [&] { return recheck_text(definition); });
 	Arguments arguments = arguments_for(definition, request);
 	arguments.set(Parameter::row, row);
 	return statement::run(statement, arguments) > 0;
@@ -86,16 +86,16 @@ try_claim(Definition *definition, const Request &request, const Candidate &candi
 		  const Output &output)
 {
 	const Oid table = definition->source;
-	const queue::HoldNumber hold = queue::try_hold(definition, candidate.identity);
+	const HoldNumber hold = try_hold(definition, candidate.identity);
 	if (hold == 0)
 		return false;
 	// What is pending may be a function that lets go of the lock.
-	const bool is_won = recheck(definition, request, candidate.row) &&
-						queue::has_hold(table, candidate.identity, hold);
+	const bool is_won =
+		recheck(definition, request, candidate.row) && has_hold(table, candidate.identity, hold);
 	if (is_won)
 		put_rows(1, output);
 	else
-		queue::pass_by(table, candidate.identity, hold);
+		pass_by(table, candidate.identity, hold);
 	SPI_freetuptable(SPI_tuptable);
 	return is_won;
 }
@@ -106,7 +106,7 @@ claim_by_session(Definition *definition, const Request &request, const Output &o
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "queue_ext candidates", ALLOCSET_DEFAULT_SIZES);
 	const auto wanted = static_cast<uint64>(request.max_jobs);
-	const queue::HoldNumber begun = queue::begin_passing();
+	const HoldNumber begun = begin_passing();
 	uint64 claimed = 0;
 	while (claimed < wanted) {
 		CHECK_FOR_INTERRUPTS();
@@ -117,7 +117,7 @@ claim_by_session(Definition *definition, const Request &request, const Output &o
 			break;
 		MemoryContextReset(context);
 	}
-	queue::forget_passed(begun);
+	forget_passed(begun);
 	MemoryContextDelete(context);
 	return claimed;
 }

@@ -5,10 +5,10 @@
 #include "wake.hpp"
 
 #include "../catalog/own_table.hpp"
+#include "../definition/name.hpp"
+#include "../definition/registry.hpp"
+#include "../definition/shape.hpp"
 #include "../error.hpp"
-#include "../queue/name.hpp"
-#include "../queue/registry.hpp"
-#include "../queue/shape.hpp"
 #include "../statement/statement.hpp"
 #include "program.hpp"
 #include "undo.hpp"
@@ -88,14 +88,14 @@ create_wake_trigger(Oid table, bool for_each_row)
 	if (find_trigger(table) != nullptr)
 		return;
 	const char *schema = catalog::own_schema();
-	const char *name = queue::qualified_name(table);
-	queue::run_command_on(table,
-						  psprintf("create trigger %s after insert or update on %s for each %s"
-								   " execute function %s.queue_wake()",
-								   wake_trigger_name, name, for_each_row ? "row" : "statement",
-								   quote_identifier(schema)));
+	const char *name = definition::qualified_name(table);
+	definition::run_command_on(table,
+							   psprintf("create trigger %s after insert or update on %s for each %s"
+										" execute function %s.queue_wake()",
+										wake_trigger_name, name, for_each_row ? "row" : "statement",
+										quote_identifier(schema)));
 	// Whatever the session's replication role: a row that came by replication is a job.
-	queue::run_command_on(
+	definition::run_command_on(
 		table, psprintf("alter table %s enable always trigger %s", name, wake_trigger_name));
 	// So that the extension can be dropped, and the trigger goes with it.
 	const ObjectAddress trigger{TriggerRelationId, get_trigger_oid(table, wake_trigger_name, false),
@@ -111,11 +111,11 @@ drop_wake_trigger(Oid table)
 	const char *name = find_trigger(table);
 	if (name != nullptr)
 		statement::run_command(psprintf("drop trigger %s on %s", quote_identifier(name),
-										queue::qualified_name(table)));
+										definition::qualified_name(table)));
 }
 
 void
-note_given_back(queue::Definition *definition, TimestampTz due)
+note_given_back(definition::Definition *definition, TimestampTz due)
 {
 	if (definition->is_managed && program_of(definition)->has_wake_trigger &&
 		SessionReplicationRole != SESSION_REPLICATION_ROLE_REPLICA)

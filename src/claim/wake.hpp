@@ -12,7 +12,7 @@
 
 #include "../postgres.hpp"
 
-#include "../queue/definition.hpp"
+#include "../definition/definition.hpp"
 
 namespace queue_ext::claim {
 
@@ -31,6 +31,6 @@ void drop_wake_trigger(Oid table);
 
 // A job has been given back, or will be claimable by itself at that time (0: at once):
 // makes it known, if the trigger has not done so.
-void note_given_back(queue::Definition *definition, TimestampTz due);
+void note_given_back(definition::Definition *definition, TimestampTz due);
 
 } // namespace queue_ext::claim

@@ -23,13 +23,14 @@ make_parameters(const statement::Arguments &arguments)
 }
 
 bool
-is_writing(const queue::Definition *definition)
+is_writing(const definition::Definition *definition)
 {
 	return row::is_in_use(&definition->program->use);
 }
 
 Writer
-open_writer(queue::Definition *definition, const statement::Arguments &arguments, CmdType command)
+open_writer(definition::Definition *definition, const statement::Arguments &arguments,
+			CmdType command)
 {
 	Writer writer{};
 	writer.program = definition->program;

@@ -25,11 +25,11 @@ struct Writer
 };
 
 // Whether a call that this one is within has the queue's writer: the expressions are its.
-bool is_writing(const queue::Definition *definition);
+bool is_writing(const definition::Definition *definition);
 
 // The table must be locked, and the program made. Raises what the executor does where
 // updates need a replica identity and there is none; command: what will be done.
-Writer open_writer(queue::Definition *definition, const statement::Arguments &arguments,
+Writer open_writer(definition::Definition *definition, const statement::Arguments &arguments,
 				   CmdType command);
 
 void close_writer(Writer *writer);

@@ -8,15 +8,18 @@
 #include "../catalog/lock_found.hpp"
 #include "../catalog/owner.hpp"
 #include "../claim/wake.hpp"
+#include "../definition/managed.hpp"
+#include "../definition/name.hpp"
+#include "../definition/registry.hpp"
+#include "../definition/settings.hpp"
+#include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
-#include "managed.hpp"
-#include "name.hpp"
-#include "registry.hpp"
-#include "settings.hpp"
-#include "shape.hpp"
 
 namespace queue_ext::queue {
+
+using definition::Name;
+using definition::Settings;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_adopt);
 
@@ -25,11 +28,11 @@ static Oid
 lock_own_table(const Name &name, const char *written)
 {
 	return catalog::lock_found([&]() -> catalog::Wanted {
-		const Oid table = find_table(name);
+		const Oid table = definition::find_table(name);
 		if (!OidIsValid(table))
-			error::no_table_to_adopt(to_text(name), written);
+			error::no_table_to_adopt(definition::to_text(name), written);
 		catalog::check_owner(table);
-		lock_queues_of(table);
+		definition::lock_queues_of(table);
 		return {table, AccessShareLock};
 	});
 }
@@ -38,8 +41,8 @@ static void
 check_shape(Oid table)
 {
 	Relation relation = table_open(table, NoLock);
-	check_can_carry(relation);
-	const char *fault = fault_of_table(table);
+	definition::check_can_carry(relation);
+	const char *fault = definition::fault_of_table(table);
 	if (fault != nullptr)
 		error::not_a_queues_table(RelationGetRelationName(relation), fault);
 	table_close(relation, NoLock);
@@ -51,11 +54,11 @@ default_max_attempts(Oid table)
 {
 	Relation relation = table_open(table, NoLock);
 	const Node *value = build_column_default(relation, get_attnum(table, "max_attempts"));
-	int32 found = default_settings.max_attempts;
+	int32 found = definition::default_settings.max_attempts;
 	if (value != nullptr && IsA(value, Const)) {
 		const auto *constant = reinterpret_cast<const Const *>(value);
 		const int32 number = DatumGetInt32(constant->constvalue);
-		if (!constant->constisnull && number >= 1 && number <= max_attempts_limit)
+		if (!constant->constisnull && number >= 1 && number <= definition::max_attempts_limit)
 			found = number;
 	}
 	table_close(relation, NoLock);
@@ -67,11 +70,11 @@ default_max_attempts(Oid table)
 static Settings
 settings_of(Oid table)
 {
-	Settings settings = default_settings;
+	Settings settings = definition::default_settings;
 	if (read_comment(table, &settings))
 		return settings;
 	settings.max_attempts = default_max_attempts(table);
-	settings.is_archived = OidIsValid(find_archive(table));
+	settings.is_archived = OidIsValid(definition::find_archive(table));
 	return settings;
 }
 
@@ -80,11 +83,11 @@ settings_of(Oid table)
 static void
 advance_sequence(Oid table, Oid archive)
 {
-	const char *name = qualified_name(table);
+	const char *name = definition::qualified_name(table);
 	const char *of_archive = OidIsValid(archive) ? psprintf("(select pg_catalog.max(id) from %s)",
-															qualified_name(archive))
+															definition::qualified_name(archive))
 												 : "0";
-	run_command_on(
+	definition::run_command_on(
 		table,
 		psprintf("select pg_catalog.setval(s::pg_catalog.regclass, m) from (select"
 				 " pg_catalog.pg_get_serial_sequence(%s, 'id'),"
@@ -97,40 +100,41 @@ advance_sequence(Oid table, Oid archive)
 static Oid
 adopt(const char *written)
 {
-	const Name name = parse_name(written);
+	const Name name = definition::parse_name(written);
 	const Oid table = lock_own_table(name, written);
 	check_shape(table);
 	// It may have had another name.
-	const char *known = find_managed_name(table);
+	const char *known = definition::find_managed_name(table);
 	if (known != nullptr)
 		error::table_is_managed(get_rel_name(table), known);
 	const Oid schema = get_rel_namespace(table);
-	lock_name_in(schema, name.name);
+	definition::lock_name_in(schema, name.name);
 	Name full = name;
 	strlcpy(full.schema, get_namespace_name(schema), NAMEDATALEN);
-	if (OidIsValid(find_source(full, written, nullptr)))
-		error::queue_exists(to_text(full));
+	if (OidIsValid(definition::find_source(full, written, nullptr)))
+		error::queue_exists(definition::to_text(full));
 
 	const Settings settings = settings_of(table);
-	Oid archive = find_archive(table);
+	Oid archive = definition::find_archive(table);
 	if (settings.is_archived && !OidIsValid(archive))
-		archive = make_archive(table);
-	const char *name_of_archive = OidIsValid(archive) ? qualified_name(archive) : nullptr;
-	make_missing_indexes(table);
+		archive = definition::make_archive(table);
+	const char *name_of_archive =
+		OidIsValid(archive) ? definition::qualified_name(archive) : nullptr;
+	definition::make_missing_indexes(table);
 	if (name_of_archive != nullptr)
-		check_is_there(archive, name_of_archive);
+		definition::check_is_there(archive, name_of_archive);
 	advance_sequence(table, archive);
 
-	Options options{};
+	definition::Options options{};
 	options.lease = &settings.lease;
 	options.backoff_base = &settings.backoff_base;
 	options.backoff_cap = &settings.backoff_cap;
 	options.max_attempts = &settings.max_attempts;
 	options.is_archived = &settings.is_archived;
 	options.archive = OidIsValid(archive) ? &archive : nullptr;
-	insert_definition(
-		{name.name, table, true, "update", managed_fragments, statement::bare_search_path},
-		options);
+	insert_definition({name.name, table, true, "update", definition::managed_fragments,
+					   statement::bare_search_path},
+					  options);
 	write_comment(table, settings);
 	claim::create_wake_trigger(table, true);
 	return table;

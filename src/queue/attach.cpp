@@ -9,16 +9,21 @@
 #include "../claim/claim_text.hpp"
 #include "../claim/wake.hpp"
 #include "../compat.hpp"
+#include "../definition/fragment.hpp"
+#include "../definition/name.hpp"
+#include "../definition/open.hpp"
+#include "../definition/registry.hpp"
+#include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
 #include "../unique/memory.hpp"
-#include "cache.hpp"
-#include "fragment.hpp"
-#include "name.hpp"
-#include "registry.hpp"
-#include "shape.hpp"
 
 namespace queue_ext::queue {
+
+using definition::Name;
+using definition::ClaimMode;
+using definition::Definition;
+using definition::NewQueue;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_attach);
 QUEUE_EXT_FUNCTION(queue_ext_queue_detach);
@@ -26,7 +31,7 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_detach);
 static void
 check_mode(const NewQueue &queue, Relation table)
 {
-	const ClaimMode mode = claim_mode_of(queue.claim_mode);
+	const ClaimMode mode = definition::claim_mode_of(queue.claim_mode);
 	if (mode == ClaimMode::update && queue.fragments.on_claim == nullptr)
 		error::on_claim_missing();
 	if (mode != ClaimMode::update && queue.fragments.on_claim != nullptr)
@@ -46,10 +51,11 @@ check_mode(const NewQueue &queue, Relation table)
 static Name
 name_in_schema(const char *written, Oid schema)
 {
-	Name name = parse_name(written);
+	Name name = definition::parse_name(written);
 	const char *schema_name = get_namespace_name(schema);
 	if (name.is_qualified() && LookupExplicitNamespace(name.schema, true) != schema)
-		error::not_in_schema(to_text(name), quote_qualified_identifier(schema_name, name.name));
+		error::not_in_schema(definition::to_text(name),
+							 quote_qualified_identifier(schema_name, name.name));
 	strlcpy(name.schema, schema_name, NAMEDATALEN);
 	return name;
 }
@@ -60,8 +66,8 @@ static const char *
 index_columns(const NewQueue &queue, Relation table)
 {
 	if (queue.fragments.order_by != nullptr) {
-		const Fragment order{queue.fragments.order_by, FragmentKind::order, "order_by", queue.name,
-							 false};
+		const definition::Fragment order{queue.fragments.order_by, definition::FragmentKind::order,
+										 "order_by", queue.name, false};
 		const char *columns = compile(order, table, queue.search_path).bare_text;
 		if (columns != nullptr)
 			return columns;
@@ -83,17 +89,18 @@ index_columns(const NewQueue &queue, Relation table)
 static const char *
 index_predicate(const NewQueue &queue, Relation table)
 {
-	const Compiled pending =
-		compile({queue.fragments.pending, FragmentKind::condition, "pending", queue.name, false},
-				table, queue.search_path);
+	const definition::Compiled pending =
+		definition::compile({queue.fragments.pending, definition::FragmentKind::condition,
+							 "pending", queue.name, false},
+							table, queue.search_path);
 	StringInfoData predicate;
 	initStringInfo(&predicate);
 	ListCell *cell;
 	foreach (cell, pending.conjuncts) {
 		auto *conjunct = static_cast<Node *>(lfirst(cell));
-		if (can_be_predicate(conjunct))
+		if (definition::can_be_predicate(conjunct))
 			appendStringInfo(&predicate, "%s%s", predicate.len > 0 ? " AND " : " WHERE ",
-							 write_out_bare(conjunct, RelationGetRelid(table)));
+							 definition::write_out_bare(conjunct, RelationGetRelid(table)));
 	}
 	return predicate.data;
 }
@@ -112,7 +119,7 @@ index_command(const Definition *definition, const NewQueue &queue, Relation tabl
 	ListCell *cell;
 	foreach (cell, find_all_inheritors(queue.source, NoLock, nullptr))
 		appendStringInfo(&command, "%sCREATE INDEX ON %s %s", command.len > 0 ? "; " : "",
-						 qualified_name(lfirst_oid(cell)), rest);
+						 definition::qualified_name(lfirst_oid(cell)), rest);
 	return command.data;
 }
 
@@ -143,18 +150,18 @@ static void
 attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 {
 	check_source(queue.source);
-	lock_queues_of(queue.source);
+	definition::lock_queues_of(queue.source);
 	Relation table = try_relation_open(queue.source, AccessShareLock);
 	check_source(queue.source); // again: waiting for the locks may have let in a change
-	check_can_carry(table);
+	definition::check_can_carry(table);
 	check_mode(queue, table);
 	const Name name = name_in_schema(written, RelationGetNamespace(table));
-	lock_name_in(RelationGetNamespace(table), name.name);
-	if (OidIsValid(find_source(name, written, nullptr)))
-		error::queue_exists(to_text(name));
+	definition::lock_name_in(RelationGetNamespace(table), name.name);
+	if (OidIsValid(definition::find_source(name, written, nullptr)))
+		error::queue_exists(definition::to_text(name));
 
 	queue.name = name.name;
-	Options options{};
+	definition::Options options{};
 	const bool is_archived = false;
 	const Interval second{USECS_PER_SEC, 0, 0};
 	const Interval hour{USECS_PER_HOUR, 0, 0};
@@ -165,7 +172,7 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 	insert_definition(queue, options);
 
 	const char *qualified = quote_qualified_identifier(name.schema, name.name);
-	Definition *definition = open_queue(cstring_to_text(qualified), Use::own);
+	Definition *definition = open_queue(cstring_to_text(qualified), definition::Use::own);
 	compiled_of(definition);
 	warn_unless_served(definition, queue, table);
 	relation_close(table, NoLock);
@@ -207,17 +214,17 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 	argument::check_may_write("queue_detach()");
 	const text *name = argument::required_text(fcinfo, 0, "queue");
 	argument::check_not_null(fcinfo, 1, "if_exists");
-	const Definition *definition = open_queue_if_exists(name, Use::own);
+	const Definition *definition = open_queue_if_exists(name, definition::Use::own);
 	if (definition == nullptr && !PG_GETARG_BOOL(1))
-		raise_no_such_queue(text_to_cstring(name));
+		definition::raise_no_such_queue(text_to_cstring(name));
 	if (definition == nullptr)
 		PG_RETURN_BOOL(false);
-	lock_name_in(get_rel_namespace(definition->source), definition->name);
+	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
 	const Oid source = definition->source;
 	const bool is_managed = definition->is_managed;
-	delete_definition(definition->name, source);
+	definition::delete_definition(definition->name, source);
 	CommandCounterIncrement();
-	if (!has_queue(source))
+	if (!definition::has_queue(source))
 		claim::drop_wake_trigger(source);
 	if (is_managed)
 		(void) unique::forget_all(source);

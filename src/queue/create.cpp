@@ -9,17 +9,22 @@
 
 #include "../argument.hpp"
 #include "../claim/wake.hpp"
+#include "../definition/managed.hpp"
+#include "../definition/name.hpp"
+#include "../definition/open.hpp"
+#include "../definition/registry.hpp"
+#include "../definition/settings.hpp"
+#include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
 #include "../unique/memory.hpp"
-#include "cache.hpp"
-#include "managed.hpp"
-#include "name.hpp"
-#include "registry.hpp"
-#include "settings.hpp"
-#include "shape.hpp"
 
 namespace queue_ext::queue {
+
+using definition::Name;
+using definition::Definition;
+using definition::Options;
+using definition::Use;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_create);
 QUEUE_EXT_FUNCTION(queue_ext_queue_alter);
@@ -42,35 +47,35 @@ static Oid
 create(const text *name_text, const Options &options, bool archived)
 {
 	const char *written = text_to_cstring(name_text);
-	Name name = parse_name(written);
+	Name name = definition::parse_name(written);
 	const Oid schema = creation_schema(name);
 	strlcpy(name.schema, get_namespace_name(schema), NAMEDATALEN);
 
-	lock_name_in(schema, name.name);
-	if (OidIsValid(find_source(name, written, nullptr)))
-		error::queue_exists(to_text(name));
+	definition::lock_name_in(schema, name.name);
+	if (OidIsValid(definition::find_source(name, written, nullptr)))
+		error::queue_exists(definition::to_text(name));
 
-	if (is_left_behind(get_relname_relid(name.name, schema)))
+	if (definition::is_left_behind(get_relname_relid(name.name, schema)))
 		error::table_left_behind(name.name, written);
 
 	const char *table = pstrdup(quote_qualified_identifier(name.schema, name.name));
-	statement::run_command(psprintf(create_table_text, table, *options.max_attempts));
-	statement::run_command(psprintf(create_claim_index_text, table));
-	statement::run_command(psprintf(create_unique_index_text, table));
+	statement::run_command(psprintf(definition::create_table_text, table, *options.max_attempts));
+	statement::run_command(psprintf(definition::create_claim_index_text, table));
+	statement::run_command(psprintf(definition::create_unique_index_text, table));
 	const Oid source = get_relname_relid(name.name, schema);
-	check_is_there(source, table);
-	const Oid archive = archived ? make_archive(source) : InvalidOid;
+	definition::check_is_there(source, table);
+	const Oid archive = archived ? definition::make_archive(source) : InvalidOid;
 
 	unique::forget_dropped();
 	Options stored = options;
 	stored.is_archived = &archived;
 	if (archived)
 		stored.archive = &archive;
-	insert_definition(
-		{name.name, source, true, "update", managed_fragments, statement::bare_search_path},
-		stored);
-	write_comment(source, {*options.lease, *options.backoff_base, *options.backoff_cap,
-						   *options.max_attempts, archived});
+	insert_definition({name.name, source, true, "update", definition::managed_fragments,
+					   statement::bare_search_path},
+					  stored);
+	definition::write_comment(source, {*options.lease, *options.backoff_base, *options.backoff_cap,
+									   *options.max_attempts, archived});
 	claim::create_wake_trigger(source, true);
 	return source;
 }
@@ -83,22 +88,22 @@ alter(const text *name, Options options, const bool *archived)
 		error::not_managed(definition->name, "Only its lease and backoff can be altered; detach it "
 											 "and attach it anew to change more.");
 	if (options.max_attempts != nullptr)
-		run_command_on(definition->source,
-					   psprintf("alter table %s alter column max_attempts set default %d",
-								definition->source_name, *options.max_attempts));
+		definition::run_command_on(
+			definition->source, psprintf("alter table %s alter column max_attempts set default %d",
+										 definition->source_name, *options.max_attempts));
 	// The archive that was switched off is kept, and comes back.
 	Oid archive = InvalidOid;
 	options.is_archived = archived;
 	if (archived != nullptr && *archived && definition->archive_name == nullptr) {
-		archive = make_archive(definition->source);
+		archive = definition::make_archive(definition->source);
 		options.archive = &archive;
 	}
 	update_definition(definition->name, definition->source, options);
 	Definition now{};
-	if (definition->is_managed &&
-		read_definition(definition->source, definition->name, CurrentMemoryContext, &now))
-		write_comment(definition->source, {now.lease, now.backoff_base, now.backoff_cap,
-										   now.max_attempts, now.is_archived});
+	if (definition->is_managed && definition::read_definition(definition->source, definition->name,
+															  CurrentMemoryContext, &now))
+		definition::write_comment(definition->source, {now.lease, now.backoff_base, now.backoff_cap,
+													   now.max_attempts, now.is_archived});
 }
 
 // False when the queue is as wanted already.
@@ -123,8 +128,8 @@ drop(const text *name)
 		return false;
 	if (!definition->is_managed)
 		error::not_managed(definition->name, "Use queue_detach(), which leaves the table alone.");
-	lock_name_in(get_rel_namespace(definition->source), definition->name);
-	delete_definition(definition->name, definition->source);
+	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
+	definition::delete_definition(definition->name, definition->source);
 	if (definition->is_archived && definition->archive_name != nullptr)
 		statement::run_command(psprintf("drop table %s", definition->archive_name));
 	statement::run_command(psprintf("drop table %s", definition->source_name));
@@ -139,7 +144,7 @@ queue_ext_queue_create(PG_FUNCTION_ARGS)
 	argument::check_may_write("queue_create()");
 	const text *name = argument::required_text(fcinfo, 0, "queue");
 	const int32 max_attempts = argument::required_int32(fcinfo, 2, "max_attempts");
-	error::check_range("max_attempts", max_attempts, 1, max_attempts_limit);
+	error::check_range("max_attempts", max_attempts, 1, definition::max_attempts_limit);
 	argument::check_not_null(fcinfo, 5, "archive");
 
 	Options options{};
@@ -156,7 +161,7 @@ queue_ext_queue_alter(PG_FUNCTION_ARGS)
 	argument::check_may_write("queue_alter()");
 	const text *name = argument::required_text(fcinfo, 0, "queue");
 	const int32 max_attempts = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
-	error::check_range("max_attempts", max_attempts, 1, max_attempts_limit);
+	error::check_range("max_attempts", max_attempts, 1, definition::max_attempts_limit);
 	const bool archived = !PG_ARGISNULL(5) && PG_GETARG_BOOL(5);
 
 	Options options{};
@@ -176,7 +181,7 @@ queue_ext_queue_drop(PG_FUNCTION_ARGS)
 	argument::check_not_null(fcinfo, 1, "if_exists");
 	const bool is_dropped = drop(name);
 	if (!is_dropped && !PG_GETARG_BOOL(1))
-		raise_no_such_queue(text_to_cstring(name));
+		definition::raise_no_such_queue(text_to_cstring(name));
 	PG_RETURN_BOOL(is_dropped);
 }
 

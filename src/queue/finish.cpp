@@ -4,13 +4,15 @@
 
 #include "finish.hpp"
 
+#include "../definition/fragment.hpp"
+#include "../definition/managed.hpp"
 #include "../error.hpp"
 #include "backoff.hpp"
-#include "fragment.hpp"
-#include "managed.hpp"
 
 namespace queue_ext::queue {
 
+using definition::Definition;
+using definition::Prepared;
 using statement::Arguments;
 using statement::Parameter;
 
@@ -141,7 +143,7 @@ update_text(const Definition *definition, const char *assignments, const Source 
 						assignments, fence);
 	return psprintf("update %s as t set %s from %s where %s returning t.id",
 					definition->source_name,
-					bind_rows(assignments, FragmentKind::assignments,
+					bind_rows(assignments, definition::FragmentKind::assignments,
 							  {"r.receipt_error", "r.receipt_retry_at"}),
 					source.tables, fence);
 }
@@ -164,7 +166,7 @@ archive_text(const Definition *definition, const char *tables, const char *fence
 	return psprintf("with finished as (%s) insert into %s (%s, state, finished_at)"
 					" select %s, '%s', %s from finished returning id",
 					delete_text(definition, tables, fence, "t.*"), definition->archive_name,
-					archived_columns, archived_columns, final_state,
+					definition::archived_columns, definition::archived_columns, final_state,
 					placeholder(Parameter::call_time));
 }
 

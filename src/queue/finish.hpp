@@ -9,7 +9,7 @@
 
 #include "../postgres.hpp"
 
-#include "definition.hpp"
+#include "../definition/definition.hpp"
 
 namespace queue_ext::queue {
 
@@ -46,7 +46,7 @@ options_now()
 
 // Does it to one job. True if the receipt was good. Raises what the executor
 // raises. Locks the row.
-bool finish_one(Definition *definition, Action action, const Receipt &receipt,
+bool finish_one(definition::Definition *definition, Action action, const Receipt &receipt,
 				const FinishOptions &options);
 
 // Puts receipts into the order of their ids, in which rows are locked.
@@ -55,27 +55,29 @@ void sort_receipts(Receipt *receipts, int count);
 // Does it to many jobs, in the order of their ids, so that two such calls cannot
 // deadlock. SPI must be open; SPI_tuptable then has the ids of the jobs whose
 // receipts were good. Sorts the receipts.
-void finish_many(Definition *definition, Action action, Receipt *receipts, int count,
+void finish_many(definition::Definition *definition, Action action, Receipt *receipts, int count,
 				 const FinishOptions &options);
 
 // What the two above share with the functions for rows (finish_row.hpp).
 
 // The parameters that do not depend on the receipt.
-statement::Arguments common_arguments(const Definition *definition, const FinishOptions &options);
+statement::Arguments common_arguments(const definition::Definition *definition,
+									  const FinishOptions &options);
 
 // When a job that failed for the attempt-th time may run again.
-TimestampTz retry_time(const Definition *definition, const FinishOptions &options, int32 attempt);
+TimestampTz retry_time(const definition::Definition *definition, const FinishOptions &options,
+					   int32 attempt);
 
 // The earliest that retry_time() can be.
-TimestampTz earliest_retry(const Definition *definition, const FinishOptions &options);
+TimestampTz earliest_retry(const definition::Definition *definition, const FinishOptions &options);
 
 // When a lease given now ends.
-TimestampTz lease_end(const Definition *definition, const FinishOptions &options);
+TimestampTz lease_end(const definition::Definition *definition, const FinishOptions &options);
 
 // The statement that takes the rows of "t" for which the fence holds out of the
 // queue: into the archive, in that state, or away. tables: what the fence speaks of
 // besides t, or null.
-const char *removal_text(const Definition *definition, const char *tables, const char *fence,
-						 const char *final_state);
+const char *removal_text(const definition::Definition *definition, const char *tables,
+						 const char *fence, const char *final_state);
 
 } // namespace queue_ext::queue

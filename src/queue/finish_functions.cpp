@@ -6,12 +6,14 @@
 #include "../argument.hpp"
 #include "../claim/remove.hpp"
 #include "../claim/wake.hpp"
+#include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../result.hpp"
-#include "cache.hpp"
 #include "finish.hpp"
 
 namespace queue_ext::queue {
+
+using definition::Definition;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_complete);
 QUEUE_EXT_FUNCTION(queue_ext_queue_complete_many);
@@ -61,7 +63,7 @@ one(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOptions
 		argument::check_not_null(fcinfo, 2, "attempt");
 	receipt.has_attempt = !PG_ARGISNULL(2);
 	receipt.attempt = receipt.has_attempt ? PG_GETARG_INT32(2) : 0;
-	Definition *definition = open_managed_queue(name, Use::write, row_hint);
+	Definition *definition = open_managed_queue(name, definition::Use::write, row_hint);
 	const bool is_done = removes_directly(definition, action)
 							 ? claim::remove_directly(definition, &receipt, 1, &receipt.id) > 0
 							 : finish_one(definition, action, receipt, options);
@@ -123,7 +125,7 @@ many(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOption
 		if (errors != receipts.count)
 			error::length_mismatch("ids", receipts.count, "errors", errors);
 	}
-	Definition *definition = open_managed_queue(name, Use::write, row_hint);
+	Definition *definition = open_managed_queue(name, definition::Use::write, row_hint);
 	if (removes_directly(definition, action)) {
 		auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * (receipts.count + 1)));
 		sort_receipts(receipts.elements, receipts.count);

@@ -4,11 +4,13 @@
 
 #include "finish_row.hpp"
 
+#include "../claim/hold.hpp"
 #include "../error.hpp"
-#include "hold.hpp"
 
 namespace queue_ext::queue {
 
+using definition::Definition;
+using definition::Prepared;
 using statement::Arguments;
 using statement::Parameter;
 
@@ -22,7 +24,7 @@ struct Rule
 static Rule
 rule_of(Definition *definition, Action action)
 {
-	const CompiledFragments &compiled = compiled_of(definition);
+	const definition::CompiledFragments &compiled = compiled_of(definition);
 	switch (action) {
 		case Action::complete:
 			return {Prepared::complete_row, "on_complete", compiled.on_complete};
@@ -67,7 +69,7 @@ static const char *
 text_of(const Definition *definition, Action action, const char *assignments)
 {
 	const char *fence = key_matches_row(definition->receipt_key);
-	if (definition->claim_mode == ClaimMode::update)
+	if (definition->claim_mode == definition::ClaimMode::update)
 		fence = psprintf("%s and %s", fence, claim_still_stands(definition));
 	if (assignments == nullptr)
 		return removal_text(definition, nullptr, fence, "completed");
@@ -164,8 +166,8 @@ finish_held(Definition *definition, Action action, const Rule &rule, const Argum
 	const char *identity = identity_of(definition, arguments);
 	if (identity == nullptr)
 		return false;
-	const bool is_ours = action == Action::extend ? is_held(definition, identity)
-												  : finish_hold(definition, identity);
+	const bool is_ours = action == Action::extend ? claim::is_held(definition, identity)
+												  : claim::finish_hold(definition, identity);
 	const bool writes = rule.assignments != nullptr || action == Action::complete;
 	return is_ours && (!writes || write_row(definition, action, rule, arguments, extended));
 }
@@ -175,7 +177,7 @@ finish_row(Definition *definition, Action action, Datum job, const FinishOptions
 		   Datum *extended)
 {
 	const Rule rule = rule_of(definition, action);
-	const bool is_lock = definition->claim_mode != ClaimMode::update;
+	const bool is_lock = definition->claim_mode != definition::ClaimMode::update;
 	if (rule.assignments == nullptr &&
 		(action == Action::extend || (action != Action::complete && !is_lock)))
 		error::no_fragment(definition->name, rule.label);

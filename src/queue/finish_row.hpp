@@ -18,7 +18,7 @@ namespace queue_ext::queue {
 // receipt was good. For extend *extended is the row as it is then, in the current
 // context. Raises 55000 where the table has no key, or the queue no such fragment,
 // and what the executor raises. Locks the row. SPI must not be open.
-bool finish_row(Definition *definition, Action action, Datum job, const FinishOptions &options,
-				Datum *extended);
+bool finish_row(definition::Definition *definition, Action action, Datum job,
+				const FinishOptions &options, Datum *extended);
 
 } // namespace queue_ext::queue

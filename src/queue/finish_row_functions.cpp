@@ -5,11 +5,13 @@
 #include "../argument.hpp"
 #include "../catalog/row_type.hpp"
 #include "../claim/wake.hpp"
+#include "../definition/open.hpp"
 #include "../error.hpp"
-#include "cache.hpp"
 #include "finish_row.hpp"
 
 namespace queue_ext::queue {
+
+using definition::Use;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_complete_row);
 QUEUE_EXT_FUNCTION(queue_ext_queue_release_row);
@@ -36,7 +38,7 @@ finish(FunctionCallInfo fcinfo, Action action, const FinishOptions &options, Dat
 	const text *name = argument::required_text(fcinfo, 0, "queue");
 	argument::check_not_null(fcinfo, 1, "job");
 	const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 1);
-	Definition *definition = nullptr;
+	definition::Definition *definition = nullptr;
 	const auto open = [&] {
 		definition = open_queue(name, use_for(action));
 	};

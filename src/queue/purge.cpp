@@ -5,13 +5,15 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../definition/managed.hpp"
+#include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../statement/qualify.hpp"
 #include "../unique/memory.hpp"
-#include "cache.hpp"
-#include "managed.hpp"
 
 namespace queue_ext::queue {
+
+using definition::Definition;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_purge);
 QUEUE_EXT_FUNCTION(queue_ext_queue_counts);
@@ -19,7 +21,7 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_counts);
 static void
 check_state(const char *state)
 {
-	for (const char *known : job_states)
+	for (const char *known : definition::job_states)
 		if (strcmp(state, known) == 0)
 			return;
 	error::unknown_state(state);
@@ -67,7 +69,8 @@ queue_ext_queue_purge(PG_FUNCTION_ARGS)
 	if (state != nullptr && !is_done(state_name))
 		check_state(state_name);
 
-	const Definition *definition = open_managed_queue(name, Use::write, "Ask its table.");
+	const Definition *definition =
+		open_managed_queue(name, definition::Use::write, "Ask its table.");
 	(void) unique::forget_expired();
 	if (is_done(state_name))
 		PG_RETURN_INT64(forget_done(definition));
@@ -75,7 +78,7 @@ queue_ext_queue_purge(PG_FUNCTION_ARGS)
 	statement::with_spi([&] {
 		run_with_state(psprintf("delete from %s as t where $2 is null"
 								" or %s operator(pg_catalog.=) $2",
-								definition->source_name, job_state("$1")),
+								definition->source_name, definition::job_state("$1")),
 					   state, false);
 		purged = static_cast<int64>(SPI_processed);
 	});
@@ -91,27 +94,28 @@ queue_ext_queue_counts(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 
-	const Definition *definition = open_managed_queue(name, Use::read, "Ask its table.");
-	int64 counts[lengthof(job_states)];
-	bool nulls[lengthof(job_states)];
+	const Definition *definition =
+		open_managed_queue(name, definition::Use::read, "Ask its table.");
+	int64 counts[lengthof(definition::job_states)];
+	bool nulls[lengthof(definition::job_states)];
 	statement::with_spi([&] {
 		StringInfoData query;
 		initStringInfo(&query);
 		appendStringInfoString(&query, "select");
-		for (size_t i = 0; i < lengthof(job_states); i++)
+		for (size_t i = 0; i < lengthof(definition::job_states); i++)
 			appendStringInfo(&query,
 							 "%s pg_catalog.count(*) filter (where state"
 							 " operator(pg_catalog.=) '%s')",
-							 i == 0 ? "" : ",", job_states[i]);
-		appendStringInfo(&query, " from (select %s as state from %s as t) as s", job_state("$1"),
-						 definition->source_name);
+							 i == 0 ? "" : ",", definition::job_states[i]);
+		appendStringInfo(&query, " from (select %s as state from %s as t) as s",
+						 definition::job_state("$1"), definition->source_name);
 		run_with_state(query.data, nullptr, true);
-		for (size_t i = 0; i < lengthof(job_states); i++)
+		for (size_t i = 0; i < lengthof(definition::job_states); i++)
 			counts[i] = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc,
 													static_cast<int>(i) + 1, &nulls[i]));
 	});
-	Datum values[lengthof(job_states)];
-	for (size_t i = 0; i < lengthof(job_states); i++)
+	Datum values[lengthof(definition::job_states)];
+	for (size_t i = 0; i < lengthof(definition::job_states); i++)
 		values[i] = Int64GetDatum(counts[i]);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }

@@ -4,13 +4,14 @@
 
 #include "../claim/insert.hpp"
 #include "../claim/wake.hpp"
+#include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../result.hpp"
-#include "cache.hpp"
 #include "send.hpp"
 
 namespace queue_ext::queue {
 
+using definition::Definition;
 using statement::Arguments;
 using statement::Parameter;
 
@@ -35,7 +36,8 @@ send_text(const Definition *definition, bool is_many)
 static const statement::Statement &
 statement_for(Definition *definition, bool is_many)
 {
-	return prepared_of(definition, is_many ? Prepared::send_many : Prepared::send,
+	return prepared_of(definition,
+					   is_many ? definition::Prepared::send_many : definition::Prepared::send,
 					   [&] { return send_text(definition, is_many); });
 }
 
@@ -99,7 +101,8 @@ queue_ext_queue_send(PG_FUNCTION_ARGS)
 	argument::check_may_write("queue_send()");
 	const text *name = argument::required_text(fcinfo, 0, "queue");
 	argument::check_not_null(fcinfo, 1, "payload");
-	Definition *definition = open_managed_queue(name, Use::insert, "Insert into its table.");
+	Definition *definition =
+		open_managed_queue(name, definition::Use::insert, "Insert into its table.");
 	Arguments arguments = read_send_options(fcinfo, 2, definition);
 	arguments.set(Parameter::payload, PG_GETARG_DATUM(1));
 	const Sent sent = send(definition, arguments);
@@ -117,7 +120,8 @@ queue_ext_queue_send_many(PG_FUNCTION_ARGS)
 	ArrayType *payloads = argument::required_array(fcinfo, 1, "payloads");
 	if (array_contains_nulls(payloads))
 		error::null_element("payloads");
-	Definition *definition = open_managed_queue(name, Use::insert, "Insert into its table.");
+	Definition *definition =
+		open_managed_queue(name, definition::Use::insert, "Insert into its table.");
 	Arguments arguments = read_send_options(fcinfo, 2, definition);
 	arguments.set(Parameter::payloads, PointerGetDatum(payloads));
 	send_many(definition, arguments, payloads, result);

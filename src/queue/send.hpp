@@ -8,21 +8,21 @@
 
 #include "../argument.hpp"
 #include "../claim/insert.hpp"
+#include "../definition/definition.hpp"
+#include "../definition/managed.hpp"
 #include "../error.hpp"
-#include "definition.hpp"
-#include "managed.hpp"
 
 namespace queue_ext::queue {
 
 // The options, the first of which is argument n. Raises 22004, 22023.
 inline statement::Arguments
-read_send_options(FunctionCallInfo fcinfo, int n, const Definition *definition)
+read_send_options(FunctionCallInfo fcinfo, int n, const definition::Definition *definition)
 {
 	const int32 priority = argument::required_int32(fcinfo, n, "priority");
 	error::check_range("priority", priority, PG_INT16_MIN, PG_INT16_MAX);
 	const int32 max_attempts =
 		PG_ARGISNULL(n + 2) ? definition->max_attempts : PG_GETARG_INT32(n + 2);
-	error::check_range("max_attempts", max_attempts, 1, max_attempts_limit);
+	error::check_range("max_attempts", max_attempts, 1, definition::max_attempts_limit);
 
 	statement::Arguments arguments(GetCurrentTimestamp());
 	arguments.set(statement::Parameter::priority, Int16GetDatum(static_cast<int16>(priority)));

@@ -4,15 +4,15 @@
 
 #include "find.hpp"
 
-#include "../queue/managed.hpp"
-#include "../queue/shape.hpp"
+#include "../definition/managed.hpp"
+#include "../definition/shape.hpp"
 #include "../row/rights.hpp"
 #include "newest.hpp"
 
 namespace queue_ext::unique {
 
 using statement::Arguments;
-using queue::Definition;
+using definition::Definition;
 using statement::Parameter;
 using statement::Statement;
 
@@ -40,7 +40,7 @@ static bool
 has_all_keys(Relation index, AttrNumber key)
 {
 	const List *predicate = RelationGetIndexPredicate(index);
-	return predicate == NIL || queue::is_null_test(predicate, key, IS_NOT_NULL);
+	return predicate == NIL || definition::is_null_test(predicate, key, IS_NOT_NULL);
 }
 
 // The number of the column, if it is of that type still.
@@ -93,7 +93,7 @@ lookup_of(Definition *definition)
 		if (has_all && is_plain)
 			lookup->index = find_index(source);
 		definition->lookup = lookup;
-		queue::note_growth(definition);
+		definition::note_growth(definition);
 	}
 	return *definition->lookup;
 }
@@ -134,7 +134,7 @@ has_values(const Criteria &criteria, Datum payload, const JobKey &key)
 	return is_equal;
 }
 
-// The state of the row, as queue::job_state() says it in SQL.
+// The state of the row, as definition::job_state() says it in SQL.
 static State
 state_of_row(const Lookup &lookup, TupleTableSlot *row, TimestampTz now)
 {
@@ -179,15 +179,15 @@ find_text(const Definition *definition)
 	return psprintf("select k.place, t.id::pg_catalog.int8, %s, t.payload::pg_catalog.jsonb"
 					" from pg_catalog.unnest(%s) with ordinality as k(unique_key, place)"
 					" join %s as t on t.unique_key operator(pg_catalog.=) k.unique_key",
-					queue::job_state(statement::placeholder(Parameter::call_time)),
+					definition::job_state(statement::placeholder(Parameter::call_time)),
 					statement::placeholder(Parameter::unique_keys), definition->source_name);
 }
 
 static State
 state_named(const char *name)
 {
-	for (int i = 0; i < static_cast<int>(lengthof(queue::job_states)); i++)
-		if (strcmp(name, queue::job_states[i]) == 0)
+	for (int i = 0; i < static_cast<int>(lengthof(definition::job_states)); i++)
+		if (strcmp(name, definition::job_states[i]) == 0)
 			return static_cast<State>(i);
 	elog(ERROR, "unknown state: %s", name);
 }
@@ -202,8 +202,8 @@ read_by_statement(Definition *definition, const Criteria &criteria, const JobKey
 	Arguments arguments(GetCurrentTimestamp());
 	arguments.set(Parameter::unique_keys,
 				  PointerGetDatum(construct_array(texts, count, TEXTOID, -1, false, TYPALIGN_INT)));
-	const Statement &statement = queue::prepared_of(definition, queue::Prepared::unique_find,
-													[&] { return find_text(definition); });
+	const Statement &statement = definition::prepared_of(
+		definition, definition::Prepared::unique_find, [&] { return find_text(definition); });
 	statement::run_newest(statement, arguments);
 	TupleDesc shape = SPI_tuptable->tupdesc;
 	for (uint64 i = 0; i < SPI_tuptable->numvals; i++) {

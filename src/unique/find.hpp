@@ -31,7 +31,7 @@ struct Found
 // Looks for each key, and puts what was found into found[i], in the current context.
 // The locks must have been taken before: only then does what is found stay true. The
 // queue's table must be locked. Wants SPI open. Raises what SELECT raises.
-void find_jobs(queue::Definition *definition, const Criteria &criteria, const JobKey *keys,
+void find_jobs(definition::Definition *definition, const Criteria &criteria, const JobKey *keys,
 			   int count, Found *found);
 
 } // namespace queue_ext::unique

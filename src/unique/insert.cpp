@@ -15,10 +15,10 @@
 namespace queue_ext::unique {
 
 using statement::Arguments;
-using queue::Definition;
+using definition::Definition;
 using statement::Parameter;
 using statement::placeholder;
-using queue::Prepared;
+using definition::Prepared;
 using statement::Statement;
 
 // The different jobs of a call, in the order in which they first come.
@@ -238,7 +238,7 @@ insert_by_statement(Definition *definition, Arguments arguments, const Rows &row
 {
 	const bool is_many = rows.count > 1;
 	set_rows(&arguments, rows);
-	const Statement &statement = queue::prepared_of(
+	const Statement &statement = definition::prepared_of(
 		definition, is_many ? Prepared::unique_insert_many : Prepared::unique_insert,
 		[&] { return insert_text(definition, is_many); });
 	statement::run_newest(statement, arguments);

@@ -9,7 +9,7 @@
 
 #include "../postgres.hpp"
 
-#include "../queue/definition.hpp"
+#include "../definition/definition.hpp"
 #include "criteria.hpp"
 
 namespace queue_ext::unique {
@@ -24,7 +24,8 @@ struct Outcome
 // Inserts those payloads that are not there, the first of equal ones. The arguments
 // have the options of the new jobs. The queue's table must be locked. Raises what
 // SELECT and INSERT raise, and what waiting for a lock does. Wants SPI open.
-void insert_unique(queue::Definition *definition, const Criteria &criteria, const Datum *payloads,
-				   int count, statement::Arguments arguments, Outcome *outcomes);
+void insert_unique(definition::Definition *definition, const Criteria &criteria,
+				   const Datum *payloads, int count, statement::Arguments arguments,
+				   Outcome *outcomes);
 
 } // namespace queue_ext::unique

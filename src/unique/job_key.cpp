@@ -10,7 +10,7 @@
 
 namespace queue_ext::unique {
 
-using queue::Definition;
+using definition::Definition;
 
 static void
 append_values(StringInfo text, const Criteria &criteria, Jsonb *payload)

@@ -17,7 +17,7 @@
 
 #include "../postgres.hpp"
 
-#include "../queue/definition.hpp"
+#include "../definition/definition.hpp"
 #include "criteria.hpp"
 #include "locks.hpp"
 
@@ -44,13 +44,13 @@ struct KeyMaker
 	int prefix_length;
 };
 
-KeyMaker make_key_maker(const queue::Definition *definition, const Criteria &criteria);
+KeyMaker make_key_maker(const definition::Definition *definition, const Criteria &criteria);
 
 // In the current context. Raises as values_of(). Nothing locks.
 JobKey make_key(KeyMaker *maker, Jsonb *payload);
 
 // The lock's string.
-char *lock_string(const queue::Definition *definition, const Criteria &criteria,
+char *lock_string(const definition::Definition *definition, const Criteria &criteria,
 				  const char *values);
 
 // SHA-256 of all that tells the job from others of its queue, as bytea.

@@ -5,7 +5,7 @@
 #include "memory.hpp"
 
 #include "../catalog/own_table.hpp"
-#include "../queue/registry.hpp"
+#include "../definition/registry.hpp"
 #include "allocate.hpp"
 #include "newest.hpp"
 
@@ -182,7 +182,7 @@ void
 forget_dropped()
 {
 	for (Oid source = InvalidOid; OidIsValid(source = next_source(source));)
-		if (queue::is_dropped(source))
+		if (definition::is_dropped(source))
 			forget_all(source);
 }
 

@@ -6,8 +6,8 @@
 #include "../catalog/rights.hpp"
 #include "../catalog/row_type.hpp"
 #include "../claim/wake.hpp"
+#include "../definition/open.hpp"
 #include "../error.hpp"
-#include "../queue/cache.hpp"
 #include "allocate.hpp"
 #include "row_insert.hpp"
 
@@ -60,8 +60,8 @@ wake_queues(const RowRule *rule)
 {
 	ListCell *cell;
 	foreach (cell, rule->queues) {
-		queue::Definition *definition =
-			queue::open_queue_if_exists(static_cast<text *>(lfirst(cell)), queue::Use::name);
+		definition::Definition *definition = definition::open_queue_if_exists(
+			static_cast<text *>(lfirst(cell)), definition::Use::name);
 		if (definition != nullptr)
 			claim::note_given_back(definition, 0);
 	}

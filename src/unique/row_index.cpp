@@ -4,8 +4,8 @@
 
 #include "row_index.hpp"
 
+#include "../definition/fragment.hpp"
 #include "../error.hpp"
-#include "../queue/fragment.hpp"
 
 namespace queue_ext::unique {
 
@@ -116,9 +116,10 @@ command_for(const RowRule *rule, List *conjuncts)
 	ListCell *cell;
 	foreach (cell, conjuncts) {
 		auto *conjunct = static_cast<Node *>(lfirst(cell));
-		if (!queue::can_be_predicate(conjunct))
+		if (!definition::can_be_predicate(conjunct))
 			continue;
-		appendStringInfo(&command, "%s%s", before, queue::write_out_bare(conjunct, rule->table));
+		appendStringInfo(&command, "%s%s", before,
+						 definition::write_out_bare(conjunct, rule->table));
 		before = " AND ";
 	}
 	return command.data;

@@ -6,11 +6,11 @@
 
 #include "../catalog/identity.hpp"
 #include "../catalog/named_dependency.hpp"
+#include "../definition/definition_cache.hpp"
+#include "../definition/fragment.hpp"
+#include "../definition/name.hpp"
+#include "../definition/registry.hpp"
 #include "../error.hpp"
-#include "../queue/definition_cache.hpp"
-#include "../queue/fragment.hpp"
-#include "../queue/name.hpp"
-#include "../queue/registry.hpp"
 #include "../statement/search_path.hpp"
 #include "canonical.hpp"
 #include "row_index.hpp"
@@ -58,7 +58,7 @@ tidy()
 		rule->has_grown = false;
 		size += rule->size;
 		if (rule->use_count > 0 ||
-			(rule->dependent.is_valid && (rule == rules || size <= queue::cache_limit()))) {
+			(rule->dependent.is_valid && (rule == rules || size <= definition::cache_limit()))) {
 			link = &rule->next;
 			continue;
 		}
@@ -142,7 +142,7 @@ static const char *
 lock_space_of(Oid table)
 {
 	const Oid root = root_of(table);
-	return psprintf("table=%s", queue::lock_name(get_rel_namespace(root), get_rel_name(root)));
+	return psprintf("table=%s", definition::lock_name(get_rel_namespace(root), get_rel_name(root)));
 }
 
 static List *
@@ -151,7 +151,7 @@ queues_of(Oid table)
 	const char *schema = get_namespace_name(get_rel_namespace(table));
 	List *queues = NIL;
 	ListCell *cell;
-	foreach (cell, queue::find_names(table))
+	foreach (cell, definition::find_names(table))
 		queues = lappend(queues, cstring_to_text(quote_qualified_identifier(
 									 schema, static_cast<char *>(lfirst(cell)))));
 	return queues;
@@ -172,9 +172,9 @@ compile_among(RowRule *rule, Relation table, List **conjuncts)
 {
 	if (rule->among_text == nullptr)
 		return;
-	const queue::Fragment fragment{rule->among_text, queue::FragmentKind::condition, "among",
-								   nullptr, false};
-	const queue::Compiled compiled = queue::compile(fragment, table, rule->search_path);
+	const definition::Fragment fragment{rule->among_text, definition::FragmentKind::condition,
+										"among", nullptr, false};
+	const definition::Compiled compiled = definition::compile(fragment, table, rule->search_path);
 	catalog::depend_on_expression(&rule->dependent, compiled.expression);
 	rule->among = compiled.text;
 	*conjuncts = compiled.conjuncts;
@@ -196,7 +196,7 @@ fill_in(RowRule *rule, Relation table, const Names &names)
 {
 	depend_on_tables(rule);
 	rule->row_type = table->rd_rel->reltype;
-	rule->table_name = queue::qualified_name(rule->table);
+	rule->table_name = definition::qualified_name(rule->table);
 	rule->lock_space = lock_space_of(rule->table);
 	rule->width = RelationGetNumberOfAttributes(table);
 	rule->column_count = names.count;

@@ -3,8 +3,8 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../definition/open.hpp"
 #include "../error.hpp"
-#include "../queue/cache.hpp"
 #include "../queue/send.hpp"
 #include "../result.hpp"
 #include "insert.hpp"
@@ -13,8 +13,8 @@
 namespace queue_ext::unique {
 
 using statement::Arguments;
-using queue::Definition;
-using queue::Use;
+using definition::Definition;
+using definition::Use;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert);
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_many);
@@ -65,7 +65,7 @@ static void
 insert_all(FunctionCallInfo fcinfo, Definition *definition, const Datum *payloads, int count,
 		   Outcome *outcomes)
 {
-	const Arguments arguments = read_send_options(fcinfo, argument_priority, definition);
+	const Arguments arguments = queue::read_send_options(fcinfo, argument_priority, definition);
 	const Criteria criteria = read_insert_criteria(fcinfo, definition);
 	statement::with_spi(
 		[&] { insert_unique(definition, criteria, payloads, count, arguments, outcomes); });
@@ -93,7 +93,7 @@ queue_ext_queue_unique_insert(PG_FUNCTION_ARGS)
 	argument::check_may_write("queue_unique_insert()");
 	const text *name = argument::required_text(fcinfo, argument_queue, "queue");
 	argument::check_not_null(fcinfo, argument_payload, "payload");
-	Definition *definition = queue::open_managed_queue(name, Use::insert, for_others);
+	Definition *definition = definition::open_managed_queue(name, Use::insert, for_others);
 	const Datum payload = PG_GETARG_DATUM(argument_payload);
 	Outcome outcome{};
 	insert_all(fcinfo, definition, &payload, 1, &outcome);
@@ -113,7 +113,7 @@ queue_ext_queue_unique_insert_many(PG_FUNCTION_ARGS)
 	ArrayType *array = argument::required_array(fcinfo, argument_payload, "payloads");
 	if (array_contains_nulls(array))
 		error::null_element("payloads");
-	Definition *definition = queue::open_managed_queue(name, Use::insert, for_others);
+	Definition *definition = definition::open_managed_queue(name, Use::insert, for_others);
 
 	Datum *payloads;
 	int count;
@@ -135,7 +135,7 @@ queue_ext_queue_unique_key(PG_FUNCTION_ARGS)
 	PreventCommandIfParallelMode("queue_unique_key()");
 	const text *name = argument::required_text(fcinfo, argument_queue, "queue");
 	argument::check_not_null(fcinfo, argument_payload, "payload");
-	const Definition *definition = queue::open_managed_queue(name, Use::name, for_others);
+	const Definition *definition = definition::open_managed_queue(name, Use::name, for_others);
 	const Criteria criteria = read_criteria(read_choice(fcinfo, argument_moment));
 	int length;
 	const char *values = values_of(criteria, PG_GETARG_JSONB_P(argument_payload), &length);

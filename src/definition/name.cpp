@@ -6,7 +6,7 @@
 
 #include "../error.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 static const char *
 skip_space(const char *cursor)
@@ -143,4 +143,4 @@ qualified_name(Oid relation)
 	return pstrdup(quote_qualified_identifier(schema, name));
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

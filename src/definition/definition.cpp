@@ -10,7 +10,7 @@
 #include "../error.hpp"
 #include "fragment.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 using catalog::Identity;
 using catalog::KeyColumn;
@@ -159,4 +159,4 @@ compiled_of(Definition *definition)
 	return definition->compiled;
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

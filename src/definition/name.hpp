@@ -9,7 +9,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 // The longest spelling of a name: two quoted parts of nothing but doubled quotes.
 constexpr int max_name_text = 2 * (2 * (NAMEDATALEN - 1) + 2) + 1;
@@ -51,4 +51,4 @@ char *qualified_name(Oid relation);
 // context.
 char *lock_name(Oid schema, const char *name);
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

@@ -21,7 +21,7 @@ namespace queue_ext::unique {
 struct Lookup;
 }
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 // The SQL that says what the queue is. Null where the queue has none.
 struct Fragments
@@ -179,4 +179,4 @@ prepared_of(Definition *definition, Prepared which, MakeText &&make_text)
 	return prepared_of(definition, which, statement::Access::by_key, make_text);
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

@@ -16,9 +16,9 @@
 
 #include "../postgres.hpp"
 
-#include "definition.hpp"
+#include "../definition/definition.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::claim {
 
 // Registers the callbacks at the end of (sub)transactions. Called once, by
 // _PG_init.
@@ -30,7 +30,7 @@ bool is_known(Oid table, const char *identity);
 
 // Whether this session holds the row in the queue's claim mode and has not finished
 // it.
-bool is_held(const Definition *definition, const char *identity);
+bool is_held(const definition::Definition *definition, const char *identity);
 
 // Notes that this transaction has the row's lock.
 void hold_row(Oid table, const char *identity);
@@ -41,7 +41,7 @@ using HoldNumber = uint64;
 // Tries to take the advisory lock of the row, without waiting. Returns 0 if it cannot,
 // and the row is passed by until forget_passed(), or if the row is known already.
 // Raises 53200 when the server has no room for more locks.
-HoldNumber try_hold(const Definition *definition, const char *identity);
+HoldNumber try_hold(const definition::Definition *definition, const char *identity);
 
 // Whether the session still has that hold, and its lock: code of the user's may have
 // let go of all advisory locks, and have taken the row's again.
@@ -61,6 +61,6 @@ void forget_passed(HoldNumber begun);
 // If the session holds the row in the queue's claim mode, notes that it is finished
 // with. False if it does not. To be called before the ending is written, which may run
 // code of the user's that lets go of everything.
-bool finish_hold(const Definition *definition, const char *identity);
+bool finish_hold(const definition::Definition *definition, const char *identity);
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::claim

@@ -11,7 +11,7 @@
 
 #include "registry.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 struct Settings
 {
@@ -35,4 +35,4 @@ void write_comment(Oid table, const Settings &settings);
 // error, with the comment in its context, if it begins like one and then is something else.
 bool read_comment(Oid table, Settings *settings);
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

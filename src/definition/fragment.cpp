@@ -11,7 +11,7 @@
 #include "../statement/statement.hpp"
 #include "fragment_parse.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 using statement::Parameter;
 
@@ -362,4 +362,4 @@ bind_rows(const char *compiled, FragmentKind kind, const RowVariables &variables
 	return bound;
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

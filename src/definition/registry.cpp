@@ -13,7 +13,7 @@
 #include "../statement/search_path.hpp"
 #include "registry_row.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 using catalog::Dependent;
 
@@ -374,4 +374,4 @@ delete_definition(const char *name, Oid source)
 			   &row);
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

@@ -10,7 +10,7 @@
 
 #include "definition.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 constexpr int max_remembered_path = 16;
 
@@ -54,4 +54,4 @@ meaning_of(const char *text, Find &&find)
 // To be called before definitions that are not valid are freed. Never raises.
 void forget_meanings_of_invalid();
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

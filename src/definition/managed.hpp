@@ -18,7 +18,7 @@
 
 #include "definition.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 // The fragments of every managed queue.
 extern const Fragments managed_fragments;
@@ -40,4 +40,4 @@ extern const char *const create_archive_text;      // format: table
 // The columns that the queue's table and its archive share.
 extern const char *const archived_columns;
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

@@ -11,7 +11,7 @@
 
 #include "definition.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 // To be called by each call before it has a definition found: it uses definitions until
 // the current context is reset. Frees what is not needed, if no other call is under way.
@@ -36,4 +36,4 @@ Size cache_limit();
 // _PG_init.
 void register_definition_cache();
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

@@ -12,7 +12,7 @@
 #include "name.hpp"
 #include "registry.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 using statement::Statement;
 
@@ -309,4 +309,4 @@ register_definition_cache()
 	RegisterXactCallback(on_transaction_end, nullptr);
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

@@ -20,7 +20,7 @@
 #include "definition.hpp"
 #include "name.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 // Finds the table of the queue, or InvalidOid: in the schema the name gives, else in the first
 // schema of the search path that has one. Raises 42P09 when the schema has two.
@@ -97,4 +97,4 @@ void update_definition(const char *name, Oid source, const Options &options);
 // Removes the row of (source, name). Its name and its table's queues must be locked.
 void delete_definition(const char *name, Oid source);
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

@@ -8,7 +8,7 @@
 #include "../statement/search_path.hpp"
 #include "name.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 // More are all forgotten: who uses so many names will hardly use one of them again soon.
 constexpr long max_meanings = 1000;
@@ -132,4 +132,4 @@ forget_meanings_of_invalid()
 	forget_if([](const Meaning *meaning) { return !is_valid(meaning); });
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

@@ -8,7 +8,7 @@
 #include "../statement/statement.hpp"
 #include "managed.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 // What the comment begins with; a JSON object follows.
 static constexpr char beginning[] = "queue of queue_ext: ";
@@ -117,4 +117,4 @@ read_comment(Oid table, Settings *settings)
 	return true;
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

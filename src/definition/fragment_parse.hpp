@@ -6,7 +6,7 @@
 
 #include "fragment.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 // The shortest statement in which such a fragment can stand last.
 const char *statement_before(FragmentKind kind);
@@ -19,4 +19,4 @@ const char *text_of(const Fragment &fragment);
 // 42P02 for parameters, 0A000 for sub-selects that lock rows.
 List *parse(const Fragment &fragment);
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

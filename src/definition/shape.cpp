@@ -10,7 +10,7 @@
 #include "managed.hpp"
 #include "name.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 enum class Kind { nullable, required, defaulted };
 
@@ -254,4 +254,4 @@ make_missing_indexes(Oid table)
 		run_command_on(table, psprintf(create_unique_index_text, name));
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

@@ -5,7 +5,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 // What keeps the relation from being a managed queue's table, or its archive, as a sentence
 // for an error's detail; null if nothing does. Reads the catalogs; takes no lock.
@@ -39,4 +39,4 @@ bool is_null_test(const List *predicate, AttrNumber column, NullTestType kind);
 // the caller. Raises what they raise: 23505 where ids are there twice.
 void make_missing_indexes(Oid table);
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

@@ -7,7 +7,7 @@
 #include "../compat.hpp"
 #include "../error.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 const char *
 statement_before(FragmentKind kind)
@@ -131,4 +131,4 @@ parse(const Fragment &fragment)
 	return list;
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

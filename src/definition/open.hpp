@@ -1,4 +1,4 @@
-// cache.hpp - from a queue's name to its definition, with its table locked.
+// open.hpp - from a queue's name to its definition, with its table locked.
 //
 // Invariant: a definition that is returned is what the registry and the catalogs say, as
 // far as this backend has accepted invalidation messages; after the queue's table
@@ -12,7 +12,7 @@
 
 #include "definition.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 // What the caller is about to do with the queue: it says which lock the queue's table gets,
 // and which rights on the table the caller must have before that.
@@ -49,4 +49,4 @@ bool is_left_behind(Oid table);
 // As open_queue; null when there is none.
 Definition *open_queue_if_exists(const text *name, Use use);
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

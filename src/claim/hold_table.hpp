@@ -14,7 +14,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::claim {
 
 // A table of which rows are held.
 struct HoldTable
@@ -57,4 +57,4 @@ bool are_rows_gone(Oid table, Files *files);
 // Registers the callback. Called once, by _PG_init.
 void register_hold_tables();
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::claim

@@ -7,7 +7,7 @@
 #include "../catalog/own_table.hpp"
 #include "registry.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 // The registry's columns, in the order of registry.sql.
 enum Column : AttrNumber {
@@ -174,4 +174,4 @@ struct RowWriter
 	}
 };
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

@@ -4,7 +4,7 @@
 
 #include "managed.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 const Fragments managed_fragments = {
 	// pending
@@ -87,4 +87,4 @@ const char *const create_archive_text = "create table %s ("
 const char *const archived_columns =
 	"id, run_at, created_at, attempt, max_attempts, priority, leased_by, last_error, payload";
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

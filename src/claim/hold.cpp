@@ -9,7 +9,9 @@
 #include "../key/fnv.hpp"
 #include "hold_table.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::claim {
+
+using definition::Definition;
 
 enum class HoldState {
 	held,
@@ -345,7 +347,7 @@ static Hold *
 find_held(const Definition *definition, const char *identity)
 {
 	Hold *hold = find_good(definition->source, identity);
-	const bool is_session = definition->claim_mode == ClaimMode::session;
+	const bool is_session = definition->claim_mode == definition::ClaimMode::session;
 	return hold != nullptr && hold->state == HoldState::held && hold->has_lock == is_session
 			   ? hold
 			   : nullptr;
@@ -453,4 +455,4 @@ finish_hold(const Definition *definition, const char *identity)
 	return true;
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::claim

@@ -1,11 +1,11 @@
-// cache.cpp - see cache.hpp.
+// open.cpp - see open.hpp.
 //
 // Two levels: what a name, as written, means under a search path (meaning.hpp), and the
 // definition of a queue (definition_cache.hpp).
 
 #include "../postgres.hpp"
 
-#include "cache.hpp"
+#include "open.hpp"
 
 #include "../catalog/lock_found.hpp"
 #include "../catalog/owner.hpp"
@@ -17,7 +17,7 @@
 #include "registry.hpp"
 #include "shape.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 static bool
 writes(const Definition *definition, Use use)
@@ -156,4 +156,4 @@ open_queue_of_table(Oid table, Use use)
 	return definition;
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

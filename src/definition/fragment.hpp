@@ -18,7 +18,7 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::definition {
 
 enum class FragmentKind { condition, order, assignments };
 
@@ -73,4 +73,4 @@ struct RowVariables
 // The compiled fragment with those variables in place of their parameters.
 char *bind_rows(const char *compiled, FragmentKind kind, const RowVariables &variables);
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::definition

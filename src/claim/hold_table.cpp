@@ -6,7 +6,7 @@
 
 #include "../compat.hpp"
 
-namespace queue_ext::queue {
+namespace queue_ext::claim {
 
 static HoldTable *tables = nullptr;
 static bool any_changed = false;
@@ -121,4 +121,4 @@ are_rows_gone(Oid table, Files *files)
 		   now.index_file != files->index_file && now.table_file != files->table_file;
 }
 
-} // namespace queue_ext::queue
+} // namespace queue_ext::claim
