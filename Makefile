@@ -14,9 +14,9 @@ MODULE_big = $(EXTENSION)
 OBJS       = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
 # The install script is these, in this order.
 SQL_PARTS  = src/key/key.sql src/key/lock.sql src/definition/registry.sql src/queue/queue.sql \
-             src/queue/attach.sql src/queue/send.sql src/claim/pop.sql \
+             src/queue/attach.sql src/queue/send.sql src/queue/pop.sql \
              src/queue/finish.sql src/queue/finish_row.sql \
-             src/claim/stats.sql src/claim/wake.sql src/unique/memory.sql \
+             src/queue/claim_stats.sql src/queue/wake.sql src/unique/memory.sql \
              src/unique/unique.sql src/unique/row.sql \
              src/throttle/throttle.sql src/lock/lock.sql
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql

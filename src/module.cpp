@@ -4,10 +4,10 @@
 
 #include "catalog/dependency.hpp"
 #include "catalog/own_table.hpp"
-#include "claim/claim.hpp"
 #include "claim/directory.hpp"
 #include "claim/filler.hpp"
 #include "claim/hold.hpp"
+#include "claim/path.hpp"
 #include "claim/undo.hpp"
 #include "compat.hpp"
 #include "definition/definition_cache.hpp"
@@ -27,7 +27,7 @@ PGDLLEXPORT void _PG_init(void);
 void
 _PG_init(void)
 {
-	queue_ext::claim::define_settings();
+	queue_ext::claim::define_path();
 	queue_ext::key::define_lock_setting();
 	queue_ext::claim::register_shared_memory();
 	queue_ext::claim::register_undo();

@@ -13,6 +13,8 @@ namespace queue_ext::claim {
 
 using statement::Arguments;
 using definition::Definition;
+using catalog::Identity;
+using definition::ClaimMode;
 using definition::PreparedClaim;
 using statement::Parameter;
 
@@ -81,6 +83,92 @@ lock_text(Definition *definition, const char *columns, const char *condition, in
 {
 	return psprintf("%s for %s of t skip locked",
 					read_text(definition, columns, condition, max_jobs), lock_strength(definition));
+}
+
+// The key's columns, renamed so that no column of the table is meant.
+static const char *
+candidate_columns(const Identity &identity)
+{
+	StringInfoData text;
+	initStringInfo(&text);
+	for (int i = 0; i < identity.length; i++)
+		appendStringInfo(&text, "%st.%s as candidate_%d", i == 0 ? "" : ", ",
+						 identity.columns[i].name, i);
+	return text.data;
+}
+
+// Not by "=": that could be a merge join's, for whose sake the planner would take a
+// scan of the whole key into account, and takes it where VACUUM has left it the
+// belief that the table is empty.
+static const char *
+candidate_matches(const Identity &identity)
+{
+	StringInfoData text;
+	initStringInfo(&text);
+	for (int i = 0; i < identity.length; i++) {
+		const catalog::KeyColumn &column = identity.columns[i];
+		appendStringInfo(
+			&text, "%st.%s %s candidate.candidate_%d and t.%s %s candidate.candidate_%d",
+			i == 0 ? "" : " and ", column.name, column.at_least, i, column.name, column.at_most, i);
+	}
+	return text.data;
+}
+
+// Behind the row stands whether it is pending still.
+static const char *
+write_text(Definition *definition, const char *source, const char *condition)
+{
+	const definition::CompiledFragments &compiled = definition::compiled_of(definition);
+	return psprintf("update %s as t set %s from %s where %s returning t.*, (%s)",
+					definition->source_name, compiled.on_claim, source, condition,
+					compiled.pending);
+}
+
+static const char *
+write_by_key_text(Definition *definition, int max_jobs)
+{
+	const Identity &identity = definition->identity;
+	return psprintf("with candidate as materialized (%s) %s",
+					lock_text(definition, candidate_columns(identity), "", max_jobs),
+					write_text(definition, "candidate", candidate_matches(identity)));
+}
+
+// In a table with a key, all of the claim; else the locking.
+static const char *
+update_text(Definition *definition, int max_jobs)
+{
+	definition::compiled_of(definition);
+	return definition->identity.has_key()
+			   ? write_by_key_text(definition, max_jobs)
+			   : lock_text(definition, "t.tableoid, t.ctid", "", max_jobs);
+}
+
+const char *
+write_located_text(Definition *definition)
+{
+	return write_text(definition,
+					  psprintf("rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
+							   " as located(located_table, located_place)",
+							   statement::placeholder(Parameter::tables),
+							   statement::placeholder(Parameter::places)),
+					  "t.ctid operator(pg_catalog.=) located.located_place"
+					  " and t.tableoid operator(pg_catalog.=) located.located_table");
+}
+
+const char *
+claim_text(Definition *definition, int max_jobs)
+{
+	switch (definition->claim_mode) {
+		case ClaimMode::update:
+			return update_text(definition, max_jobs);
+		case ClaimMode::transaction:
+			return lock_text(definition, psprintf("t.*, %s", row_identity(definition)),
+							 unknown_condition(definition), max_jobs);
+		case ClaimMode::session:
+			return read_text(definition, psprintf("%s, t", row_identity(definition)),
+							 unknown_condition(definition), max_jobs);
+	}
+	pg_unreachable();
 }
 
 // The place of the plan for so many, or else the last.

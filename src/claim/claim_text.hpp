@@ -1,10 +1,11 @@
-// claim_text.hpp - what the statements of the portable path share.
+// claim_text.hpp - the statements that claim rows, as text and prepared.
 
 #pragma once
 
 #include "../postgres.hpp"
 
-#include "claim.hpp"
+#include "../definition/definition.hpp"
+#include "request.hpp"
 
 namespace queue_ext::claim {
 
@@ -30,12 +31,8 @@ const char *lock_text(definition::Definition *definition, const char *columns,
 // The statement with which a claim of max_jobs begins, in any mode.
 const char *claim_text(definition::Definition *definition, int max_jobs);
 
-// Hands on the rows that the last statement returned.
-void put_rows(uint64 count, const Output &output);
-
-// Claims in mode session; as claim_portable().
-uint64 claim_by_session(definition::Definition *definition, const Request &request,
-						const Output &output);
+// The statement that writes the claim into rows of a table without a key, by where they stand.
+const char *write_located_text(definition::Definition *definition);
 
 // Whether an index serves the queue's claims. Wants SPI open.
 bool is_served(definition::Definition *definition);

@@ -9,43 +9,6 @@ namespace queue_ext::claim {
 using cursor::Form;
 using cursor::Value;
 
-bool
-find_form(const FormData_pg_attribute *attribute, cursor::Column *column)
-{
-	column->length = attribute->attlen > 0 ? static_cast<uint16>(attribute->attlen) : 0;
-	switch (attribute->atttypid) {
-		case BOOLOID:
-			column->form = Form::boolean;
-			return true;
-		case NAMEOID:
-			column->form = Form::name;
-			return true;
-		case BYTEAOID:
-			column->form = Form::bytes;
-			return true;
-		case TEXTOID:
-		case VARCHAROID:
-		case BPCHAROID:
-			column->form = Form::text;
-			return true;
-		case NUMERICOID:
-			column->form = Form::numeric;
-			return true;
-		case BITOID:
-		case VARBITOID:
-			column->form = Form::bits;
-			return true;
-		case INETOID:
-		case CIDROID:
-			column->form = Form::network;
-			return true;
-		default:
-			// Numbers, times, OIDs, uuid: comparing them takes any bytes.
-			column->form = Form::fixed;
-			return attribute->attlen > 0 && attribute->atttypid < FirstNormalObjectId;
-	}
-}
-
 // The bytes of the value; false where they are too many. Those of a type that is passed
 // by value are put into *word.
 static bool

@@ -13,10 +13,6 @@
 
 namespace queue_ext::claim {
 
-// The form in which values of the attribute's type stand in a cursor. False for a type
-// that has none: one of the user's, or whose values are too involved to be checked.
-bool find_form(const FormData_pg_attribute *attribute, cursor::Column *column);
-
 // The cursor of the row that the last statement returned, whose columns from the third
 // on are the order's. None where they are too large. The table must be locked.
 Cursor cursor_of(const Program *program, Oid table, HeapTuple row);

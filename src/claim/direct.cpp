@@ -25,6 +25,8 @@
 #include "directory.hpp"
 #include "filler.hpp"
 #include "hold.hpp"
+#include "path.hpp"
+#include "portable.hpp"
 #include "segment.hpp"
 #include "undo.hpp"
 #include "writer.hpp"

@@ -4,8 +4,9 @@
 
 #include "../postgres.hpp"
 
-#include "claim.hpp"
+#include "../definition/definition.hpp"
 #include "program.hpp"
+#include "request.hpp"
 
 namespace queue_ext::claim {
 

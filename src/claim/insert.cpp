@@ -6,7 +6,7 @@
 
 #include "../compat.hpp"
 #include "../row/rights.hpp"
-#include "claim.hpp"
+#include "path.hpp"
 #include "undo.hpp"
 #include "writer.hpp"
 

@@ -5,19 +5,9 @@
 #include "../postgres.hpp"
 
 #include "../definition/definition.hpp"
+#include "job.hpp"
 
 namespace queue_ext::claim {
-
-// What the jobs have in common.
-struct NewJobs
-{
-	int16 priority;
-	TimestampTz run_at;
-	int32 max_attempts;
-	const Datum *payloads; // jsonb
-	int count;
-	const Datum *unique_keys; // text, one for each payload; null: none have one
-};
 
 // Whether the caller's jobs can be added so: the table is as queue_create made it, more
 // or less, and the caller may write all of its columns.

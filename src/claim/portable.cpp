@@ -1,5 +1,4 @@
-// portable.cpp - the portable path of claim.hpp for rows that are locked or
-// written.
+// portable.cpp - see portable.hpp.
 //
 // In mode update it is one statement: lock the first max_jobs pending rows that
 // nobody holds, then write the claim into them by key. The list of rows is a
@@ -13,11 +12,12 @@
 
 #include "../postgres.hpp"
 
-#include "claim.hpp"
+#include "portable.hpp"
 
 #include "../error.hpp"
 #include "claim_text.hpp"
 #include "hold.hpp"
+#include "session.hpp"
 #include "undo.hpp"
 
 namespace queue_ext::claim {
@@ -29,89 +29,6 @@ using catalog::Identity;
 using definition::Prepared;
 using statement::Parameter;
 using statement::Statement;
-
-// The key's columns, renamed so that no column of the table is meant.
-static const char *
-candidate_columns(const Identity &identity)
-{
-	StringInfoData text;
-	initStringInfo(&text);
-	for (int i = 0; i < identity.length; i++)
-		appendStringInfo(&text, "%st.%s as candidate_%d", i == 0 ? "" : ", ",
-						 identity.columns[i].name, i);
-	return text.data;
-}
-
-// Not by "=": that could be a merge join's, for whose sake the planner would take a
-// scan of the whole key into account, and takes it where VACUUM has left it the
-// belief that the table is empty.
-static const char *
-candidate_matches(const Identity &identity)
-{
-	StringInfoData text;
-	initStringInfo(&text);
-	for (int i = 0; i < identity.length; i++) {
-		const catalog::KeyColumn &column = identity.columns[i];
-		appendStringInfo(
-			&text, "%st.%s %s candidate.candidate_%d and t.%s %s candidate.candidate_%d",
-			i == 0 ? "" : " and ", column.name, column.at_least, i, column.name, column.at_most, i);
-	}
-	return text.data;
-}
-
-// Behind the row stands whether it is pending still.
-static const char *
-write_text(Definition *definition, const char *source, const char *condition)
-{
-	const definition::CompiledFragments &compiled = definition::compiled_of(definition);
-	return psprintf("update %s as t set %s from %s where %s returning t.*, (%s)",
-					definition->source_name, compiled.on_claim, source, condition,
-					compiled.pending);
-}
-
-static const char *
-write_by_key_text(Definition *definition, int max_jobs)
-{
-	const Identity &identity = definition->identity;
-	return psprintf("with candidate as materialized (%s) %s",
-					lock_text(definition, candidate_columns(identity), "", max_jobs),
-					write_text(definition, "candidate", candidate_matches(identity)));
-}
-
-// In a table with a key, all of the claim; else the locking.
-static const char *
-update_text(Definition *definition, int max_jobs)
-{
-	definition::compiled_of(definition);
-	return definition->identity.has_key()
-			   ? write_by_key_text(definition, max_jobs)
-			   : lock_text(definition, "t.tableoid, t.ctid", "", max_jobs);
-}
-
-static const char *
-write_located_text(Definition *definition)
-{
-	return write_text(definition,
-					  psprintf("rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
-							   " as located(located_table, located_place)",
-							   statement::placeholder(Parameter::tables),
-							   statement::placeholder(Parameter::places)),
-					  "t.ctid operator(pg_catalog.=) located.located_place"
-					  " and t.tableoid operator(pg_catalog.=) located.located_table");
-}
-
-void
-put_rows(uint64 count, const Output &output)
-{
-	if (count == 0)
-		return;
-	TupleConversionMap *map = convert_tuples_by_name(SPI_tuptable->tupdesc, output.descriptor);
-	for (uint64 i = 0; i < count; i++) {
-		CHECK_FOR_INTERRUPTS();
-		HeapTuple row = SPI_tuptable->vals[i];
-		tuplestore_puttuple(output.store, map == nullptr ? row : execute_attr_map_tuple(row, map));
-	}
-}
 
 static bool
 last_column_is_true(HeapTuple row, TupleDesc descriptor)
@@ -149,22 +66,6 @@ set_places(Arguments *arguments, uint64 count)
 	arguments->set(Parameter::places,
 				   PointerGetDatum(construct_array(places, length, TIDOID, sizeof(ItemPointerData),
 												   false, TYPALIGN_SHORT)));
-}
-
-const char *
-claim_text(Definition *definition, int max_jobs)
-{
-	switch (definition->claim_mode) {
-		case ClaimMode::update:
-			return update_text(definition, max_jobs);
-		case ClaimMode::transaction:
-			return lock_text(definition, psprintf("t.*, %s", row_identity(definition)),
-							 unknown_condition(definition), max_jobs);
-		case ClaimMode::session:
-			return read_text(definition, psprintf("%s, t", row_identity(definition)),
-							 unknown_condition(definition), max_jobs);
-	}
-	pg_unreachable();
 }
 
 static uint64

@@ -8,9 +8,9 @@
 #include "../catalog/owner.hpp"
 #include "../definition/registry.hpp"
 #include "../statement/search_path.hpp"
-#include "cursor_row.hpp"
+#include "cursor_form.hpp"
 #include "directory.hpp"
-#include "wake.hpp"
+#include "wake_trigger.hpp"
 
 namespace queue_ext::claim {
 

@@ -11,7 +11,7 @@
 
 #include "../compat.hpp"
 #include "../row/rights.hpp"
-#include "claim.hpp"
+#include "path.hpp"
 #include "program.hpp"
 #include "undo.hpp"
 #include "writer.hpp"
@@ -19,7 +19,6 @@
 namespace queue_ext::claim {
 
 using definition::Definition;
-using queue::Receipt;
 
 bool
 can_remove_directly(Definition *definition)

@@ -5,7 +5,7 @@
 #include "../postgres.hpp"
 
 #include "../definition/definition.hpp"
-#include "../queue/finish.hpp"
+#include "job.hpp"
 
 namespace queue_ext::claim {
 
@@ -16,7 +16,7 @@ bool can_remove_directly(definition::Definition *definition);
 // those into ids. Returns how many. Waits for whoever has a row locked, as a DELETE
 // does, and works on the newest committed rows at every isolation level. The table
 // must be locked (RowExclusiveLock). Raises what a DELETE raises.
-int remove_directly(definition::Definition *definition, const queue::Receipt *receipts, int count,
+int remove_directly(definition::Definition *definition, const Receipt *receipts, int count,
 					int64 *ids);
 
 } // namespace queue_ext::claim

@@ -1,5 +1,4 @@
-// session.cpp - claims in mode session: an advisory lock on the row's key, held by
-// the session.
+// session.cpp - see session.hpp.
 //
 // The rows that look pending are read in order; each is tried in turn. The lock is
 // taken first and the row looked at again after that, with a snapshot newer than
@@ -10,7 +9,7 @@
 
 #include "../postgres.hpp"
 
-#include "claim.hpp"
+#include "session.hpp"
 
 #include "../error.hpp"
 #include "claim_text.hpp"

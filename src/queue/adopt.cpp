@@ -7,7 +7,7 @@
 #include "../argument.hpp"
 #include "../catalog/lock_found.hpp"
 #include "../catalog/owner.hpp"
-#include "../claim/wake.hpp"
+#include "../claim/wake_trigger.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/name.hpp"
 #include "../definition/registry.hpp"

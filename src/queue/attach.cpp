@@ -7,7 +7,7 @@
 #include "../argument.hpp"
 #include "../catalog/owner.hpp"
 #include "../claim/claim_text.hpp"
-#include "../claim/wake.hpp"
+#include "../claim/wake_trigger.hpp"
 #include "../compat.hpp"
 #include "../definition/fragment.hpp"
 #include "../definition/name.hpp"

@@ -8,7 +8,7 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
-#include "../claim/wake.hpp"
+#include "../claim/wake_trigger.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/name.hpp"
 #include "../definition/open.hpp"

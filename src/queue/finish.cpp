@@ -11,6 +11,7 @@
 
 namespace queue_ext::queue {
 
+using claim::Receipt;
 using definition::Definition;
 using definition::Prepared;
 using statement::Arguments;

@@ -9,20 +9,12 @@
 
 #include "../postgres.hpp"
 
+#include "../claim/job.hpp"
 #include "../definition/definition.hpp"
 
 namespace queue_ext::queue {
 
 enum class Action { complete, fail, release, extend, cancel, requeue };
-
-// A job and the claim it was handed out by.
-struct Receipt
-{
-	int64 id;
-	int32 attempt;
-	bool has_attempt; // false: whatever attempt
-	int position;     // in the caller's arrays
-};
 
 // What some actions need besides the receipts.
 struct FinishOptions
@@ -46,17 +38,17 @@ options_now()
 
 // Does it to one job. True if the receipt was good. Raises what the executor
 // raises. Locks the row.
-bool finish_one(definition::Definition *definition, Action action, const Receipt &receipt,
+bool finish_one(definition::Definition *definition, Action action, const claim::Receipt &receipt,
 				const FinishOptions &options);
 
 // Puts receipts into the order of their ids, in which rows are locked.
-void sort_receipts(Receipt *receipts, int count);
+void sort_receipts(claim::Receipt *receipts, int count);
 
 // Does it to many jobs, in the order of their ids, so that two such calls cannot
 // deadlock. SPI must be open; SPI_tuptable then has the ids of the jobs whose
 // receipts were good. Sorts the receipts.
-void finish_many(definition::Definition *definition, Action action, Receipt *receipts, int count,
-				 const FinishOptions &options);
+void finish_many(definition::Definition *definition, Action action, claim::Receipt *receipts,
+				 int count, const FinishOptions &options);
 
 // What the two above share with the functions for rows (finish_row.hpp).
 

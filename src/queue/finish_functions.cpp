@@ -13,6 +13,7 @@
 
 namespace queue_ext::queue {
 
+using claim::Receipt;
 using definition::Definition;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_complete);

@@ -7,7 +7,7 @@
 #include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../result.hpp"
-#include "send.hpp"
+#include "send_options.hpp"
 
 namespace queue_ext::queue {
 
@@ -71,7 +71,7 @@ send(Definition *definition, const Arguments &arguments)
 		return send_by_statement(definition, arguments);
 	Sent sent{0, true};
 	const Datum payload = arguments.values[static_cast<int>(Parameter::payload)];
-	claim::insert_directly(definition, new_jobs(arguments, &payload, 1), &sent.id);
+	claim::insert_directly(definition, claim::new_jobs(arguments, &payload, 1), &sent.id);
 	return sent;
 }
 
@@ -91,7 +91,7 @@ send_many(Definition *definition, const Arguments &arguments, ArrayType *payload
 	int count;
 	deconstruct_array(payloads, JSONBOID, -1, false, TYPALIGN_INT, &values, nullptr, &count);
 	auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * (count + 1)));
-	claim::insert_directly(definition, new_jobs(arguments, values, count), ids);
+	claim::insert_directly(definition, claim::new_jobs(arguments, values, count), ids);
 	result::put_ids(result, ids, count);
 }
 

@@ -6,7 +6,6 @@
 
 #include "../claim/insert.hpp"
 #include "../claim/wake.hpp"
-#include "../queue/send.hpp"
 #include "allocate.hpp"
 #include "find.hpp"
 #include "locks.hpp"
@@ -256,7 +255,7 @@ insert(Definition *definition, const Arguments &arguments, const Batch &batch, c
 		insert_by_statement(definition, arguments, rows, batch, places);
 		return;
 	}
-	claim::NewJobs jobs = queue::new_jobs(arguments, rows.payloads, count);
+	claim::NewJobs jobs = claim::new_jobs(arguments, rows.payloads, count);
 	jobs.unique_keys = rows.keys;
 	auto *ids = allocate<int64>(count);
 	claim::insert_directly(definition, jobs, ids);

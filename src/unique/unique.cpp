@@ -5,7 +5,7 @@
 #include "../argument.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
-#include "../queue/send.hpp"
+#include "../queue/send_options.hpp"
 #include "../result.hpp"
 #include "insert.hpp"
 #include "job_key.hpp"

@@ -3,14 +3,15 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../claim/claim.hpp"
+#include "../claim/hold.hpp"
 #include "../compat.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
-#include "claim.hpp"
-#include "hold.hpp"
 
-namespace queue_ext::claim {
+namespace queue_ext::queue {
 
+using claim::Request;
 using definition::Definition;
 using definition::Use;
 
@@ -38,7 +39,7 @@ pop(FunctionCallInfo fcinfo, Definition *definition, const Request &request, Tup
 {
 	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	if (!definition->is_paused)
-		claim(definition, request, {result->setResult, descriptor});
+		claim::claim(definition, request, {result->setResult, descriptor});
 	return static_cast<Datum>(0);
 }
 
@@ -104,7 +105,7 @@ queue_ext_queue_pop_rows(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_is_held(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(is_known(PG_GETARG_OID(0), text_to_cstring(PG_GETARG_TEXT_PP(1))));
+	PG_RETURN_BOOL(claim::is_known(PG_GETARG_OID(0), text_to_cstring(PG_GETARG_TEXT_PP(1))));
 }
 
-} // namespace queue_ext::claim
+} // namespace queue_ext::queue

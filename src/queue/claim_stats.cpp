@@ -1,10 +1,12 @@
-// stats.cpp - queue_claim_counters, behind the view queue_claim_stats, and its reset.
+// claim_stats.cpp - queue_claim_counters, behind the view queue_claim_stats, and its reset.
 
 #include "../postgres.hpp"
 
-#include "directory.hpp"
+#include "../claim/directory.hpp"
 
-namespace queue_ext::claim {
+namespace queue_ext::queue {
+
+using claim::Ring;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_claim_counters);
 QUEUE_EXT_FUNCTION(queue_ext_queue_claim_stats_reset);
@@ -13,7 +15,7 @@ static void
 put_ring(const ReturnSetInfo *result, const Ring &ring)
 {
 	constexpr double us_per_ms = 1000.0;
-	const RingCounters &counters = ring.counters;
+	const claim::RingCounters &counters = ring.counters;
 	const char *schema = get_namespace_name(get_rel_namespace(ring.key.table));
 	if (schema == nullptr) // a table that has been dropped leaves its ring behind for a while
 		return;
@@ -41,7 +43,7 @@ queue_ext_queue_claim_counters(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	auto *ring = static_cast<Ring *>(palloc(sizeof(Ring)));
-	for (int place = 0; place < ring_count(); place++) {
+	for (int place = 0; place < claim::ring_count(); place++) {
 		CHECK_FOR_INTERRUPTS();
 		if (copy_ring(place, ring))
 			put_ring(result, *ring);
@@ -53,9 +55,9 @@ Datum
 queue_ext_queue_claim_stats_reset(PG_FUNCTION_ARGS)
 {
 	(void) fcinfo;
-	for (int place = 0; place < ring_count(); place++)
-		reset_counters(place);
+	for (int place = 0; place < claim::ring_count(); place++)
+		claim::reset_counters(place);
 	PG_RETURN_VOID();
 }
 
-} // namespace queue_ext::claim
+} // namespace queue_ext::queue

@@ -1,4 +1,4 @@
-// send.hpp - the options of a new job, for the entry points that add jobs.
+// send_options.hpp - the options of a new job, for the entry points that add jobs.
 //
 // They stand behind each other in the arguments: priority, run_at, max_attempts.
 
@@ -30,23 +30,6 @@ read_send_options(FunctionCallInfo fcinfo, int n, const definition::Definition *
 	if (!PG_ARGISNULL(n + 1))
 		arguments.set(statement::Parameter::run_at, PG_GETARG_DATUM(n + 1));
 	return arguments;
-}
-
-// The jobs of these payloads with the arguments' options, without keys.
-inline claim::NewJobs
-new_jobs(const statement::Arguments &arguments, const Datum *payloads, int count)
-{
-	const auto value = [&](statement::Parameter parameter) {
-		return arguments.values[static_cast<int>(parameter)];
-	};
-	const bool is_now = arguments.nulls[static_cast<int>(statement::Parameter::run_at)] != ' ';
-	return {DatumGetInt16(value(statement::Parameter::priority)),
-			is_now ? GetCurrentTransactionStartTimestamp()
-				   : DatumGetTimestampTz(value(statement::Parameter::run_at)),
-			DatumGetInt32(value(statement::Parameter::max_attempts)),
-			payloads,
-			count,
-			nullptr};
 }
 
 } // namespace queue_ext::queue

@@ -1,0 +1,48 @@
+// job.hpp - a job of a managed queue as sending and finishing speak of it to the engine.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../statement/statement.hpp"
+
+namespace queue_ext::claim {
+
+// A job and the claim it was handed out by.
+struct Receipt
+{
+	int64 id;
+	int32 attempt;
+	bool has_attempt; // false: whatever attempt
+	int position;     // in the caller's arrays
+};
+
+// Jobs to be added, and what they have in common.
+struct NewJobs
+{
+	int16 priority;
+	TimestampTz run_at;
+	int32 max_attempts;
+	const Datum *payloads; // jsonb
+	int count;
+	const Datum *unique_keys; // text, one for each payload; null: none have one
+};
+
+// The jobs of these payloads with the arguments' options, without keys.
+inline NewJobs
+new_jobs(const statement::Arguments &arguments, const Datum *payloads, int count)
+{
+	const auto value = [&](statement::Parameter parameter) {
+		return arguments.values[static_cast<int>(parameter)];
+	};
+	const bool is_now = arguments.nulls[static_cast<int>(statement::Parameter::run_at)] != ' ';
+	return {DatumGetInt16(value(statement::Parameter::priority)),
+			is_now ? GetCurrentTransactionStartTimestamp()
+				   : DatumGetTimestampTz(value(statement::Parameter::run_at)),
+			DatumGetInt32(value(statement::Parameter::max_attempts)),
+			payloads,
+			count,
+			nullptr};
+}
+
+} // namespace queue_ext::claim

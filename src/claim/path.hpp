@@ -1,0 +1,15 @@
+// path.hpp - the setting queue_ext.claim_path.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+namespace queue_ext::claim {
+
+// Whether it lets jobs be claimed, and added and removed, without statements.
+bool is_direct_allowed();
+
+// Defines the setting. Called once, by _PG_init.
+void define_path();
+
+} // namespace queue_ext::claim

@@ -1,0 +1,73 @@
+// wake_trigger.cpp - see wake_trigger.hpp.
+
+#include "../postgres.hpp"
+
+#include "wake_trigger.hpp"
+
+#include "../catalog/own_table.hpp"
+#include "../definition/name.hpp"
+#include "../definition/shape.hpp"
+#include "../statement/statement.hpp"
+
+namespace queue_ext::claim {
+
+bool
+is_wake_function(Oid function)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	bool is_null;
+	const Datum symbol = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &is_null);
+	const bool is_it = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple))->prolang == ClanguageId &&
+					   !is_null && strcmp(TextDatumGetCString(symbol), "queue_ext_queue_wake") == 0;
+	ReleaseSysCache(tuple);
+	return is_it;
+}
+
+// The name of the table's trigger, or null.
+static const char *
+find_trigger(Oid table)
+{
+	Relation relation = table_open(table, AccessShareLock);
+	const char *name = nullptr;
+	for (int i = 0; relation->trigdesc != nullptr && i < relation->trigdesc->numtriggers; i++)
+		if (is_wake_function(relation->trigdesc->triggers[i].tgfoid))
+			name = pstrdup(relation->trigdesc->triggers[i].tgname);
+	table_close(relation, AccessShareLock);
+	return name;
+}
+
+void
+create_wake_trigger(Oid table, bool for_each_row)
+{
+	if (find_trigger(table) != nullptr)
+		return;
+	const char *schema = catalog::own_schema();
+	const char *name = definition::qualified_name(table);
+	definition::run_command_on(table,
+							   psprintf("create trigger %s after insert or update on %s for each %s"
+										" execute function %s.queue_wake()",
+										wake_trigger_name, name, for_each_row ? "row" : "statement",
+										quote_identifier(schema)));
+	// Whatever the session's replication role: a row that came by replication is a job.
+	definition::run_command_on(
+		table, psprintf("alter table %s enable always trigger %s", name, wake_trigger_name));
+	// So that the extension can be dropped, and the trigger goes with it.
+	const ObjectAddress trigger{TriggerRelationId, get_trigger_oid(table, wake_trigger_name, false),
+								0};
+	const ObjectAddress extension{ExtensionRelationId, get_extension_oid("queue_ext", false), 0};
+	recordDependencyOn(&trigger, &extension, DEPENDENCY_AUTO_EXTENSION);
+	CommandCounterIncrement();
+}
+
+void
+drop_wake_trigger(Oid table)
+{
+	const char *name = find_trigger(table);
+	if (name != nullptr)
+		statement::run_command(psprintf("drop trigger %s on %s", quote_identifier(name),
+										definition::qualified_name(table)));
+}
+
+} // namespace queue_ext::claim

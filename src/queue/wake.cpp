@@ -1,0 +1,73 @@
+// wake.cpp - queue_wake: the function of the trigger that makes rows known to claims
+// (wake_trigger.hpp).
+
+#include "../postgres.hpp"
+
+#include "../claim/undo.hpp"
+#include "../error.hpp"
+
+namespace queue_ext::queue {
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_wake);
+
+// The value of the row's column, if there is one of that name and type, and it is not
+// null.
+static bool
+get_value(HeapTuple row, TupleDesc descriptor, const char *name, Oid type, Datum *value)
+{
+	const int number = SPI_fnumber(descriptor, name);
+	if (number <= 0 || SPI_gettypeid(descriptor, number) != type)
+		return false;
+	bool is_null;
+	*value = heap_getattr(row, number, descriptor, &is_null);
+	return !is_null;
+}
+
+// Notes a row of a managed queue. False if it is none.
+static bool
+note_row(Oid table, HeapTuple row, TupleDesc descriptor)
+{
+	Datum id;
+	Datum priority;
+	Datum run_at;
+	if (!get_value(row, descriptor, "id", INT8OID, &id) ||
+		!get_value(row, descriptor, "priority", INT2OID, &priority) ||
+		!get_value(row, descriptor, "run_at", TIMESTAMPTZOID, &run_at))
+		return false;
+	Datum dead_at;
+	if (get_value(row, descriptor, "dead_at", TIMESTAMPTZOID, &dead_at))
+		return true;
+	Datum leased_until;
+	if (get_value(row, descriptor, "leased_until", TIMESTAMPTZOID, &leased_until)) {
+		claim::note_due(table, Max(DatumGetTimestampTz(leased_until), DatumGetTimestampTz(run_at)));
+		return true;
+	}
+	claim::note_offer(
+		table,
+		{row->t_self, DatumGetInt16(priority), DatumGetTimestampTz(run_at), {DatumGetInt64(id)}});
+	return true;
+}
+
+Datum
+queue_ext_queue_wake(PG_FUNCTION_ARGS)
+{
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		error::not_a_trigger_call("queue_wake");
+	auto *data = reinterpret_cast<TriggerData *>(fcinfo->context);
+	const TriggerEvent event = data->tg_event;
+	if (!TRIGGER_FIRED_AFTER(event) || TRIGGER_FIRED_BY_TRUNCATE(event))
+		error::wake_trigger_misplaced();
+	const Oid table = RelationGetRelid(data->tg_relation);
+	if (!TRIGGER_FIRED_BY_INSERT(event))
+		claim::note_writes(table);
+	if (TRIGGER_FIRED_FOR_STATEMENT(event) || TRIGGER_FIRED_BY_DELETE(event)) {
+		claim::note_wake(table);
+		return static_cast<Datum>(0);
+	}
+	HeapTuple row = TRIGGER_FIRED_BY_UPDATE(event) ? data->tg_newtuple : data->tg_trigtuple;
+	if (!note_row(table, row, RelationGetDescr(data->tg_relation)))
+		claim::note_wake(table);
+	return static_cast<Datum>(0);
+}
+
+} // namespace queue_ext::queue
