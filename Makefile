@@ -17,7 +17,7 @@ SQL_PARTS  = src/key/key.sql src/key/lock.sql src/definition/registry.sql src/qu
              src/queue/attach.sql src/queue/send.sql src/queue/pop.sql \
              src/queue/finish.sql src/queue/finish_row.sql \
              src/queue/claim_stats.sql src/queue/wake.sql src/unique/memory.sql \
-             src/unique/unique.sql src/unique/row.sql \
+             src/queue/unique_insert.sql src/queue/unique_insert_row.sql \
              src/throttle/throttle.sql src/lock/lock.sql
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 # Released install scripts, and the steps from one to the next.

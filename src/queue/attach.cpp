@@ -1,4 +1,4 @@
-// attach.cpp - queue_attach, queue_detach: a table of the user's own as a queue.
+// attach.cpp - queue_attach: a table of the user's own as a queue.
 //
 // What is checked and locked comes in the order of create.cpp.
 
@@ -16,7 +16,6 @@
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
-#include "../unique/memory.hpp"
 
 namespace queue_ext::queue {
 
@@ -26,7 +25,6 @@ using definition::Definition;
 using definition::NewQueue;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_attach);
-QUEUE_EXT_FUNCTION(queue_ext_queue_detach);
 
 static void
 check_mode(const NewQueue &queue, Relation table)
@@ -206,29 +204,6 @@ queue_ext_queue_attach(PG_FUNCTION_ARGS)
 	argument::check_not_null(fcinfo, 11, "wake");
 	attach(written, queue, argument::required_positive(fcinfo, 10, "lease"), PG_GETARG_BOOL(11));
 	PG_RETURN_VOID();
-}
-
-Datum
-queue_ext_queue_detach(PG_FUNCTION_ARGS)
-{
-	argument::check_may_write("queue_detach()");
-	const text *name = argument::required_text(fcinfo, 0, "queue");
-	argument::check_not_null(fcinfo, 1, "if_exists");
-	const Definition *definition = open_queue_if_exists(name, definition::Use::own);
-	if (definition == nullptr && !PG_GETARG_BOOL(1))
-		definition::raise_no_such_queue(text_to_cstring(name));
-	if (definition == nullptr)
-		PG_RETURN_BOOL(false);
-	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
-	const Oid source = definition->source;
-	const bool is_managed = definition->is_managed;
-	definition::delete_definition(definition->name, source);
-	CommandCounterIncrement();
-	if (!definition::has_queue(source))
-		claim::drop_wake_trigger(source);
-	if (is_managed)
-		(void) unique::forget_all(source);
-	PG_RETURN_BOOL(true);
 }
 
 } // namespace queue_ext::queue

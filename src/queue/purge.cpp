@@ -1,6 +1,4 @@
-// purge.cpp - queue_purge and queue_counts: what looks at all jobs of a queue.
-//
-// Both read the whole table, so neither has a pinned plan.
+// purge.cpp - queue_purge: all jobs of a queue, or those in a state, go.
 
 #include "../postgres.hpp"
 
@@ -8,15 +6,14 @@
 #include "../definition/managed.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
-#include "../statement/qualify.hpp"
 #include "../unique/memory.hpp"
+#include "by_state.hpp"
 
 namespace queue_ext::queue {
 
 using definition::Definition;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_purge);
-QUEUE_EXT_FUNCTION(queue_ext_queue_counts);
 
 static void
 check_state(const char *state)
@@ -45,20 +42,6 @@ forget_done(const Definition *definition)
 	return unique::forget_all(definition->source);
 }
 
-// Runs a statement that has the moment as $1 and a state as $2.
-static void
-run_with_state(const char *statement, const text *state, bool is_read_only)
-{
-	Assert(is_qualified(statement));
-	Oid types[] = {TIMESTAMPTZOID, TEXTOID};
-	Datum values[] = {TimestampTzGetDatum(GetCurrentTimestamp()), PointerGetDatum(state)};
-	const char nulls[] = {' ', state == nullptr ? 'n' : ' ', '\0'};
-	const int result =
-		SPI_execute_with_args(statement, lengthof(types), types, values, nulls, is_read_only, 0);
-	if (result < 0)
-		elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
-}
-
 Datum
 queue_ext_queue_purge(PG_FUNCTION_ARGS)
 {
@@ -76,48 +59,13 @@ queue_ext_queue_purge(PG_FUNCTION_ARGS)
 		PG_RETURN_INT64(forget_done(definition));
 	int64 purged = 0;
 	statement::with_spi([&] {
-		run_with_state(psprintf("delete from %s as t where $2 is null"
-								" or %s operator(pg_catalog.=) $2",
-								definition->source_name, definition::job_state("$1")),
-					   state, false);
+		run_by_state(psprintf("delete from %s as t where $2 is null"
+							  " or %s operator(pg_catalog.=) $2",
+							  definition->source_name, definition::job_state("$1")),
+					 state, false);
 		purged = static_cast<int64>(SPI_processed);
 	});
 	PG_RETURN_INT64(purged);
-}
-
-Datum
-queue_ext_queue_counts(PG_FUNCTION_ARGS)
-{
-	PreventCommandIfParallelMode("queue_counts()");
-	const text *name = argument::required_text(fcinfo, 0, "queue");
-	TupleDesc descriptor;
-	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-
-	const Definition *definition =
-		open_managed_queue(name, definition::Use::read, "Ask its table.");
-	int64 counts[lengthof(definition::job_states)];
-	bool nulls[lengthof(definition::job_states)];
-	statement::with_spi([&] {
-		StringInfoData query;
-		initStringInfo(&query);
-		appendStringInfoString(&query, "select");
-		for (size_t i = 0; i < lengthof(definition::job_states); i++)
-			appendStringInfo(&query,
-							 "%s pg_catalog.count(*) filter (where state"
-							 " operator(pg_catalog.=) '%s')",
-							 i == 0 ? "" : ",", definition::job_states[i]);
-		appendStringInfo(&query, " from (select %s as state from %s as t) as s",
-						 definition::job_state("$1"), definition->source_name);
-		run_with_state(query.data, nullptr, true);
-		for (size_t i = 0; i < lengthof(definition::job_states); i++)
-			counts[i] = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc,
-													static_cast<int>(i) + 1, &nulls[i]));
-	});
-	Datum values[lengthof(definition::job_states)];
-	for (size_t i = 0; i < lengthof(definition::job_states); i++)
-		values[i] = Int64GetDatum(counts[i]);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }
 
 } // namespace queue_ext::queue

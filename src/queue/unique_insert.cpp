@@ -1,20 +1,23 @@
-// unique.cpp - queue_unique_insert, queue_unique_insert_many, queue_unique_key.
+// unique_insert.cpp - queue_unique_insert, queue_unique_insert_many, queue_unique_key.
 
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
-#include "../queue/send_options.hpp"
 #include "../result.hpp"
-#include "insert.hpp"
-#include "job_key.hpp"
+#include "../unique/insert.hpp"
+#include "../unique/job_key.hpp"
+#include "send_options.hpp"
 
-namespace queue_ext::unique {
+namespace queue_ext::queue {
 
-using statement::Arguments;
 using definition::Definition;
 using definition::Use;
+using statement::Arguments;
+using unique::Choice;
+using unique::Criteria;
+using unique::Outcome;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert);
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_many);
@@ -55,7 +58,7 @@ read_insert_criteria(FunctionCallInfo fcinfo, const Definition *definition)
 	Choice choice = read_choice(fcinfo, argument_run_at);
 	choice.states = optional_array(fcinfo, argument_states, "states");
 	const Criteria criteria = read_criteria(choice);
-	if (criteria.does_count(State::done) &&
+	if (criteria.does_count(unique::State::done) &&
 		check_enable_rls(definition->source, InvalidOid, true) == RLS_ENABLED)
 		error::done_under_row_security(get_rel_name(definition->source));
 	return criteria;
@@ -65,7 +68,7 @@ static void
 insert_all(FunctionCallInfo fcinfo, Definition *definition, const Datum *payloads, int count,
 		   Outcome *outcomes)
 {
-	const Arguments arguments = queue::read_send_options(fcinfo, argument_priority, definition);
+	const Arguments arguments = read_send_options(fcinfo, argument_priority, definition);
 	const Criteria criteria = read_insert_criteria(fcinfo, definition);
 	statement::with_spi(
 		[&] { insert_unique(definition, criteria, payloads, count, arguments, outcomes); });
@@ -142,4 +145,4 @@ queue_ext_queue_unique_key(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(lock_string(definition, criteria, values)));
 }
 
-} // namespace queue_ext::unique
+} // namespace queue_ext::queue

@@ -1,4 +1,4 @@
-// row.cpp - queue_unique_insert_row, queue_unique_insert_rows.
+// unique_insert_row.cpp - queue_unique_insert_row, queue_unique_insert_rows.
 
 #include "../postgres.hpp"
 
@@ -8,10 +8,13 @@
 #include "../claim/wake.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
-#include "allocate.hpp"
-#include "row_insert.hpp"
+#include "../unique/allocate.hpp"
+#include "../unique/row_insert.hpp"
 
-namespace queue_ext::unique {
+namespace queue_ext::queue {
+
+using unique::RowOutcome;
+using unique::RowRule;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_row);
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_rows);
@@ -47,7 +50,7 @@ lock_table(const char *what, Oid type)
 static RowRule *
 rule_of_arguments(FunctionCallInfo fcinfo, Oid table)
 {
-	RowChoice choice{};
+	unique::RowChoice choice{};
 	choice.table = table;
 	choice.unique_by = argument::required_array(fcinfo, 1, "unique_by");
 	choice.among = PG_ARGISNULL(2) ? nullptr : text_to_cstring(PG_GETARG_TEXT_PP(2));
@@ -76,7 +79,7 @@ insert_all(FunctionCallInfo fcinfo, Oid table, const Datum *rows, int count, Put
 	bool is_any_inserted = false;
 	begin_use(rule);
 	statement::with_spi([&] {
-		auto *outcomes = allocate<RowOutcome>(count);
+		auto *outcomes = unique::allocate<RowOutcome>(count);
 		insert_unique_rows(rule, rows, count, outcomes);
 		for (int i = 0; i < count; i++) {
 			is_any_inserted = is_any_inserted || outcomes[i].is_inserted;
@@ -132,4 +135,4 @@ queue_ext_queue_unique_insert_rows(PG_FUNCTION_ARGS)
 	return static_cast<Datum>(0);
 }
 
-} // namespace queue_ext::unique
+} // namespace queue_ext::queue

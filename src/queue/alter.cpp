@@ -1,0 +1,67 @@
+// alter.cpp - queue_alter: other settings for a queue.
+//
+// What is checked and locked comes in the order of create.cpp.
+
+#include "../postgres.hpp"
+
+#include "../argument.hpp"
+#include "../definition/managed.hpp"
+#include "../definition/open.hpp"
+#include "../definition/registry.hpp"
+#include "../definition/settings.hpp"
+#include "../definition/shape.hpp"
+#include "../error.hpp"
+
+namespace queue_ext::queue {
+
+using definition::Definition;
+using definition::Options;
+using definition::Use;
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_alter);
+
+static void
+alter(const text *name, Options options, const bool *archived)
+{
+	const Definition *definition = open_queue(name, Use::own);
+	if (!definition->is_managed && (options.max_attempts != nullptr || archived != nullptr))
+		error::not_managed(definition->name, "Only its lease and backoff can be altered; detach it "
+											 "and attach it anew to change more.");
+	if (options.max_attempts != nullptr)
+		definition::run_command_on(
+			definition->source, psprintf("alter table %s alter column max_attempts set default %d",
+										 definition->source_name, *options.max_attempts));
+	// The archive that was switched off is kept, and comes back.
+	Oid archive = InvalidOid;
+	options.is_archived = archived;
+	if (archived != nullptr && *archived && definition->archive_name == nullptr) {
+		archive = definition::make_archive(definition->source);
+		options.archive = &archive;
+	}
+	update_definition(definition->name, definition->source, options);
+	Definition now{};
+	if (definition->is_managed && definition::read_definition(definition->source, definition->name,
+															  CurrentMemoryContext, &now))
+		definition::write_comment(definition->source, {now.lease, now.backoff_base, now.backoff_cap,
+													   now.max_attempts, now.is_archived});
+}
+
+Datum
+queue_ext_queue_alter(PG_FUNCTION_ARGS)
+{
+	argument::check_may_write("queue_alter()");
+	const text *name = argument::required_text(fcinfo, 0, "queue");
+	const int32 max_attempts = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
+	error::check_range("max_attempts", max_attempts, 1, definition::max_attempts_limit);
+	const bool archived = !PG_ARGISNULL(5) && PG_GETARG_BOOL(5);
+
+	Options options{};
+	options.lease = argument::optional_positive(fcinfo, 1, "lease");
+	options.max_attempts = PG_ARGISNULL(2) ? nullptr : &max_attempts;
+	options.backoff_base = argument::optional_positive(fcinfo, 3, "backoff_base");
+	options.backoff_cap = argument::optional_positive(fcinfo, 4, "backoff_cap");
+	alter(name, options, PG_ARGISNULL(5) ? nullptr : &archived);
+	PG_RETURN_VOID();
+}
+
+} // namespace queue_ext::queue

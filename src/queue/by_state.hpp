@@ -1,0 +1,13 @@
+// by_state.hpp - looking at all jobs of a queue by their states.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+namespace queue_ext::queue {
+
+// Runs a statement that has the moment as $1 and a state, or null, as $2. It reads the whole
+// table, so it has no pinned plan. Wants SPI open. Raises what the executor raises.
+void run_by_state(const char *statement, const text *state, bool is_read_only);
+
+} // namespace queue_ext::queue

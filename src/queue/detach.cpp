@@ -1,0 +1,42 @@
+// detach.cpp - queue_detach: a queue goes, and its table stays.
+//
+// What is checked and locked comes in the order of create.cpp.
+
+#include "../postgres.hpp"
+
+#include "../argument.hpp"
+#include "../claim/wake_trigger.hpp"
+#include "../definition/open.hpp"
+#include "../definition/registry.hpp"
+#include "../unique/memory.hpp"
+
+namespace queue_ext::queue {
+
+using definition::Definition;
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_detach);
+
+Datum
+queue_ext_queue_detach(PG_FUNCTION_ARGS)
+{
+	argument::check_may_write("queue_detach()");
+	const text *name = argument::required_text(fcinfo, 0, "queue");
+	argument::check_not_null(fcinfo, 1, "if_exists");
+	const Definition *definition = open_queue_if_exists(name, definition::Use::own);
+	if (definition == nullptr && !PG_GETARG_BOOL(1))
+		definition::raise_no_such_queue(text_to_cstring(name));
+	if (definition == nullptr)
+		PG_RETURN_BOOL(false);
+	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
+	const Oid source = definition->source;
+	const bool is_managed = definition->is_managed;
+	definition::delete_definition(definition->name, source);
+	CommandCounterIncrement();
+	if (!definition::has_queue(source))
+		claim::drop_wake_trigger(source);
+	if (is_managed)
+		(void) unique::forget_all(source);
+	PG_RETURN_BOOL(true);
+}
+
+} // namespace queue_ext::queue

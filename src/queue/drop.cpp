@@ -1,0 +1,52 @@
+// drop.cpp - queue_drop: a managed queue goes, and its tables with it.
+//
+// What is checked and locked comes in the order of create.cpp.
+
+#include "../postgres.hpp"
+
+#include "../argument.hpp"
+#include "../definition/open.hpp"
+#include "../definition/registry.hpp"
+#include "../error.hpp"
+#include "../statement/statement.hpp"
+#include "../unique/memory.hpp"
+
+namespace queue_ext::queue {
+
+using definition::Definition;
+using definition::Use;
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_drop);
+
+// False when there is no such queue.
+static bool
+drop(const text *name)
+{
+	const Definition *definition = open_queue_if_exists(name, Use::own);
+	if (definition == nullptr)
+		return false;
+	if (!definition->is_managed)
+		error::not_managed(definition->name, "Use queue_detach(), which leaves the table alone.");
+	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
+	definition::delete_definition(definition->name, definition->source);
+	if (definition->is_archived && definition->archive_name != nullptr)
+		statement::run_command(psprintf("drop table %s", definition->archive_name));
+	statement::run_command(psprintf("drop table %s", definition->source_name));
+	// Now that nobody inserts any more.
+	(void) unique::forget_all(definition->source);
+	return true;
+}
+
+Datum
+queue_ext_queue_drop(PG_FUNCTION_ARGS)
+{
+	argument::check_may_write("queue_drop()");
+	const text *name = argument::required_text(fcinfo, 0, "queue");
+	argument::check_not_null(fcinfo, 1, "if_exists");
+	const bool is_dropped = drop(name);
+	if (!is_dropped && !PG_GETARG_BOOL(1))
+		definition::raise_no_such_queue(text_to_cstring(name));
+	PG_RETURN_BOOL(is_dropped);
+}
+
+} // namespace queue_ext::queue

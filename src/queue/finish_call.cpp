@@ -1,0 +1,172 @@
+// finish_call.cpp - see finish_call.hpp.
+
+#include "../postgres.hpp"
+
+#include "finish_call.hpp"
+
+#include "../argument.hpp"
+#include "../catalog/row_type.hpp"
+#include "../claim/remove.hpp"
+#include "../claim/wake.hpp"
+#include "../definition/open.hpp"
+#include "../error.hpp"
+#include "../result.hpp"
+#include "finish_row.hpp"
+
+namespace queue_ext::queue {
+
+using claim::Receipt;
+using definition::Definition;
+using definition::Use;
+
+static constexpr const char *row_hint =
+	"Use the function that takes the row, such as queue_complete_row().";
+
+// Lets claims know of jobs that are given back, when that has been committed.
+static void
+wake(Definition *definition, Action action, const FinishOptions &options)
+{
+	if (action == Action::release || action == Action::requeue)
+		claim::note_given_back(definition, 0);
+	else if (action == Action::fail)
+		claim::note_given_back(definition, earliest_retry(definition, options));
+	else if (action == Action::extend)
+		claim::note_given_back(definition, lease_end(definition, options));
+}
+
+static bool
+removes_directly(Definition *definition, Action action)
+{
+	return action == Action::complete && claim::can_remove_directly(definition);
+}
+
+Datum
+finish_job(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOptions &options)
+{
+	const text *name = argument::required_text(fcinfo, 0, "queue");
+	Receipt receipt{};
+	receipt.id = argument::required_int64(fcinfo, 1, "id");
+	if (attempt == Attempt::required)
+		argument::check_not_null(fcinfo, 2, "attempt");
+	receipt.has_attempt = !PG_ARGISNULL(2);
+	receipt.attempt = receipt.has_attempt ? PG_GETARG_INT32(2) : 0;
+	Definition *definition = open_managed_queue(name, Use::write, row_hint);
+	const bool is_done = removes_directly(definition, action)
+							 ? claim::remove_directly(definition, &receipt, 1, &receipt.id) > 0
+							 : finish_one(definition, action, receipt, options);
+	if (is_done)
+		wake(definition, action, options);
+	PG_RETURN_BOOL(is_done);
+}
+
+struct Receipts
+{
+	Receipt *elements;
+	int count;
+};
+
+// Arguments 1 and 2 of every form for many jobs: ids, attempts.
+static Receipts
+read_receipts(FunctionCallInfo fcinfo, Attempt attempt)
+{
+	ArrayType *ids = argument::required_array(fcinfo, 1, "ids");
+	const bool has_attempts = attempt == Attempt::required || !PG_ARGISNULL(2);
+	ArrayType *attempts = has_attempts ? argument::required_array(fcinfo, 2, "attempts") : nullptr;
+
+	Datum *id_values;
+	bool *id_nulls;
+	int count;
+	deconstruct_array(ids, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &id_values,
+					  &id_nulls, &count);
+	Datum *attempt_values = nullptr;
+	bool *attempt_nulls = nullptr;
+	if (has_attempts) {
+		int attempt_count;
+		deconstruct_array(attempts, INT4OID, sizeof(int32), true, TYPALIGN_INT, &attempt_values,
+						  &attempt_nulls, &attempt_count);
+		if (attempt_count != count)
+			error::length_mismatch("ids", count, "attempts", attempt_count);
+	}
+
+	auto *elements = static_cast<Receipt *>(palloc0(sizeof(Receipt) * count));
+	for (int i = 0; i < count; i++) {
+		if (id_nulls[i])
+			error::null_element("ids");
+		const bool is_open = !has_attempts || attempt_nulls[i];
+		if (is_open && attempt == Attempt::required)
+			error::null_element("attempts");
+		elements[i] = {DatumGetInt64(id_values[i]), is_open ? 0 : DatumGetInt32(attempt_values[i]),
+					   !is_open, i};
+	}
+	return {elements, count};
+}
+
+Datum
+finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOptions &options)
+{
+	ReturnSetInfo *result = result::begin_scalar_set(fcinfo);
+	const text *name = argument::required_text(fcinfo, 0, "queue");
+	const Receipts receipts = read_receipts(fcinfo, attempt);
+	if (options.errors != nullptr) {
+		const int errors = ArrayGetNItems(ARR_NDIM(options.errors), ARR_DIMS(options.errors));
+		if (errors != receipts.count)
+			error::length_mismatch("ids", receipts.count, "errors", errors);
+	}
+	Definition *definition = open_managed_queue(name, Use::write, row_hint);
+	if (removes_directly(definition, action)) {
+		auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * (receipts.count + 1)));
+		sort_receipts(receipts.elements, receipts.count);
+		result::put_ids(result, ids,
+						claim::remove_directly(definition, receipts.elements, receipts.count, ids));
+		return static_cast<Datum>(0);
+	}
+	statement::with_spi([&] {
+		finish_many(definition, action, receipts.elements, receipts.count, options);
+		result::put_first_columns(result);
+	});
+	wake(definition, action, options);
+	return static_cast<Datum>(0);
+}
+
+static Use
+use_for(Action action)
+{
+	switch (action) {
+		case Action::release:
+			return Use::release;
+		case Action::fail:
+			return Use::fail;
+		default:
+			return Use::write;
+	}
+}
+
+bool
+finish_row(FunctionCallInfo fcinfo, Action action, const FinishOptions &options, Datum *extended)
+{
+	const text *name = argument::required_text(fcinfo, 0, "queue");
+	argument::check_not_null(fcinfo, 1, "job");
+	const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 1);
+	Definition *definition = nullptr;
+	const auto open = [&] {
+		definition = open_queue(name, use_for(action));
+	};
+	if (type_is_rowtype(type) && type != RECORDOID)
+		catalog::lock_for_rows(type, open);
+	else
+		open();
+	if (type != definition->row_type)
+		error::wrong_row_type(definition->name, definition->row_type, type);
+	const bool is_done = finish_row(definition, action, PG_GETARG_DATUM(1), options, extended);
+	// What on_fail makes of a row of the user's own only the row knows.
+	const bool is_timed = definition->is_managed;
+	if (is_done && (action == Action::release || (action == Action::fail && !is_timed)))
+		claim::note_given_back(definition, 0);
+	else if (is_done && action == Action::fail)
+		claim::note_given_back(definition, earliest_retry(definition, options));
+	else if (is_done && action == Action::extend && is_timed)
+		claim::note_given_back(definition, lease_end(definition, options));
+	return is_done;
+}
+
+} // namespace queue_ext::queue
