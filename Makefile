@@ -13,12 +13,12 @@ META_VERSION = $(shell awk -F'"' '$$2 == "version" { print $$4; exit }' META.jso
 MODULE_big = $(EXTENSION)
 OBJS       = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
 # The install script is these, in this order.
-SQL_PARTS  = src/key/key.sql src/key/lock.sql src/definition/registry.sql src/queue/queue.sql \
+SQL_PARTS  = src/key/fnv.sql src/lock/queue_lock.sql src/definition/registry.sql src/queue/queue.sql \
              src/queue/attach.sql src/queue/send.sql src/queue/pop.sql \
              src/queue/finish.sql src/queue/finish_row.sql \
              src/queue/claim_stats.sql src/queue/wake.sql src/unique/memory.sql \
              src/queue/unique_insert.sql src/queue/unique_insert_row.sql \
-             src/throttle/throttle.sql src/lock/lock.sql
+             src/throttle/throttle.sql src/lock/named_lock.sql
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 # Released install scripts, and the steps from one to the next.
 DATA       = $(wildcard upgrade/$(EXTENSION)--*.sql)

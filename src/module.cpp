@@ -12,10 +12,10 @@
 #include "compat.hpp"
 #include "definition/definition_cache.hpp"
 #include "definition/registry.hpp"
-#include "key/lock.hpp"
+#include "key/advisory_lock.hpp"
 #include "row/use.hpp"
 #include "statement/plan.hpp"
-#include "unique/row_rule.hpp"
+#include "unique/rule_cache.hpp"
 
 extern "C" {
 QUEUE_EXT_MODULE_MAGIC;

@@ -16,6 +16,23 @@ using catalog::Identity;
 using catalog::KeyColumn;
 using statement::Access;
 
+static bool any_grown = false;
+
+void
+note_growth(Definition *definition)
+{
+	definition->has_grown = true;
+	any_grown = true;
+}
+
+bool
+take_growth()
+{
+	const bool has_any = any_grown;
+	any_grown = false;
+	return has_any;
+}
+
 // Compiles one fragment after the other of a definition, which depends on them then.
 struct Compiler
 {

@@ -156,6 +156,9 @@ const CompiledFragments &compiled_of(Definition *definition);
 // To be told when something was added to the definition that takes memory.
 void note_growth(Definition *definition);
 
+// Whether that has happened to any since it was last asked.
+bool take_growth();
+
 // The definition's statement of that kind, prepared when first asked for from the
 // text that make_text() returns. Raises what prepare() raises. Wants SPI open.
 template <typename MakeText>

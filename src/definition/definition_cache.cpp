@@ -41,7 +41,6 @@ static HTAB *entries = nullptr;
 // Most recently used first; the invalid ones too.
 static catalog::Chain<Definition, &Definition::links> by_use;
 static Size total_size = 0; // as measured
-static bool any_grown = false;
 static uint64 invalidations_seen = 0;
 
 // A call that uses definitions, in the context that it runs in.
@@ -109,9 +108,8 @@ measure(const Definition *definition)
 static void
 measure_grown()
 {
-	if (!any_grown)
+	if (!take_growth())
 		return;
-	any_grown = false;
 	for (Definition *definition = by_use.first; definition != nullptr;
 		 definition = definition->links.next) {
 		if (!definition->has_grown)
@@ -261,13 +259,6 @@ void
 touch(Definition *definition)
 {
 	by_use.move_to_front(definition);
-}
-
-void
-note_growth(Definition *definition)
-{
-	definition->has_grown = true;
-	any_grown = true;
 }
 
 Definition *

@@ -9,7 +9,6 @@
 #include "../statement/qualify.hpp"
 #include "../statement/search_path.hpp"
 #include "../statement/statement.hpp"
-#include "fragment_parse.hpp"
 
 namespace queue_ext::definition {
 

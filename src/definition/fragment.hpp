@@ -18,19 +18,9 @@
 
 #include "../postgres.hpp"
 
+#include "fragment_parse.hpp"
+
 namespace queue_ext::definition {
-
-enum class FragmentKind { condition, order, assignments };
-
-// A fragment and where it comes from.
-struct Fragment
-{
-	const char *text;
-	FragmentKind kind;
-	const char *label;    // "pending" and so on
-	const char *queue;    // null: it is of none
-	bool variables_first; // before columns of the same name
-};
 
 // How the columns of an order follow each other: as one row comparison has it, or
 // not.

@@ -1,12 +1,22 @@
-// fragment_parse.hpp - a fragment as text: what it may look like. For fragment.cpp.
+// fragment_parse.hpp - a fragment as text: where it comes from, and what it may look like.
 
 #pragma once
 
 #include "../postgres.hpp"
 
-#include "fragment.hpp"
-
 namespace queue_ext::definition {
+
+enum class FragmentKind { condition, order, assignments };
+
+// A fragment and where it comes from.
+struct Fragment
+{
+	const char *text;
+	FragmentKind kind;
+	const char *label;    // "pending" and so on
+	const char *queue;    // null: it is of none
+	bool variables_first; // before columns of the same name
+};
 
 // The shortest statement in which such a fragment can stand last.
 const char *statement_before(FragmentKind kind);

@@ -320,6 +320,27 @@ remove_dropped()
 	table_close(registry, NoLock);
 }
 
+// A column that is to stay as it is has no value, but a type.
+static void
+set_options(RowWriter *row, const Options &options)
+{
+	row->set(column_lease, options.lease);
+	row->set(column_backoff_base, options.backoff_base);
+	row->set(column_backoff_cap, options.backoff_cap);
+	row->types[column_max_attempts - 1] = INT4OID;
+	if (options.max_attempts != nullptr)
+		row->set(column_max_attempts, INT4OID, Int32GetDatum(*options.max_attempts));
+	row->types[column_paused - 1] = BOOLOID;
+	if (options.is_paused != nullptr)
+		row->set(column_paused, BOOLOID, BoolGetDatum(*options.is_paused));
+	row->types[column_archived - 1] = BOOLOID;
+	if (options.is_archived != nullptr)
+		row->set(column_archived, BOOLOID, BoolGetDatum(*options.is_archived));
+	row->types[column_archive - 1] = OIDOID;
+	if (options.archive != nullptr)
+		row->set(column_archive, OIDOID, ObjectIdGetDatum(*options.archive));
+}
+
 void
 insert_definition(const NewQueue &queue, const Options &options)
 {
@@ -327,7 +348,7 @@ insert_definition(const NewQueue &queue, const Options &options)
 	row.set_key(queue.name, queue.source);
 	row.set(column_managed, BOOLOID, BoolGetDatum(queue.is_managed));
 	row.set(column_claim_mode, queue.claim_mode);
-	row.set_options(options);
+	set_options(&row, options);
 	row.set(column_pending, queue.fragments.pending);
 	row.set(column_order_by, queue.fragments.order_by);
 	row.set(column_on_claim, queue.fragments.on_claim);
@@ -352,7 +373,7 @@ update_definition(const char *name, Oid source, const Options &options)
 {
 	RowWriter row;
 	row.set_key(name, source);
-	row.set_options(options);
+	set_options(&row, options);
 	write(psprintf("update %s set paused = coalesce($5, paused), lease = coalesce($6, lease),"
 				   " max_attempts = coalesce($7, max_attempts),"
 				   " backoff_base = coalesce($8, backoff_base),"

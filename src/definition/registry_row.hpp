@@ -5,7 +5,6 @@
 #include "../postgres.hpp"
 
 #include "../catalog/own_table.hpp"
-#include "registry.hpp"
 
 namespace queue_ext::definition {
 
@@ -146,25 +145,6 @@ struct RowWriter
 			set(column, INTERVALOID, IntervalPGetDatum(value));
 		else
 			types[column - 1] = INTERVALOID;
-	}
-
-	void set_options(const Options &options)
-	{
-		set(column_lease, options.lease);
-		set(column_backoff_base, options.backoff_base);
-		set(column_backoff_cap, options.backoff_cap);
-		types[column_max_attempts - 1] = INT4OID;
-		if (options.max_attempts != nullptr)
-			set(column_max_attempts, INT4OID, Int32GetDatum(*options.max_attempts));
-		types[column_paused - 1] = BOOLOID;
-		if (options.is_paused != nullptr)
-			set(column_paused, BOOLOID, BoolGetDatum(*options.is_paused));
-		types[column_archived - 1] = BOOLOID;
-		if (options.is_archived != nullptr)
-			set(column_archived, BOOLOID, BoolGetDatum(*options.is_archived));
-		types[column_archive - 1] = OIDOID;
-		if (options.archive != nullptr)
-			set(column_archive, OIDOID, ObjectIdGetDatum(*options.archive));
 	}
 
 	void set_key(const char *name, Oid source)

@@ -10,6 +10,7 @@
 #include "../error.hpp"
 #include "../unique/allocate.hpp"
 #include "../unique/row_insert.hpp"
+#include "../unique/rule_cache.hpp"
 
 namespace queue_ext::queue {
 

@@ -6,7 +6,7 @@
 #include "../argument.hpp"
 #include "../error.hpp"
 #include "interval.hpp"
-#include "throttle.hpp"
+#include "resource.hpp"
 
 namespace queue_ext::throttle {
 

@@ -4,8 +4,8 @@
 
 #include "locks.hpp"
 
+#include "../key/advisory_lock.hpp"
 #include "../key/fnv.hpp"
-#include "../key/lock.hpp"
 #include "../key/utf8.hpp"
 #include "allocate.hpp"
 

@@ -54,29 +54,14 @@ struct RowRule
 
 static_assert(std::is_trivially_destructible_v<RowRule>);
 
-// What the caller gave.
-struct RowChoice
-{
-	Oid table;
-	ArrayType *unique_by;
-	const char *among; // or null
-};
-
-// The rule for that choice. The table must be locked. Raises 22004, 42703 for a column
-// that is not there, 42883 for one that cannot be compared, and for "among" what the
-// parser raises. May warn (01000) that no index serves it, once for each table.
-RowRule *rule_for(const RowChoice &choice);
-
-// Between these the rule and its statements stay in memory. Calls may nest: a trigger
-// may insert unique rows, too.
-void begin_use(RowRule *rule);
-void end_use(RowRule *rule);
-
 // The statements for a row, good until the next is asked for. Want SPI open.
 statement::Statement find_statement(RowRule *rule, const bool *are_columns_null);
 statement::Statement insert_statement(RowRule *rule, const bool *is_null);
 
-// Registers the callback that ends all use. Called once, by _PG_init.
-void register_rules();
+// The memory that it takes, with its statements.
+Size size_of(const RowRule *rule);
+
+// Frees it with its statements; no call may be using it. Never raises.
+void free_rule(RowRule *rule);
 
 } // namespace queue_ext::unique

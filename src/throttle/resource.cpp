@@ -1,8 +1,8 @@
-// throttle.cpp - see throttle.hpp.
+// resource.cpp - see resource.hpp.
 
 #include "../postgres.hpp"
 
-#include "throttle.hpp"
+#include "resource.hpp"
 
 #include "../error.hpp"
 #include "../row/keyed.hpp"

@@ -1,8 +1,8 @@
-// lock.cpp - see lock.hpp.
+// named_lock.cpp - see named_lock.hpp.
 
 #include "../postgres.hpp"
 
-#include "lock.hpp"
+#include "named_lock.hpp"
 
 #include "../error.hpp"
 #include "../row/keyed.hpp"

@@ -1,10 +1,12 @@
-// functions.cpp - the SQL functions of named locks.
+// mutex.cpp - mutex_acquire, mutex_acquire_fenced, mutex_release, timeout_acquire,
+// timeout_acquire_fenced, lock_set_retries: one at a time, by name, until released or for some
+// time.
 
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
 #include "../error.hpp"
-#include "lock.hpp"
+#include "named_lock.hpp"
 
 namespace queue_ext::lock {
 

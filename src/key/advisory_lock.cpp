@@ -1,8 +1,8 @@
-// lock.cpp - see lock.hpp. And the SQL functions queue_lock and queue_try_lock.
+// advisory_lock.cpp - see advisory_lock.hpp.
 
 #include "../postgres.hpp"
 
-#include "lock.hpp"
+#include "advisory_lock.hpp"
 
 #include "fnv.hpp"
 #include "utf8.hpp"
@@ -50,29 +50,6 @@ bool
 try_lock(int64 key, LOCKMODE mode)
 {
 	return acquire(key, mode, true) != LOCKACQUIRE_NOT_AVAIL;
-}
-
-static int64
-key_of_argument(FunctionCallInfo fcinfo)
-{
-	const text *name = PG_GETARG_TEXT_PP(0);
-	return lock_key_of(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
-}
-
-QUEUE_EXT_FUNCTION(queue_ext_queue_lock);
-QUEUE_EXT_FUNCTION(queue_ext_queue_try_lock);
-
-Datum
-queue_ext_queue_lock(PG_FUNCTION_ARGS)
-{
-	lock(key_of_argument(fcinfo), ExclusiveLock);
-	PG_RETURN_VOID();
-}
-
-Datum
-queue_ext_queue_try_lock(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(try_lock(key_of_argument(fcinfo), ExclusiveLock));
 }
 
 } // namespace queue_ext::key

@@ -1,4 +1,4 @@
-// lock.hpp - advisory locks by name, as every client can take them.
+// advisory_lock.hpp - advisory locks by name, as every client can take them.
 //
 // Invariant: the lock of a name is pg_advisory_xact_lock(fnv_lock_key(name, prefix))
 // with the prefix of queue_ext.advisory_lock_prefix. It belongs to the transaction:

@@ -1,4 +1,4 @@
-// lock.hpp - locks by name that outlive sessions.
+// named_lock.hpp - locks by name that outlive sessions.
 //
 // Invariant: a lock is a row of named_lock, made when it is first asked for. Of any
 // number of callers one gets it, when its transaction commits; its token is one more

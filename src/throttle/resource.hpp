@@ -1,4 +1,4 @@
-// throttle.hpp - resources that may be used so often, and no more.
+// resource.hpp - resources that may be used so often, and no more.
 //
 // Invariant: of the grants that have been committed, no interval of the resource's
 // length has more than its "grants" in it. A resource is a row of throttled_resource.

@@ -1,4 +1,4 @@
-// key.cpp - the SQL functions fnv1_32, fnv1_64, fnv1a_32, fnv1a_64 and
+// fnv.cpp - the SQL functions fnv1_32, fnv1_64, fnv1a_32, fnv1a_64 and
 // fnv_lock_key.
 //
 // They allocate in the caller's context only (a detoasted or a converted
