@@ -8,12 +8,17 @@ namespace queue_ext::catalog {
 
 using compat::SysCacheId;
 
+namespace {
+
 // What a message is about: an object of a syscache, by its hash value, or a relation.
 struct Subject
 {
 	int cache;
 	uint32 value; // 0: all
 };
+
+} // namespace
+
 constexpr int relations = -1;
 
 struct Dependency
@@ -24,11 +29,15 @@ struct Dependency
 	Dependency *next; // of the same dependent
 };
 
+namespace {
+
 struct Dependencies
 {
 	Subject subject; // the hash key
 	Chain<Dependency, &Dependency::links> list;
 };
+
+} // namespace
 
 static Chain<Dependent, &Dependent::links> dependents;
 static HTAB *subjects = nullptr;

@@ -52,6 +52,8 @@ can_claim_directly(Definition *definition)
 		   row::has_rights(definition->source, rights_for(definition->claim_mode));
 }
 
+namespace {
+
 // One call.
 struct Claimer
 {
@@ -67,6 +69,8 @@ struct Claimer
 	TupleTableSlot *result;
 	RingCounters counters;
 };
+
+} // namespace
 
 static TimestampTz
 lease_end(const Claimer *claimer)
@@ -442,6 +446,8 @@ try_all(Claimer *claimer, Ring *ring, Candidate *candidates, const Taken &taken)
 	return won;
 }
 
+namespace {
+
 // How far this call has come since it swept: what it has read itself, to the end, and
 // found locked or not pending, all of it, leaves nothing to claim.
 struct Pass
@@ -451,6 +457,8 @@ struct Pass
 	int read;
 	int passed;
 };
+
+} // namespace
 
 static void
 follow(Pass *pass, const Filled &filled)
@@ -483,12 +491,16 @@ is_idle(Ring *ring, const RingKey &key, Wakes *wakes, TimestampTz call_time)
 		   take(ring, key, call_time, wake_number, 0, nullptr).is_idle;
 }
 
+namespace {
+
 // What has changed since the call began is told by these.
 struct Watch
 {
 	Wakes *wakes;
 	uint32 sweep_number;
 };
+
+} // namespace
 
 // Whether there is nothing more for this call. One that has some jobs already need not
 // be sure.

@@ -22,6 +22,8 @@ constexpr int most_steps = 16;
 // Of a backend that has rings of its own.
 constexpr int most_local_sets = 16;
 
+namespace {
+
 struct Set
 {
 	Ring rings[set_size];
@@ -34,6 +36,8 @@ struct Directory
 	int tranche;
 	Set sets[FLEXIBLE_ARRAY_MEMBER];
 };
+
+} // namespace
 
 static int max_rings = 1024;
 

@@ -180,6 +180,8 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 	return true;
 }
 
+namespace {
+
 // The orders that this backend is carrying out, for the end of the transaction: a backend
 // that is terminated comes by no PG_CATCH(). There are several when what is pending is a
 // function that claims; the innermost is first.
@@ -190,6 +192,9 @@ struct UnderWay
 	RingKey key; // a definition may be freed before the callback
 	FillOrder order;
 };
+
+} // namespace
+
 static const UnderWay *under_way = nullptr;
 
 static void

@@ -13,6 +13,8 @@ namespace queue_ext::claim {
 
 using definition::Definition;
 
+namespace {
+
 enum class HoldState {
 	held,
 	finished,
@@ -43,6 +45,8 @@ struct Bucket
 	uint64 hash; // the hash key
 	Hold *first;
 };
+
+} // namespace
 
 static MemoryContext context = nullptr;
 static HTAB *buckets = nullptr;

@@ -6,7 +6,11 @@
 
 namespace queue_ext::claim {
 
+namespace {
+
 enum ClaimPath { path_auto, path_direct, path_portable };
+
+} // namespace
 
 static const config_enum_entry paths[] = {
 	{"auto", path_auto, false},

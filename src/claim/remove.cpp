@@ -27,6 +27,8 @@ can_remove_directly(Definition *definition)
 		   row::has_rights(definition->source, ACL_DELETE | ACL_SELECT);
 }
 
+namespace {
+
 struct Remover
 {
 	const Program *program;
@@ -34,6 +36,8 @@ struct Remover
 	Relation key;
 	TupleTableSlot *row;
 };
+
+} // namespace
 
 // Fetches the version of the row at that place, or behind it in its HOT chain, that
 // the snapshot sees.

@@ -13,12 +13,16 @@ namespace queue_ext::claim {
 // there, neither reads what the other has laid out differently (directory.cpp, ring.hpp).
 constexpr const char *segment_name = "queue_ext/" QUEUE_EXT_VERSION;
 
+namespace {
+
 // What leads to the segment.
 struct Anchor
 {
 	dsm_handle segment; // DSM_HANDLE_INVALID: none yet
 	bool has_strays;    // backends that could not get at it
 };
+
+} // namespace
 
 static Anchor *anchor = nullptr;
 static bool is_in_main_segment = false; // where every backend can write to it

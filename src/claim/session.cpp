@@ -34,6 +34,8 @@ recheck_text(Definition *definition)
 					definition::compiled_of(definition).pending);
 }
 
+namespace {
+
 struct Candidate
 {
 	char *identity;
@@ -45,6 +47,8 @@ struct Candidates
 	Candidate *elements;
 	uint64 count;
 };
+
+} // namespace
 
 // The next rows that look pending. In the context given.
 static Candidates

@@ -11,6 +11,8 @@ namespace queue_ext::claim {
 // As many candidates as are remembered for one ring, or table, and subtransaction.
 constexpr int most_candidates = 1024;
 
+namespace {
+
 struct Candidates
 {
 	int count;
@@ -42,6 +44,8 @@ struct Note
 	bool is_under_way; // and that has been announced
 	bool has_writes;   // which may have hidden rows from others
 };
+
+} // namespace
 
 // Of the current transaction, in TopTransactionContext.
 static Note *notes = nullptr;

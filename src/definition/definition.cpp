@@ -33,6 +33,8 @@ take_growth()
 	return has_any;
 }
 
+namespace {
+
 // Compiles one fragment after the other of a definition, which depends on them then.
 struct Compiler
 {
@@ -51,6 +53,8 @@ struct Compiler
 		return compiled;
 	}
 };
+
+} // namespace
 
 static const char *
 copy(MemoryContext context, const char *text)

@@ -25,6 +25,8 @@ cache_limit()
 	return static_cast<Size>(cache_size) * 1024;
 }
 
+namespace {
+
 struct Key
 {
 	Oid source;
@@ -37,11 +39,15 @@ struct Entry
 	Definition *definition; // or null
 };
 
+} // namespace
+
 static HTAB *entries = nullptr;
 // Most recently used first; the invalid ones too.
 static catalog::Chain<Definition, &Definition::links> by_use;
 static Size total_size = 0; // as measured
 static uint64 invalidations_seen = 0;
+
+namespace {
 
 // A call that uses definitions, in the context that it runs in.
 struct Call
@@ -50,6 +56,8 @@ struct Call
 	MemoryContext context;
 	MemoryContextCallback end;
 };
+
+} // namespace
 
 static catalog::Chain<Call, &Call::links> calls;
 

@@ -31,12 +31,16 @@ add_context(void *argument)
 		errcontext("\"%s\"", fragment->label);
 }
 
+namespace {
+
 struct Variable
 {
 	const char *name;
 	Parameter parameter;
 	Oid type;
 };
+
+} // namespace
 
 static constexpr Variable variables[] = {
 	{"call_time", Parameter::call_time, TIMESTAMPTZOID},

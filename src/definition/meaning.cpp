@@ -13,11 +13,15 @@ namespace queue_ext::definition {
 // More are all forgotten: who uses so many names will hardly use one of them again soon.
 constexpr long max_meanings = 1000;
 
+namespace {
+
 struct Remembered
 {
 	char text[max_name_text + 1]; // the hash key
 	Meaning *meaning;             // or null
 };
+
+} // namespace
 
 static HTAB *remembered = nullptr;
 

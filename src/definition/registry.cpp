@@ -17,12 +17,16 @@ namespace queue_ext::definition {
 
 using catalog::Dependent;
 
+namespace {
+
 // Which rows of the registry: those with the name, or else of the source, or else all.
 struct Which
 {
 	const char *name;
 	Oid source;
 };
+
+} // namespace
 
 // The index that finds them; InvalidOid if there is none, as in an older version's objects.
 static Oid
@@ -227,8 +231,12 @@ read_definition(Oid source, const char *name, MemoryContext context, Definition 
 	return is_found;
 }
 
+namespace {
+
 // What can be locked in the registry's name.
 enum LockKind : uint16 { lock_of_source, lock_of_name };
+
+} // namespace
 
 void
 lock_queues_of(Oid source)

@@ -12,6 +12,8 @@
 
 namespace queue_ext::definition {
 
+namespace {
+
 enum class Kind { nullable, required, defaulted };
 
 struct Column
@@ -21,6 +23,8 @@ struct Column
 	Kind kind;
 	Oid collation; // InvalidOid: any
 };
+
+} // namespace
 
 // The columns of create_table_text (managed.cpp), ...
 static constexpr Column table_columns[] = {
@@ -187,6 +191,8 @@ is_null_test(const List *predicate, AttrNumber column, NullTestType kind)
 		   reinterpret_cast<const Var *>(test->arg)->varattno == column;
 }
 
+namespace {
+
 // An index as it should be, by the names of columns.
 struct Wish
 {
@@ -194,6 +200,8 @@ struct Wish
 	const char *tested;  // the predicate's column
 	NullTestType test;
 };
+
+} // namespace
 
 static bool
 is_like(Relation index, const Wish &wish)

@@ -12,6 +12,8 @@ namespace queue_ext::lock {
 using row::Changes;
 using row::Opened;
 
+namespace {
+
 enum ColumnNumber {
 	column_task_id = 1,
 	column_held,
@@ -22,6 +24,8 @@ enum ColumnNumber {
 	column_retries,
 };
 
+} // namespace
+
 static constexpr catalog::OwnColumn columns[] = {
 	{"task_id", TEXTOID, true},
 	{"held", BOOLOID, true},
@@ -31,6 +35,8 @@ static constexpr catalog::OwnColumn columns[] = {
 	{"token", INT8OID, true},
 	{"retries_left", INT4OID, false},
 };
+
+namespace {
 
 enum StatementNumber {
 	statement_exists,
@@ -47,6 +53,9 @@ enum ParameterNumber {
 	parameter_token,
 	parameter_retries,
 };
+
+} // namespace
+
 static constexpr Oid parameters[] = {TEXTOID, TEXTOID, INTERVALOID, INT8OID, INT4OID};
 
 // Where a row is changed by a statement, a sub-select locks it first: the clock is
@@ -127,6 +136,8 @@ describe_holder()
 									MyProcPid, *program != '\0' ? ", " : "", program));
 }
 
+namespace {
+
 enum class Outcome {
 	done,
 	refused,
@@ -134,6 +145,8 @@ enum class Outcome {
 	no_row,     // or it is being moved just now
 	not_direct, // it takes a statement
 };
+
+} // namespace
 
 // Writes the row. If somebody else has it, waits first, and the row is to be looked at
 // again: what may be done and what time it is may have changed.

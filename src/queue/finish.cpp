@@ -17,6 +17,8 @@ using definition::Prepared;
 using statement::Arguments;
 using statement::Parameter;
 
+namespace {
+
 // Which rows an action may touch.
 enum class Fence {
 	held, // the receipt's claim still holds the job
@@ -31,6 +33,8 @@ struct Rule
 	Fence fence;
 	const char *final_state; // not null: the job leaves the queue in this state
 };
+
+} // namespace
 
 static Rule
 rule_of(Action action)
@@ -82,6 +86,8 @@ assignments_of(Definition *definition, Action action)
 	pg_unreachable();
 }
 
+namespace {
+
 // How a statement refers to the receipts it is given.
 struct Source
 {
@@ -89,6 +95,8 @@ struct Source
 	const char *id;
 	const char *attempt;
 };
+
+} // namespace
 
 static Source
 one_receipt()

@@ -59,11 +59,15 @@ finish_job(FunctionCallInfo fcinfo, Action action, Attempt attempt, const Finish
 	PG_RETURN_BOOL(is_done);
 }
 
+namespace {
+
 struct Receipts
 {
 	Receipt *elements;
 	int count;
 };
+
+} // namespace
 
 // Arguments 1 and 2 of every form for many jobs: ids, attempts.
 static Receipts

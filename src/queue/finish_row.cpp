@@ -14,12 +14,16 @@ using definition::Prepared;
 using statement::Arguments;
 using statement::Parameter;
 
+namespace {
+
 struct Rule
 {
 	Prepared prepared;
 	const char *label;
 	const char *assignments; // null: none given
 };
+
+} // namespace
 
 static Rule
 rule_of(Definition *definition, Action action)

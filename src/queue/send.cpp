@@ -41,12 +41,16 @@ statement_for(Definition *definition, bool is_many)
 					   [&] { return send_text(definition, is_many); });
 }
 
+namespace {
+
 // A value for the result, where nothing has swallowed the row.
 struct Sent
 {
 	int64 id;
 	bool is_there;
 };
+
+} // namespace
 
 static Sent
 send_by_statement(Definition *definition, const Arguments &arguments)

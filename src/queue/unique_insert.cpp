@@ -23,6 +23,8 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert);
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_many);
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_key);
 
+namespace {
+
 // The places of the arguments of both inserts.
 enum Argument : int {
 	argument_queue,
@@ -33,6 +35,8 @@ enum Argument : int {
 	argument_priority,
 	argument_run_at,
 };
+
+} // namespace
 
 constexpr const char *for_others = "Use queue_unique_insert_row() for a table of your own.";
 

@@ -48,6 +48,8 @@ source_of(SPIPlanPtr plan)
 	return static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));
 }
 
+namespace {
+
 // The plans pinned by this backend: which of its generic plans was the pinned one.
 // A plan that plancache.c has made anew since, on its own, is not.
 struct Pinned
@@ -55,6 +57,9 @@ struct Pinned
 	SPIPlanPtr plan; // the hash key
 	int generation;
 };
+
+} // namespace
+
 static HTAB *pinned = nullptr;
 
 static Pinned *
@@ -139,12 +144,16 @@ make_plan(SPIPlanPtr plan, const Setting (&settings)[count])
 	AtEOXact_GUC(true, level);
 }
 
+namespace {
+
 // What looking at a plan has found.
 struct Verdict
 {
 	bool is_served;
 	Oid useless_index; // that has the order but does not restrict; or InvalidOid
 };
+
+} // namespace
 
 static bool
 is_partial(Oid index)

@@ -8,6 +8,8 @@
 
 namespace queue_ext::statement {
 
+namespace {
+
 // A stretch of the text to be replaced.
 struct Edit
 {
@@ -27,6 +29,8 @@ struct Edits
 	int count;
 	int capacity;
 };
+
+} // namespace
 
 static void
 add(Edits *edits, int location, int length, const char *replacement)

@@ -11,11 +11,15 @@
 
 namespace queue_ext::statement {
 
+namespace {
+
 struct ParameterType
 {
 	const char *placeholder;
 	Oid type;
 };
+
+} // namespace
 
 // In the order of Parameter.
 static constexpr ParameterType parameters[] = {

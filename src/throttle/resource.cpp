@@ -12,6 +12,8 @@ namespace queue_ext::throttle {
 
 using row::Opened;
 
+namespace {
+
 enum ColumnNumber {
 	column_resource = 1,
 	column_interval,
@@ -21,6 +23,8 @@ enum ColumnNumber {
 	column_earlier,
 };
 
+} // namespace
+
 static constexpr catalog::OwnColumn columns[] = {
 	{"resource", TEXTOID, true},
 	{"throttle_interval", INTERVALOID, true},
@@ -29,6 +33,8 @@ static constexpr catalog::OwnColumn columns[] = {
 	{"last_locker_details", TEXTOID, true},
 	{"earlier_grants", TIMESTAMPTZARRAYOID, true},
 };
+
+namespace {
 
 enum StatementNumber {
 	statement_exists,
@@ -46,6 +52,9 @@ enum ParameterNumber {
 	parameter_interval,
 	parameter_grants
 };
+
+} // namespace
+
 static constexpr Oid parameters[] = {TEXTOID, TEXTOID, TIMESTAMPTZOID, INTERVALOID, INT4OID};
 
 static constexpr const char *statements[] = {
@@ -135,6 +144,8 @@ lock_by_statement(const text *resource, const text *details, TimestampTz now)
 	return false;
 }
 
+namespace {
+
 // The last grants of a resource, the latest at the end.
 struct Grants
 {
@@ -151,6 +162,8 @@ struct Grants
 		return index >= 0 ? earlier[index] : DT_NOBEGIN;
 	}
 };
+
+} // namespace
 
 // Reads them; false if they are not as the table's constraints want them, which its owner may
 // have dropped: one dimension that begins at 1, or none, and no nulls.
@@ -183,12 +196,16 @@ make_earlier(const Grants &grants, int most)
 										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
+namespace {
+
 enum class Outcome {
 	granted,
 	denied,
 	changed,
 	unreadable, // a statement has to make something of it
 };
+
+} // namespace
 
 static Outcome
 try_to_lock(const Opened &opened, HeapTuple row, const text *details, TimestampTz now)

@@ -20,6 +20,8 @@ using statement::placeholder;
 using definition::Prepared;
 using statement::Statement;
 
+namespace {
+
 // The different jobs of a call, in the order in which they first come.
 struct Batch
 {
@@ -35,6 +37,8 @@ struct Entry
 	JobKey key;
 	int payload;
 };
+
+} // namespace
 
 static int
 compare_entries(const void *left, const void *right)
@@ -174,6 +178,8 @@ array_of(Datum *elements, int count, Oid type)
 	return PointerGetDatum(construct_array(elements, count, type, -1, false, TYPALIGN_INT));
 }
 
+namespace {
+
 // The rows to insert.
 struct Rows
 {
@@ -181,6 +187,8 @@ struct Rows
 	Datum *keys;
 	int count;
 };
+
+} // namespace
 
 static Rows
 rows_of(const Batch &batch, const int *places, int count)

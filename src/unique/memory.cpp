@@ -11,6 +11,8 @@
 
 namespace queue_ext::unique {
 
+namespace {
+
 // The table's columns, in the order of memory.sql.
 enum Column : AttrNumber {
 	column_source = 1,
@@ -19,6 +21,8 @@ enum Column : AttrNumber {
 	column_expires_at,
 	column_count = column_expires_at,
 };
+
+} // namespace
 
 static constexpr catalog::OwnColumn columns[] = {
 	{"source", REGCLASSOID, true},
@@ -32,12 +36,16 @@ static_assert(lengthof(columns) == column_count);
 constexpr int pass_length = 500;
 constexpr int pass_interval = 100;
 
+namespace {
+
 struct Memory
 {
 	Oid table;
 	Oid by_digest;
 	Oid by_expiry;
 };
+
+} // namespace
 
 static Memory
 memory()

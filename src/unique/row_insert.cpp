@@ -13,6 +13,8 @@ using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
 
+namespace {
+
 // A row of the call.
 struct Row
 {
@@ -24,6 +26,8 @@ struct Row
 	int place;
 	Row *first; // that is equal; itself if there is none before
 };
+
+} // namespace
 
 static void
 read_row(const RowRule *rule, TupleDesc shape, Row *row)
