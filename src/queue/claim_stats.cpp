@@ -1,4 +1,5 @@
-// claim_stats.cpp - queue_claim_counters, behind the view queue_claim_stats, and its reset.
+// claim_stats.cpp - queue_claim_counters, behind the view queue_claim_stats, and
+// queue_claim_stats_reset.
 
 #include "../postgres.hpp"
 

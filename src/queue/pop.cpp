@@ -1,4 +1,4 @@
-// pop.cpp - queue_pop, queue_pop_rows: the entry points of a claim.
+// pop.cpp - queue_pop, queue_pop_rows: taking jobs; and queue_is_held, which their statements call.
 
 #include "../postgres.hpp"
 

@@ -1,5 +1,5 @@
-// functions.cpp - the SQL functions of throttles. A resource is named by a text, or by
-// a value of any enum, which stands for its label.
+// throttle.cpp - throttle_create, throttle_alter, throttle_drop, lock_throttled_resource. A
+// resource is named by a text, or by a value of any enum, which stands for its label.
 
 #include "../postgres.hpp"
 
