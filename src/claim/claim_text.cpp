@@ -4,7 +4,9 @@
 
 #include "claim_text.hpp"
 
+#include "../catalog/identity.hpp"
 #include "../catalog/own_table.hpp"
+#include "../definition/compiled.hpp"
 #include "../definition/definition_cache.hpp"
 #include "../definition/registry.hpp"
 #include "../row/write.hpp"
@@ -15,6 +17,7 @@ using statement::Arguments;
 using definition::Definition;
 using catalog::Identity;
 using definition::ClaimMode;
+using definition::Compiled;
 using definition::PreparedClaim;
 using statement::Parameter;
 
@@ -32,8 +35,7 @@ arguments_for(const Definition *definition, const Request &request)
 const char *
 row_identity(Definition *definition)
 {
-	definition::compiled_of(definition);
-	return catalog::identity_text(definition->identity, "t");
+	return catalog::identity_text(definition::compiled_of(definition).identity, "t");
 }
 
 const char *
@@ -47,7 +49,7 @@ unknown_condition(Definition *definition)
 const char *
 read_text(Definition *definition, const char *columns, const char *condition, int max_jobs)
 {
-	const definition::CompiledFragments &compiled = definition::compiled_of(definition);
+	const Compiled &compiled = definition::compiled_of(definition);
 	return psprintf("select %s from %s as t where (%s)%s%s%s limit %d", columns,
 					definition->source_name, compiled.pending, condition,
 					compiled.order_by == nullptr ? "" : " order by ",
@@ -118,7 +120,7 @@ candidate_matches(const Identity &identity)
 static const char *
 write_text(Definition *definition, const char *source, const char *condition)
 {
-	const definition::CompiledFragments &compiled = definition::compiled_of(definition);
+	const Compiled &compiled = definition::compiled_of(definition);
 	return psprintf("update %s as t set %s from %s where %s returning t.*, (%s)",
 					definition->source_name, compiled.on_claim, source, condition,
 					compiled.pending);
@@ -127,7 +129,7 @@ write_text(Definition *definition, const char *source, const char *condition)
 static const char *
 write_by_key_text(Definition *definition, int max_jobs)
 {
-	const Identity &identity = definition->identity;
+	const Identity &identity = definition::compiled_of(definition).identity;
 	return psprintf("with candidate as materialized (%s) %s",
 					lock_text(definition, candidate_columns(identity), "", max_jobs),
 					write_text(definition, "candidate", candidate_matches(identity)));
@@ -137,8 +139,7 @@ write_by_key_text(Definition *definition, int max_jobs)
 static const char *
 update_text(Definition *definition, int max_jobs)
 {
-	definition::compiled_of(definition);
-	return definition->identity.has_key()
+	return definition::compiled_of(definition).identity.has_key()
 			   ? write_by_key_text(definition, max_jobs)
 			   : lock_text(definition, "t.tableoid, t.ctid", "", max_jobs);
 }

@@ -4,6 +4,7 @@
 
 #include "filler.hpp"
 
+#include "../definition/compiled.hpp"
 #include "claim_text.hpp"
 #include "cursor_row.hpp"
 #include "directory.hpp"

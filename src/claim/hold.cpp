@@ -4,7 +4,9 @@
 
 #include "hold.hpp"
 
+#include "../catalog/identity.hpp"
 #include "../compat.hpp"
+#include "../definition/compiled.hpp"
 #include "../error.hpp"
 #include "../key/fnv.hpp"
 #include "hold_table.hpp"
@@ -376,7 +378,7 @@ lock_tag(const Definition *definition, const char *identity)
 {
 	uint32 number =
 		key::fnv1_32(reinterpret_cast<const unsigned char *>(identity), strlen(identity));
-	const catalog::Identity &columns = definition->identity;
+	const catalog::Identity &columns = definition->compiled->identity;
 	const Oid type = getBaseType(columns.columns[0].type);
 	if (columns.length == 1 && (type == INT2OID || type == INT4OID || type == INT8OID)) {
 		const int64 integer = strtoll(identity, nullptr, 10);
@@ -401,7 +403,7 @@ try_hold(const Definition *definition, const char *identity)
 	switch (LockAcquire(&hold->tag, ExclusiveLock, true, true)) {
 		case LOCKACQUIRE_OK:
 			hold->has_lock = true;
-			hold->files = files_of(definition->source, definition->identity.index);
+			hold->files = files_of(definition->source, definition->compiled->identity.index);
 			hold->state = HoldState::held;
 			return hold->number;
 		case LOCKACQUIRE_NOT_AVAIL:

@@ -14,6 +14,8 @@
 
 #include "portable.hpp"
 
+#include "../catalog/identity.hpp"
+#include "../definition/compiled.hpp"
 #include "../error.hpp"
 #include "claim_text.hpp"
 #include "hold.hpp"
@@ -74,7 +76,7 @@ claim_by_update(Definition *definition, const Request &request, const Output &ou
 	Arguments arguments = arguments_for(definition, request);
 	const Statement statement = claim_statement(definition, request.max_jobs);
 	uint64 claimed = statement::run(statement, arguments);
-	if (!definition->identity.has_key() && claimed > 0) {
+	if (!definition::compiled_of(definition).identity.has_key() && claimed > 0) {
 		set_places(&arguments, claimed);
 		claimed =
 			statement::run(definition::prepared_of(definition, Prepared::claim_located,
@@ -110,13 +112,13 @@ claim_by_lock(Definition *definition, const Request &request, const Output &outp
 static void
 check_key(Definition *definition)
 {
-	definition::compiled_of(definition);
+	const definition::Compiled &compiled = definition::compiled_of(definition);
 	if (definition->claim_mode == ClaimMode::update)
 		return;
-	const Identity &identity = definition->identity;
+	const Identity &identity = compiled.identity;
 	if (definition->claim_mode == ClaimMode::session && !identity.has_key())
-		error::no_key(get_rel_name(definition->source), definition->key_advice.command,
-					  definition->key_advice.obstacle);
+		error::no_key(get_rel_name(definition->source), compiled.key_advice.command,
+					  compiled.key_advice.obstacle);
 	if (OidIsValid(catalog::type_without_text(identity)))
 		error::key_without_text(get_rel_name(definition->source),
 								catalog::type_without_text(identity));

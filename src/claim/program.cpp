@@ -4,8 +4,10 @@
 
 #include "program.hpp"
 
+#include "../catalog/identity.hpp"
 #include "../catalog/kept.hpp"
 #include "../catalog/owner.hpp"
+#include "../definition/compiled.hpp"
 #include "../definition/registry.hpp"
 #include "../statement/search_path.hpp"
 #include "cursor_form.hpp"
@@ -106,15 +108,15 @@ add_columns(Program *program, const List *targets, TupleDesc descriptor)
 
 // The columns of the order, where a cursor can hold them.
 static void
-add_order(Program *program, const Compiled &order, TupleDesc descriptor)
+add_order(Program *program, const Compiled &compiled, TupleDesc descriptor)
 {
-	const int count = list_length(order.order_columns);
-	program->direction = order.direction;
+	const int count = list_length(compiled.order_columns);
+	program->direction = compiled.direction;
 	program->order_columns = allocate<AttrNumber>(program, count);
 	program->cursor_columns = allocate<cursor::Column>(program, count);
 	int i = 0;
 	ListCell *cell;
-	foreach (cell, order.order_columns) {
+	foreach (cell, compiled.order_columns) {
 		const auto number = static_cast<AttrNumber>(lfirst_int(cell));
 		if (!find_form(TupleDescAttr(descriptor, number - 1), &program->cursor_columns[i]))
 			return;
@@ -144,15 +146,15 @@ static Stamp
 stamp_of(const Program *program, const Definition *definition, Relation table)
 {
 	const TupleDesc descriptor = RelationGetDescr(table);
-	const char *order =
-		definition->compiled.order_by == nullptr ? "" : definition->compiled.order_by;
+	const Compiled &compiled = *definition->compiled;
+	const char *order = compiled.order_by == nullptr ? "" : compiled.order_by;
 	StringInfoData text;
 	initStringInfo(&text);
 	appendStringInfo(&text, "%u,%d,%d,", table->rd_rel->relfilenode,
 					 static_cast<int>(definition->claim_mode),
 					 static_cast<int>(program->direction));
-	appendStringInfo(&text, "%zu,%s%zu,%s", strlen(definition->compiled.pending),
-					 definition->compiled.pending, strlen(order), order);
+	appendStringInfo(&text, "%zu,%s%zu,%s", strlen(compiled.pending), compiled.pending,
+					 strlen(order), order);
 	appendStringInfo(&text, "%d,", descriptor->natts);
 	for (int i = 0; i < descriptor->natts; i++) {
 		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
@@ -202,13 +204,14 @@ is_timeless(Node *expression)
 static ExprState *
 prepare_identity(const Definition *definition, Relation table, MemoryContext context)
 {
-	const catalog::Identity &identity = definition->identity;
+	const catalog::Identity &identity = definition->compiled->identity;
 	if (!identity.has_key() || OidIsValid(catalog::type_without_text(identity)))
 		return nullptr; // a statement says what is wrong, if anything
 	const char *row = quote_identifier(RelationGetRelationName(table));
 	const Fragment fragment{psprintf("(%s) is not null", catalog::identity_text(identity, row)),
 							FragmentKind::condition, "identity", definition->name, false};
-	const Compiled compiled = definition::compile(fragment, table, statement::bare_search_path);
+	const definition::CompiledFragment compiled =
+		definition::compile(fragment, table, statement::bare_search_path);
 	if (compiled.expression == nullptr || !IsA(compiled.expression, NullTest))
 		return nullptr;
 	return row::prepare_expression(
@@ -316,35 +319,21 @@ depend_on_triggers(Definition *definition, Relation table)
 }
 
 static bool
-fill_in(Program *program, Definition *definition, Relation table)
+fill_in(Program *program, Definition *definition, const Compiled &compiled, Relation table)
 {
 	depend_on_triggers(definition, table);
 	if (!row::is_plain(table) || (definition->is_managed && !find_columns(program, table)))
 		return false;
-	const auto compile = [&](const char *text, FragmentKind kind, const char *label) {
-		const Fragment fragment{text, kind, label, definition->name, definition->is_managed};
-		return text == nullptr ? Compiled{}
-							   : definition::compile(fragment, table, definition->search_path);
-	};
-	const definition::Fragments &from = definition->fragments;
-	Compiled pending{};
-	Compiled claim{};
-	Compiled order{};
-	catalog::as_owner_of(definition->source, [&] {
-		pending = compile(from.pending, FragmentKind::condition, "pending");
-		claim = compile(from.on_claim, FragmentKind::assignments, "on_claim");
-		order = compile(from.order_by, FragmentKind::order, "order_by");
-	});
 	const bool writes = definition->claim_mode == definition::ClaimMode::update;
-	program->written = columns_of(claim.targets, program->context);
+	program->written = columns_of(compiled.assignments, program->context);
 	if (writes && has_trigger(table, TRIGGER_TYPE_UPDATE, program->written))
 		return false;
-	program->pending = row::prepare_condition(pending.expression, program->context);
-	program->is_timeless = is_timeless(pending.expression);
+	program->pending = row::prepare_condition(compiled.condition, program->context);
+	program->is_timeless = is_timeless(compiled.condition);
 	if (program->pending == nullptr)
 		return false;
-	add_order(program, order, RelationGetDescr(table));
-	if (!is_total(program, definition->identity))
+	add_order(program, compiled, RelationGetDescr(table));
+	if (!is_total(program, compiled.identity))
 		program->order_count = 0;
 	fill_in_key(program, definition, table);
 	// Of other queues' claims nobody tells; nor does a statement on a parent of this one.
@@ -356,7 +345,7 @@ fill_in(Program *program, Definition *definition, Relation table)
 		program->identity = prepare_identity(definition, table, program->context);
 		return program->identity != nullptr;
 	}
-	if (!add_columns(program, claim.targets, RelationGetDescr(table)) ||
+	if (!add_columns(program, compiled.assignments, RelationGetDescr(table)) ||
 		!row::prepare_checks(RelationGetDescr(table), &program->checks, program->context))
 		return false;
 	if (definition->is_managed)
@@ -369,14 +358,14 @@ program_of(Definition *definition)
 {
 	if (definition->program != nullptr)
 		return definition->program;
-	definition::compiled_of(definition);
+	const Compiled &compiled = definition::compiled_of(definition);
 	Program *program = nullptr;
 	catalog::make_kept("queue_ext program", definition->context, [&](MemoryContext context) {
 		program = static_cast<Program *>(MemoryContextAllocZero(context, sizeof(Program)));
 		program->context = context;
 		catalog::make_dependent(&definition->dependent, [&] {
 			Relation table = table_open(definition->source, AccessShareLock);
-			program->is_direct = fill_in(program, definition, table);
+			program->is_direct = fill_in(program, definition, compiled, table);
 			table_close(table, AccessShareLock);
 		});
 	});

@@ -11,6 +11,7 @@
 
 #include "session.hpp"
 
+#include "../definition/compiled.hpp"
 #include "../error.hpp"
 #include "claim_text.hpp"
 #include "hold.hpp"
@@ -29,9 +30,9 @@ constexpr int spare_candidates = 16;
 static const char *
 recheck_text(Definition *definition)
 {
+	const definition::Compiled &compiled = definition::compiled_of(definition);
 	return psprintf("select t.* from %s as t where %s and (%s)", definition->source_name,
-					catalog::key_matches_row(definition->identity),
-					definition::compiled_of(definition).pending);
+					catalog::key_matches_row(compiled.identity), compiled.pending);
 }
 
 namespace {

@@ -10,8 +10,6 @@
 #include "../postgres.hpp"
 
 #include "../catalog/dependency.hpp"
-#include "../catalog/identity.hpp"
-#include "../catalog/key_advice.hpp"
 #include "../statement/statement.hpp"
 
 namespace queue_ext::claim {
@@ -35,19 +33,7 @@ struct Fragments
 	const char *on_extend;
 };
 
-// The same as SQL for statements (fragment.hpp).
-struct CompiledFragments
-{
-	const char *pending;
-	const char *order_by;
-	const char *on_claim;
-	const char *on_complete;
-	const char *on_release;
-	const char *on_fail;
-	const char *on_extend;
-	List *claimed_columns;    // the names of the columns that on_claim writes
-	statement::Access access; // how a claim should find its rows
-};
+struct Compiled; // compiled.hpp
 
 // How a worker holds the job it has claimed.
 enum class ClaimMode {
@@ -114,10 +100,7 @@ struct Definition
 	Oid archive;              // the last one it had, or InvalidOid
 	const char *archive_name; // likewise; null when there is no such table (any more)
 
-	Oid row_type;                  // of the table
-	catalog::Identity identity;    // what tells one row from another
-	catalog::Identity receipt_key; // what a receipt names its row by; a null there names none
-	catalog::KeyAdvice key_advice; // where there is no receipt_key
+	Oid row_type; // of the table
 
 	bool is_partitioned;
 	bool has_children; // or has had some
@@ -126,15 +109,14 @@ struct Definition
 	bool is_paused;
 	Fragments fragments;
 	const char *search_path; // under which the fragments were written
-	bool is_compiled;
-	CompiledFragments compiled; // use compiled_of()
 	Interval lease;
 	Interval backoff_base;
 	Interval backoff_cap;
 	int32 max_attempts;
 
-	claim::Program *program; // of the direct path; null until made
-	unique::Lookup *lookup;  // of unique inserts; null until made
+	const Compiled *compiled; // null until compiled_of() has been asked
+	claim::Program *program;  // of the direct path; null until made
+	unique::Lookup *lookup;   // of unique inserts; null until made
 
 	statement::Statement prepared[prepared_count];
 	PreparedClaim claims[prepared_claim_count]; // most recently made first
@@ -148,10 +130,6 @@ lease_of(const Definition *definition, const Interval *asked)
 {
 	return asked != nullptr ? asked : &definition->lease;
 }
-
-// The definition's fragments, compiled when first asked for. Raises what compile()
-// raises. The queue's table must be locked.
-const CompiledFragments &compiled_of(Definition *definition);
 
 // To be told when something was added to the definition that takes memory.
 void note_growth(Definition *definition);

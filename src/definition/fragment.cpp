@@ -137,10 +137,10 @@ write_out_bare(Node *expression, Oid table)
 	return text;
 }
 
-static Compiled
+static CompiledFragment
 compile_condition(const Fragment &fragment, const List *list, ParseState *state, Relation table)
 {
-	Compiled compiled{};
+	CompiledFragment compiled{};
 	Node *expression = transformWhereClause(state, linitial_node(ResTarget, list)->val,
 											EXPR_KIND_WHERE, fragment.label);
 	assign_expr_collations(state, expression);
@@ -207,7 +207,8 @@ nulls_text(const SortBy *sort)
 // Keeps track of whether the order can be compared as a row: plain columns that are
 // not null, of PostgreSQL's own types, all in one direction.
 static void
-add_order_column(Compiled *compiled, Node *expression, const SortBy *sort, TupleDesc descriptor)
+add_order_column(CompiledFragment *compiled, Node *expression, const SortBy *sort,
+				 TupleDesc descriptor)
 {
 	const Direction direction =
 		sort->sortby_dir == SORTBY_DESC ? Direction::descending : Direction::ascending;
@@ -222,7 +223,7 @@ add_order_column(Compiled *compiled, Node *expression, const SortBy *sort, Tuple
 		compiled->order_columns = lappend_int(compiled->order_columns, column->varattno);
 }
 
-static Compiled
+static CompiledFragment
 compile_order(const Fragment &fragment, List *list, ParseState *state, Relation table)
 {
 	StringInfoData text;
@@ -230,7 +231,7 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 	initStringInfo(&text);
 	initStringInfo(&bare);
 	bool is_indexable = true;
-	Compiled compiled{};
+	CompiledFragment compiled{};
 	ListCell *cell;
 	foreach (cell, list) {
 		const auto *sort = lfirst_node(SortBy, cell);
@@ -293,10 +294,10 @@ check_targets(const Fragment &fragment, const List *list, Relation table)
 	return columns;
 }
 
-static Compiled
+static CompiledFragment
 compile_assignments(const Fragment &fragment, List *list, ParseState *state, Relation table)
 {
-	Compiled compiled{};
+	CompiledFragment compiled{};
 	compiled.columns = check_targets(fragment, list, table);
 	List *targets = transformUpdateTargetList(state, list);
 	assign_list_collations(state, targets);
@@ -317,7 +318,7 @@ compile_assignments(const Fragment &fragment, List *list, ParseState *state, Rel
 	return compiled;
 }
 
-Compiled
+CompiledFragment
 compile(const Fragment &fragment, Relation table, const char *search_path)
 {
 	ErrorContextCallback callback{};
@@ -330,7 +331,7 @@ compile(const Fragment &fragment, Relation table, const char *search_path)
 	statement::set_reading_settings(search_path);
 	List *list = parse(fragment);
 	ParseState *state = make_parse_state(fragment, table);
-	Compiled compiled{};
+	CompiledFragment compiled{};
 	switch (fragment.kind) {
 		case FragmentKind::condition:
 			compiled = compile_condition(fragment, list, state, table);

@@ -26,7 +26,7 @@ namespace queue_ext::definition {
 // not.
 enum class Direction { mixed, ascending, descending };
 
-struct Compiled
+struct CompiledFragment
 {
 	char *text;
 	List *columns;       // of assignments: the names of the columns written
@@ -43,7 +43,7 @@ struct Compiled
 // parser raises, with the fragment named in the context and the position in it,
 // and 42601, 42P02, 42701, 428C9, 0A000 for what the parser alone would let pass.
 // The relation must be locked. The result is in the current context.
-Compiled compile(const Fragment &fragment, Relation table, const char *search_path);
+CompiledFragment compile(const Fragment &fragment, Relation table, const char *search_path);
 
 // Whether that part of a condition can be an index's predicate: it depends on
 // columns of the row, and on nothing else.

@@ -5,10 +5,13 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../catalog/identity.hpp"
+#include "../catalog/key_advice.hpp"
 #include "../catalog/owner.hpp"
 #include "../claim/claim_text.hpp"
 #include "../claim/wake_trigger.hpp"
 #include "../compat.hpp"
+#include "../definition/compiled.hpp"
 #include "../definition/fragment.hpp"
 #include "../definition/name.hpp"
 #include "../definition/open.hpp"
@@ -87,7 +90,7 @@ index_columns(const NewQueue &queue, Relation table)
 static const char *
 index_predicate(const NewQueue &queue, Relation table)
 {
-	const definition::Compiled pending =
+	const definition::CompiledFragment pending =
 		definition::compile({queue.fragments.pending, definition::FragmentKind::condition,
 							 "pending", queue.name, false},
 							table, queue.search_path);
@@ -171,7 +174,7 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 
 	const char *qualified = quote_qualified_identifier(name.schema, name.name);
 	Definition *definition = open_queue(cstring_to_text(qualified), definition::Use::own);
-	compiled_of(definition);
+	definition::compiled_of(definition);
 	warn_unless_served(definition, queue, table);
 	relation_close(table, NoLock);
 	if (wakes)

@@ -4,6 +4,7 @@
 
 #include "finish.hpp"
 
+#include "../definition/compiled.hpp"
 #include "../definition/fragment.hpp"
 #include "../definition/managed.hpp"
 #include "../error.hpp"
@@ -71,13 +72,13 @@ assignments_of(Definition *definition, Action action)
 {
 	switch (action) {
 		case Action::complete:
-			return compiled_of(definition).on_complete;
+			return definition::compiled_of(definition).on_complete;
 		case Action::fail:
-			return compiled_of(definition).on_fail;
+			return definition::compiled_of(definition).on_fail;
 		case Action::release:
-			return compiled_of(definition).on_release;
+			return definition::compiled_of(definition).on_release;
 		case Action::extend:
-			return compiled_of(definition).on_extend;
+			return definition::compiled_of(definition).on_extend;
 		case Action::cancel:
 			return nullptr;
 		case Action::requeue:

@@ -4,11 +4,14 @@
 
 #include "finish_row.hpp"
 
+#include "../catalog/identity.hpp"
 #include "../claim/hold.hpp"
+#include "../definition/compiled.hpp"
 #include "../error.hpp"
 
 namespace queue_ext::queue {
 
+using definition::Compiled;
 using definition::Definition;
 using definition::Prepared;
 using statement::Arguments;
@@ -26,9 +29,8 @@ struct Rule
 } // namespace
 
 static Rule
-rule_of(Definition *definition, Action action)
+rule_of(const Compiled &compiled, Action action)
 {
-	const definition::CompiledFragments &compiled = compiled_of(definition);
 	switch (action) {
 		case Action::complete:
 			return {Prepared::complete_row, "on_complete", compiled.on_complete};
@@ -46,7 +48,7 @@ rule_of(Definition *definition, Action action)
 // The values that on_claim wrote, in the table and in the receipt, compared as
 // bytes: every type can be, and null equals null.
 static const char *
-claim_still_stands(const Definition *definition)
+claim_still_stands(const Definition *definition, const Compiled &compiled)
 {
 	if (definition->is_managed)
 		return psprintf("t.attempt operator(pg_catalog.=) (%s).attempt"
@@ -57,7 +59,7 @@ claim_still_stands(const Definition *definition)
 	initStringInfo(&ours);
 	initStringInfo(&theirs);
 	ListCell *cell;
-	foreach (cell, definition->compiled.claimed_columns) {
+	foreach (cell, compiled.claimed_columns) {
 		const char *column = quote_identifier(static_cast<char *>(lfirst(cell)));
 		const char *comma = ours.len > 0 ? ", " : "";
 		appendStringInfo(&ours, "%st.%s", comma, column);
@@ -70,11 +72,12 @@ claim_still_stands(const Definition *definition)
 }
 
 static const char *
-text_of(const Definition *definition, Action action, const char *assignments)
+text_of(const Definition *definition, const Compiled &compiled, Action action,
+		const char *assignments)
 {
-	const char *fence = key_matches_row(definition->receipt_key);
+	const char *fence = key_matches_row(compiled.receipt_key);
 	if (definition->claim_mode == definition::ClaimMode::update)
-		fence = psprintf("%s and %s", fence, claim_still_stands(definition));
+		fence = psprintf("%s and %s", fence, claim_still_stands(definition, compiled));
 	if (assignments == nullptr)
 		return removal_text(definition, nullptr, fence, "completed");
 	return psprintf("update %s as t set %s where %s returning %s", definition->source_name,
@@ -117,14 +120,14 @@ arguments_for(const Definition *definition, Action action, Datum job, const Fini
 
 // Raises 55000 or 22004 where the receipt's row cannot be told from others.
 static void
-check_key(const Definition *definition, Datum job)
+check_key(const Definition *definition, const Compiled &compiled, Datum job)
 {
-	if (definition->identity.has_key())
+	if (compiled.identity.has_key())
 		return;
-	const catalog::Identity &key = definition->receipt_key;
+	const catalog::Identity &key = compiled.receipt_key;
 	const char *table = get_rel_name(definition->source);
 	if (!key.has_key())
-		error::no_key(table, definition->key_advice.command, definition->key_advice.obstacle);
+		error::no_key(table, compiled.key_advice.command, compiled.key_advice.obstacle);
 	for (int i = 0; i < key.length; i++) {
 		bool is_null;
 		(void) GetAttributeByNum(DatumGetHeapTupleHeader(job), key.columns[i].number, &is_null);
@@ -138,8 +141,9 @@ check_key(const Definition *definition, Datum job)
 static char *
 identity_of(Definition *definition, const Arguments &arguments)
 {
+	const Compiled &compiled = definition::compiled_of(definition);
 	const statement::Statement &statement = prepared_of(definition, Prepared::row_identity, [&] {
-		return psprintf("select %s", identity_text(definition->identity,
+		return psprintf("select %s", identity_text(compiled.identity,
 												   psprintf("(%s)", placeholder(Parameter::row))));
 	});
 	run(statement, arguments);
@@ -150,8 +154,9 @@ static bool
 write_row(Definition *definition, Action action, const Rule &rule, const Arguments &arguments,
 		  Datum *extended)
 {
-	const statement::Statement &statement = prepared_of(
-		definition, rule.prepared, [&] { return text_of(definition, action, rule.assignments); });
+	const statement::Statement &statement = prepared_of(definition, rule.prepared, [&] {
+		return text_of(definition, definition::compiled_of(definition), action, rule.assignments);
+	});
 	if (run(statement, arguments) == 0)
 		return false;
 	if (action == Action::extend) {
@@ -180,12 +185,13 @@ bool
 finish_row(Definition *definition, Action action, Datum job, const FinishOptions &options,
 		   Datum *extended)
 {
-	const Rule rule = rule_of(definition, action);
+	const Compiled &compiled = definition::compiled_of(definition);
+	const Rule rule = rule_of(compiled, action);
 	const bool is_lock = definition->claim_mode != definition::ClaimMode::update;
 	if (rule.assignments == nullptr &&
 		(action == Action::extend || (action != Action::complete && !is_lock)))
 		error::no_fragment(definition->name, rule.label);
-	check_key(definition, job);
+	check_key(definition, compiled, job);
 
 	const Arguments arguments = arguments_for(definition, action, job, options);
 	bool is_done = false;

@@ -149,7 +149,8 @@ compile_among(RowRule *rule, Relation table, List **conjuncts)
 		return;
 	const definition::Fragment fragment{rule->among_text, definition::FragmentKind::condition,
 										"among", nullptr, false};
-	const definition::Compiled compiled = definition::compile(fragment, table, rule->search_path);
+	const definition::CompiledFragment compiled =
+		definition::compile(fragment, table, rule->search_path);
 	catalog::depend_on_expression(&rule->dependent, compiled.expression);
 	rule->among = compiled.text;
 	*conjuncts = compiled.conjuncts;

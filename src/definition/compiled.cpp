@@ -1,0 +1,182 @@
+// compiled.cpp - see compiled.hpp.
+
+#include "../postgres.hpp"
+
+#include "compiled.hpp"
+
+#include "../catalog/kept.hpp"
+#include "../catalog/named_dependency.hpp"
+#include "../catalog/owner.hpp"
+#include "../error.hpp"
+
+namespace queue_ext::definition {
+
+using catalog::Identity;
+using catalog::KeyColumn;
+using statement::Access;
+
+namespace {
+
+// Compiles one fragment after the other of a definition, which depends on them then.
+struct Compiler
+{
+	Definition *definition;
+	Relation table;
+
+	CompiledFragment operator()(const char *text, FragmentKind kind, const char *label) const
+	{
+		if (text == nullptr)
+			return {};
+		const Fragment fragment{text, kind, label, definition->name, definition->is_managed};
+		const CompiledFragment compiled = compile(fragment, table, definition->search_path);
+		depend_on_expression(&definition->dependent, compiled.expression);
+		depend_on_expression(&definition->dependent, reinterpret_cast<Node *>(compiled.targets));
+		depend_on_expression(&definition->dependent, reinterpret_cast<Node *>(compiled.order));
+		return compiled;
+	}
+};
+
+} // namespace
+
+static const char *
+copy(MemoryContext context, const char *text)
+{
+	return text == nullptr ? nullptr : MemoryContextStrdup(context, text);
+}
+
+static List *
+copy_names(MemoryContext context, const List *names)
+{
+	MemoryContext old = MemoryContextSwitchTo(context);
+	List *copied = NIL;
+	ListCell *cell;
+	foreach (cell, names)
+		copied = lappend(copied, pstrdup(static_cast<char *>(lfirst(cell))));
+	MemoryContextSwitchTo(old);
+	return copied;
+}
+
+static Identity
+copy_identity(MemoryContext context, const Identity &identity)
+{
+	Identity copied = identity;
+	copied.columns = static_cast<KeyColumn *>(
+		MemoryContextAlloc(context, sizeof(KeyColumn) * Max(identity.length, 1)));
+	for (int i = 0; i < identity.length; i++) {
+		const KeyColumn &column = identity.columns[i];
+		copied.columns[i] = column;
+		copied.columns[i].name = copy(context, column.name);
+		copied.columns[i].equality = copy(context, column.equality);
+		copied.columns[i].at_least = copy(context, column.at_least);
+		copied.columns[i].at_most = copy(context, column.at_most);
+	}
+	return copied;
+}
+
+// The names of its operators are part of statements.
+static void
+depend_on_key(catalog::Dependent *dependent, const Identity &key)
+{
+	for (int i = 0; i < key.length; i++)
+		for (const Oid one : key.columns[i].operators)
+			depend_on_operator(dependent, one);
+}
+
+// Whether an index could hold the rows that are pending: some part of the condition
+// depends on nothing but the row.
+static bool
+has_constant_part(const List *conjuncts)
+{
+	ListCell *cell;
+	foreach (cell, conjuncts)
+		if (can_be_predicate(static_cast<Node *>(lfirst(cell))))
+			return true;
+	return false;
+}
+
+static Access
+access_for(const CompiledFragment &pending, const CompiledFragment &order_by)
+{
+	if (has_constant_part(pending.conjuncts))
+		return Access::restricted;
+	return order_by.text != nullptr ? Access::in_order : Access::anywhere;
+}
+
+static void
+copy_trees(Compiled *compiled, const CompiledFragment &pending, const CompiledFragment &order_by,
+		   const CompiledFragment &on_claim, MemoryContext context)
+{
+	MemoryContext old = MemoryContextSwitchTo(context);
+	compiled->condition = static_cast<Node *>(copyObjectImpl(pending.expression));
+	compiled->assignments = static_cast<List *>(copyObjectImpl(on_claim.targets));
+	compiled->direction = order_by.direction;
+	compiled->order_columns = list_copy(order_by.order_columns);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+compile_all(Definition *definition, Relation table, MemoryContext context, Compiled *compiled)
+{
+	const Compiler compiler{definition, table};
+	const Fragments &from = definition->fragments;
+	CompiledFragment pending{};
+	CompiledFragment order_by{};
+	CompiledFragment on_claim{};
+	CompiledFragment on_complete{};
+	CompiledFragment on_release{};
+	CompiledFragment on_fail{};
+	CompiledFragment on_extend{};
+	// In the name of whoever wrote them, so that they mean the same to everybody.
+	catalog::as_owner_of(definition->source, [&] {
+		pending = compiler(from.pending, FragmentKind::condition, "pending");
+		order_by = compiler(from.order_by, FragmentKind::order, "order_by");
+		on_claim = compiler(from.on_claim, FragmentKind::assignments, "on_claim");
+		on_complete = compiler(from.on_complete, FragmentKind::assignments, "on_complete");
+		on_release = compiler(from.on_release, FragmentKind::assignments, "on_release");
+		on_fail = compiler(from.on_fail, FragmentKind::assignments, "on_fail");
+		on_extend = compiler(from.on_extend, FragmentKind::assignments, "on_extend");
+	});
+	compiled->pending = copy(context, pending.text);
+	compiled->order_by = copy(context, order_by.text);
+	compiled->on_claim = copy(context, on_claim.text);
+	compiled->on_complete = copy(context, on_complete.text);
+	compiled->on_release = copy(context, on_release.text);
+	compiled->on_fail = copy(context, on_fail.text);
+	compiled->on_extend = copy(context, on_extend.text);
+	compiled->claimed_columns = copy_names(context, on_claim.columns);
+	compiled->access = access_for(pending, order_by);
+	copy_trees(compiled, pending, order_by, on_claim, context);
+	compiled->identity = copy_identity(context, catalog::find_identity(table));
+	// A hold is of an identity. A write looks for the key, and then at what the claim wrote.
+	// Where there is an identity, it is the key.
+	compiled->receipt_key = compiled->identity;
+	if (definition->claim_mode == ClaimMode::update && !compiled->receipt_key.has_key())
+		compiled->receipt_key = copy_identity(context, catalog::find_nullable_key(table));
+	depend_on_key(&definition->dependent, compiled->receipt_key);
+	if (!compiled->receipt_key.has_key()) {
+		const catalog::KeyAdvice advice = catalog::advise_key(table);
+		compiled->key_advice = {copy(context, advice.command), copy(context, advice.obstacle)};
+	}
+}
+
+const Compiled &
+compiled_of(Definition *definition)
+{
+	if (definition->compiled == nullptr) {
+		error::debug_compiling_queue(definition->source_name, definition->name);
+		Compiled *compiled = nullptr;
+		catalog::make_kept("queue_ext fragments", definition->context, [&](MemoryContext context) {
+			compiled = static_cast<Compiled *>(MemoryContextAllocZero(context, sizeof(Compiled)));
+			make_dependent(&definition->dependent, [&] {
+				Relation table = table_open(definition->source, AccessShareLock);
+				compile_all(definition, table, context, compiled);
+				table_close(table, AccessShareLock);
+			});
+		});
+		definition->compiled = compiled;
+		note_growth(definition);
+	}
+	return *definition->compiled;
+}
+
+} // namespace queue_ext::definition
