@@ -13,12 +13,12 @@
 
 namespace queue_ext::claim {
 
-using statement::Arguments;
-using definition::Definition;
 using catalog::Identity;
 using definition::ClaimMode;
 using definition::Compiled;
+using definition::Definition;
 using definition::PreparedClaim;
+using statement::Arguments;
 using statement::Parameter;
 
 Arguments

@@ -12,10 +12,10 @@
 
 namespace queue_ext::claim {
 
-using statement::Arguments;
 using definition::Definition;
-using statement::Parameter;
 using definition::Prepared;
+using statement::Arguments;
+using statement::Parameter;
 using statement::Statement;
 
 static const char *

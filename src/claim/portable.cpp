@@ -24,11 +24,11 @@
 
 namespace queue_ext::claim {
 
-using statement::Arguments;
+using catalog::Identity;
 using definition::ClaimMode;
 using definition::Definition;
-using catalog::Identity;
 using definition::Prepared;
+using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
 

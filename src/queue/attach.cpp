@@ -22,9 +22,9 @@
 
 namespace queue_ext::queue {
 
-using definition::Name;
 using definition::ClaimMode;
 using definition::Definition;
+using definition::Name;
 using definition::NewQueue;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_attach);

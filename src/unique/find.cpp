@@ -11,8 +11,8 @@
 
 namespace queue_ext::unique {
 
-using statement::Arguments;
 using definition::Definition;
+using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
 

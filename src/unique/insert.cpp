@@ -13,12 +13,12 @@
 
 namespace queue_ext::unique {
 
-using statement::Arguments;
 using definition::Definition;
-using statement::Parameter;
-using statement::placeholder;
 using definition::Prepared;
+using statement::Arguments;
+using statement::Parameter;
 using statement::Statement;
+using statement::placeholder;
 
 namespace {
 

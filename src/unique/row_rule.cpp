@@ -7,8 +7,8 @@
 namespace queue_ext::unique {
 
 using statement::Parameter;
-using statement::placeholder;
 using statement::Statement;
+using statement::placeholder;
 
 Size
 size_of(const RowRule *rule)
