@@ -106,8 +106,8 @@ on_object_change(Datum, compat::SysCacheId cache, uint32 hash)
 void
 register_dependencies()
 {
-	static constexpr compat::SysCacheId caches[] = {PROCOID, NAMESPACEOID, TYPEOID,
-													OPEROID, COLLOID,      ENUMOID};
+	static constexpr compat::SysCacheId caches[] = {
+		PROCOID, NAMESPACEOID, TYPEOID, OPEROID, COLLOID, ENUMOID, TSCONFIGOID, TSDICTOID, AUTHOID};
 	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
 	for (const compat::SysCacheId cache : caches)
 		CacheRegisterSyscacheCallback(cache, on_object_change, static_cast<Datum>(0));
