@@ -145,6 +145,50 @@ commit;
 select compiled($$ select * from queue_pop_rows(null::source, 'sorted') $$);
 select queue_detach('sorted');
 drop schema sorts cascade;
+-- Values that are written as names of objects, and what XMLTABLE returns.
+create schema named;
+create type named.kind as enum ('a');
+create function named.tell(integer) returns integer immutable language sql as 'select $1';
+create operator named.=== (function = int4eq, leftarg = integer, rightarg = integer);
+create collation named.plain (locale = 'C');
+create text search configuration named.words (copy = simple);
+create text search dictionary named.word (template = simple);
+create role cache_named;
+select queue_attach('of_names', 'source', $$
+	not taken and pg_typeof(taken) <> 'named.kind'::regtype and 'named.tell'::regproc is not null
+	and 'named.tell(integer)'::regprocedure <> id and 'named.==='::regoper is not null
+	and 'named.===(integer,integer)'::regoperator <> id and 'named.plain'::regcollation <> id
+	and to_tsvector('named.words', name) is null and 'named.word'::regdictionary <> id
+	and 'named'::regnamespace <> id and 'cache_named'::regrole <> id and 'source'::regclass <> id
+	and (id > 0 or exists (select from xmltable('/a' passing null columns size parts.size path 'a')))$$,
+	'id', 'taken = true');
+select queue_pop_rows(null::source, 'of_names');
+-- Each is given another name, and its own again.
+do $$
+declare
+	change text;
+begin
+	foreach change in array array[
+		'type named.kind rename to other|type named.other rename to kind',
+		'function named.tell rename to other|function named.other rename to tell',
+		'operator named.=== (integer, integer) set schema public|operator public.=== (integer, integer) set schema named',
+		'collation named.plain rename to other|collation named.other rename to plain',
+		'text search configuration named.words rename to other|text search configuration named.other rename to words',
+		'text search dictionary named.word rename to other|text search dictionary named.other rename to word',
+		'role cache_named rename to cache_other|role cache_other rename to cache_named',
+		'type parts.size rename to other|type parts.other rename to size',
+		'schema named rename to other|schema other rename to named',
+		'table source rename to other|table other rename to source'
+	] loop
+		raise notice '%', change;
+		execute 'alter ' || split_part(change, '|', 1);
+		execute 'alter ' || split_part(change, '|', 2);
+		perform compiled($c$ select * from queue_pop_rows(null::source, 'of_names') $c$);
+	end loop;
+end $$;
+select queue_detach('of_names');
+drop schema named cascade;
+drop role cache_named;
 create function parts.unrelated() returns integer language sql as 'select 1';
 call pop_both();
 

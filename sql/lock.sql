@@ -178,6 +178,8 @@ begin
 	update named_lock set held_until = clock_timestamp() where task_id = id;
 	return next concat('late: ', mutex_release(id), mutex_acquire_fenced(id), mutex_release(id, 4), mutex_release(id, 5));
 	return next concat('unknown: ', mutex_release('unknown'));
+	update named_lock set token = 9223372036854775807 where task_id = id;
+	return next concat('last token: ', error_of(format('select mutex_acquire(%L)', id)));
 end $$;
 select lives();
 create trigger note before insert or update on named_lock for each row execute function note();

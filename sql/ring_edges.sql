@@ -33,6 +33,25 @@ select queue_attach('ties', 'ties', 'state = ''new''', 'prio', 'state = ''taken'
 select count(*), count(distinct id) from queue_pop_rows(null::ties, max_jobs => 700);
 select count(*), count(distinct id) from queue_pop_rows(null::ties, max_jobs => 700);
 
+-- Nor does a key make the order total of which the order has a part.
+create table halves (a integer, b integer, state text not null default 'new', primary key (a, b));
+create index on halves (a) where state = 'new';
+insert into halves select 1 + i / 701, i from generate_series(1, 800) as i;
+select queue_attach('halves', 'halves', 'state = ''new''', 'a', 'state = ''taken''');
+select count(*) filter (where a = 1) as first, count(*) filter (where a = 2) as second
+from (select (queue_pop_rows(null::halves, max_jobs => 10)).a from generate_series(1, 70)) as popped;
+
+-- A sweep that fails is made up for. (A DELETE tells no claim of anything.)
+create table failing (id integer primary key, divisor integer not null default 1, state text not null default 'new');
+create index on failing (id) where state = 'new';
+insert into failing select generate_series(1, 100);
+select queue_attach('failing', 'failing', 'state = ''new'' and 10 / divisor > 0', 'id', 'state = ''taken''', wake => true);
+select id from queue_pop_rows(null::failing);
+insert into failing values (-1, 0), (0, 1);
+select id from queue_pop_rows(null::failing);
+delete from failing where divisor = 0;
+select id from queue_pop_rows(null::failing);
+
 -- What a default, a domain or a constraint says of a job holds for jobs that are sent.
 truncate jobs;
 create domain tenant as text constraint named check (value is not null);

@@ -134,6 +134,19 @@ select queue_complete_row('parents', p) from queue_pop_rows(null::parent, 'paren
 select id from queue_pop_rows(null::job, 'moved');
 select count(*) as pending from job where state = 0;
 
+-- To a unique key other than the primary one.
+create table coded (id integer primary key, code text not null unique, state integer not null default 0);
+create table refers (code text references coded (code));
+create table follows (code text references coded (code) on update cascade);
+insert into coded values (1, 'a'), (2, 'b'), (3, 'c');
+insert into refers values ('a');
+insert into follows values ('b');
+select queue_attach('coded', 'coded', 'state = 0', 'id', 'state = 1, code = upper(code)');
+select * from queue_pop_rows(null::coded);
+delete from refers;
+select * from queue_pop_rows(null::coded, max_jobs => 3);
+table follows;
+
 -- Row security: the rows that a role may see are its queue.
 create role regress_effects_a;
 create role regress_effects_b;

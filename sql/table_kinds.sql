@@ -72,6 +72,12 @@ select error_of('select queue_pop_rows(null::parted_new_2, ''one_part'')');
 select queue_detach('one_part'), queue_attach('one_part', 'parted_new_2', 'note like ''south%''', 'id, region', 'note = ''x''');
 select region, id, note from queue_pop_rows(null::parted_new_2, 'one_part', 5);
 drop trigger moves on parted;
+-- A claim that would move its row out of the partition.
+select queue_attach('moved_part', 'parted_new_2', 'state = ''new''', 'id, region', 'state = ''taken''');
+set queue_ext.claim_path = direct;
+select error_of('select queue_pop_rows(null::parted_new_2, ''moved_part'')');
+reset queue_ext.claim_path;
+select count(*) as untouched from parted_new_2 where state = 'new';
 
 -- Inherited: no key spans the tables, so rows are popped, but not finished.
 create table parent (id integer primary key, state integer not null default 0);

@@ -251,6 +251,27 @@ select next_woken();
 rollback;
 select next_woken();
 select is_idle('woken') as woken;
+-- In a savepoint of a transaction that has only completed a job before.
+insert into woken values (4), (5);
+select next_woken(2);
+select is_idle('woken') as woken;
+begin;
+select queue_complete_row('woken', '(4,100,1)'::woken);
+savepoint a;
+update woken set state = 0 where id = 5;
+release a;
+commit;
+select next_woken();
+-- By a statement on the table that it inherits from, which fires no trigger of its own.
+create table base (id integer, state integer not null default 0);
+create table leaf (primary key (id)) inherits (base);
+insert into leaf values (1);
+select queue_attach('leaf', 'leaf', 'state = 0', 'id', 'state = 1', wake => true);
+select id from queue_pop_rows(null::leaf, max_jobs => 2);
+select count(*) from queue_pop_rows(null::leaf);
+select count(*) from queue_pop_rows(null::leaf);
+update base set state = 0;
+select id from queue_pop_rows(null::leaf, max_jobs => 2);
 -- An event that the trigger does not hear of has no effect on what is claimable.
 delete from woken where id = 1;
 truncate woken;

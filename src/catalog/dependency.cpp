@@ -117,8 +117,8 @@ on_object_change(Datum, SysCacheId cache, uint32 hash)
 void
 register_dependencies()
 {
-	static constexpr SysCacheId caches[] = {PROCOID, NAMESPACEOID, TYPEOID,
-											OPEROID, COLLOID,      ENUMOID};
+	static constexpr SysCacheId caches[] = {PROCOID, NAMESPACEOID, TYPEOID,   OPEROID, COLLOID,
+											ENUMOID, TSCONFIGOID,  TSDICTOID, AUTHOID};
 	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
 	for (const SysCacheId cache : caches)
 		CacheRegisterSyscacheCallback(cache, on_object_change, static_cast<Datum>(0));

@@ -9,6 +9,8 @@
 
 namespace queue_ext::catalog {
 
+using compat::SysCacheId;
+
 void
 depend_on_table(Dependent *dependent, Oid table)
 {
@@ -19,7 +21,7 @@ depend_on_table(Dependent *dependent, Oid table)
 // On an object that is written with its name, and on its schema, which that column of its
 // catalog says.
 static void
-depend_on_named(Dependent *dependent, compat::SysCacheId cache, Oid object, AttrNumber schema)
+depend_on_named(Dependent *dependent, SysCacheId cache, Oid object, AttrNumber schema)
 {
 	depend_on_object(dependent, cache, object);
 	HeapTuple tuple = SearchSysCache1(cache, ObjectIdGetDatum(object));
@@ -71,21 +73,58 @@ visit_function(Oid function, void *dependent)
 	return false;
 }
 
-// Whether a value of the type is written as the name of an object: the label of an enum, a
-// table.
+struct NameType
+{
+	Oid type;
+	SysCacheId cache;
+	AttrNumber schema; // the column that has it, or none
+};
+
+// The types whose values are written as the names of objects. (Tables are apart: what they
+// are made from is told as of relations.)
+static constexpr NameType name_types[] = {
+	{REGTYPEOID, TYPEOID, Anum_pg_type_typnamespace},
+	{REGPROCOID, PROCOID, Anum_pg_proc_pronamespace},
+	{REGPROCEDUREOID, PROCOID, Anum_pg_proc_pronamespace},
+	{REGOPEROID, OPEROID, Anum_pg_operator_oprnamespace},
+	{REGOPERATOROID, OPEROID, Anum_pg_operator_oprnamespace},
+	{REGCOLLATIONOID, COLLOID, Anum_pg_collation_collnamespace},
+	{REGCONFIGOID, TSCONFIGOID, Anum_pg_ts_config_cfgnamespace},
+	{REGDICTIONARYOID, TSDICTOID, Anum_pg_ts_dict_dictnamespace},
+	{REGNAMESPACEOID, NAMESPACEOID, InvalidAttrNumber},
+	{REGROLEOID, AUTHOID, InvalidAttrNumber},
+};
+
+// Null if it is none of them.
+static const NameType *
+name_type_of(Oid type)
+{
+	for (const NameType &name_type : name_types)
+		if (name_type.type == type)
+			return &name_type;
+	return nullptr;
+}
+
+// Whether a value of the type is written as the name of an object, or the label of an enum.
 static bool
 is_written_as_name(Oid type)
 {
-	return type == REGCLASSOID || type_is_enum(type);
+	return type == REGCLASSOID || name_type_of(type) != nullptr || type_is_enum(type);
 }
 
 static void
 depend_on_value(Dependent *dependent, Oid type, Datum value)
 {
+	const Oid object = DatumGetObjectId(value);
+	const NameType *name_type = name_type_of(type);
 	if (type == REGCLASSOID)
-		depend_on_table(dependent, DatumGetObjectId(value));
+		depend_on_table(dependent, object);
+	else if (name_type == nullptr)
+		depend_on_object(dependent, ENUMOID, object);
+	else if (name_type->schema == InvalidAttrNumber)
+		depend_on_object(dependent, name_type->cache, object);
 	else
-		depend_on_object(dependent, ENUMOID, DatumGetObjectId(value));
+		depend_on_named(dependent, name_type->cache, object, name_type->schema);
 }
 
 static void
@@ -116,6 +155,14 @@ depend_on_constant(Dependent *dependent, const Const *constant)
 		depend_on_elements(dependent, element, DatumGetArrayTypeP(constant->constvalue));
 	else if (is_written_as_name(constant->consttype))
 		depend_on_value(dependent, constant->consttype, constant->constvalue);
+}
+
+static void
+depend_on_types(Dependent *dependent, const List *types)
+{
+	ListCell *cell;
+	foreach (cell, types)
+		depend_on_type(dependent, lfirst_oid(cell));
 }
 
 static void
@@ -168,12 +215,12 @@ visit(Node *node, void *context)
 			depend_on_type(dependent, exprType(reinterpret_cast<Node *>(
 										  reinterpret_cast<FieldSelect *>(node)->arg)));
 			break;
-		case T_RangeTblFunction: {
-			ListCell *cell;
-			foreach (cell, reinterpret_cast<RangeTblFunction *>(node)->funccoltypes)
-				depend_on_type(dependent, lfirst_oid(cell));
+		case T_RangeTblFunction:
+			depend_on_types(dependent, reinterpret_cast<RangeTblFunction *>(node)->funccoltypes);
 			break;
-		}
+		case T_TableFunc:
+			depend_on_types(dependent, reinterpret_cast<TableFunc *>(node)->coltypes);
+			break;
 		case T_FuncExpr:
 		case T_RelabelType:
 		case T_CoerceViaIO:

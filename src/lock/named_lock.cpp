@@ -183,7 +183,7 @@ try_to_acquire(const Opened &opened, HeapTuple row, const Interval *timeout, int
 	if (is_held(opened, row, now) || (!is_unlimited && retries <= 0))
 		return Outcome::refused;
 
-	*token = DatumGetInt64(row::value_of(opened, row, column_token)) + 1;
+	*token = DatumGetInt64(DirectFunctionCall1(int8inc, row::value_of(opened, row, column_token)));
 	Changes changes{};
 	changes.set(column_held, BoolGetDatum(true));
 	changes.set(column_holder, PointerGetDatum(describe_holder()));

@@ -42,7 +42,7 @@ sub pick
 sub new
 {
 	my ($class, %self) = @_;
-	return bless { %self, counts => {}, held => [] }, $class;
+	return bless { %self, counts => {}, held => [], lock_tables => 0 }, $class;
 }
 
 sub names
@@ -85,8 +85,11 @@ sub strike
 sub connect
 {
 	my ($self) = @_;
-	return DBI->connect("dbi:Pg:$self->{direct} application_name=fault", $self->{user}, '',
+	my $db = DBI->connect("dbi:Pg:$self->{direct} application_name=fault", $self->{user}, '',
 		{ RaiseError => 1, PrintError => 0, AutoCommit => 1, pg_server_prepare => 0 });
+	# The faults have to go on.
+	$db->do(q{set lock_timeout = '10s'});
+	return $db;
 }
 
 sub ddl
@@ -272,13 +275,15 @@ sub fill_lock_table
 	my ($self) = @_;
 	my $db = $self->connect;
 	$db->do('begin');
-	eval { $db->do('select pg_advisory_xact_lock(i) from generate_series(1000000, 1200000) as i') };
+	eval { $db->do('select pg_advisory_xact_lock(i) from generate_series(-200000, -1) as i') };
 	$db->do('rollback');
 	# The error above ends the locks; so hold as many as there is room for.
 	my ($room) = $db->selectrow_array("select current_setting('max_locks_per_transaction')::int
 		* (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int)");
 	$db->do('begin');
-	eval { $db->do('select pg_advisory_xact_lock(i) from generate_series(1, ?::int) as i', undef, int($room * 1.2)) };
+	# Each time others: the ones of the last time may be held still.
+	my $first = 1 + 10_000 * $self->{lock_tables}++;
+	eval { $db->do('select pg_advisory_xact_lock(i) from generate_series(?::int, ?::int) as i', undef, $first, $first + int($room * 1.2)) };
 	$self->keep(0.5, sub { $db->do('rollback'); $db->disconnect });
 }
 
