@@ -73,12 +73,16 @@ visit_function(Oid function, void *dependent)
 	return false;
 }
 
+namespace {
+
 struct NameType
 {
 	Oid type;
 	SysCacheId cache;
 	AttrNumber schema; // the column that has it, or none
 };
+
+} // namespace
 
 // The types whose values are written as the names of objects. (Tables are apart: what they
 // are made from is told as of relations.)
