@@ -11,7 +11,7 @@ insert into t values
 	(4, null, null, null, null);
 select queue_attach('strings', 't', $$note = 'a\b' and note <> '\' and not taken$$, 'id', $$taken = true, note = 'c\d'$$);
 select queue_attach('days', 't', $$day = '2020-02-01' and not taken$$, 'id', 'taken = true');
-select queue_attach('spans', 't', $$span = '-1 day +02:00' and not taken$$, 'id', 'taken = true');
+select queue_attach('spans', 't', $$span = '-1 day 02:00' and not taken$$, 'id', 'taken = true');
 select queue_attach('ratios', 't', $$ratio = '0.30000000000000004' and not taken$$, 'id', 'taken = true');
 select queue_attach('nulls', 't', $$note = null and not taken$$, 'id', 'taken = true');
 
