@@ -276,4 +276,22 @@ select (queue_unique_insert_row((1, 'a', '2026-11-22')::outermost, '{id}')).inse
 select count(*) = :locks as are_the_same from pg_locks where locktype = 'advisory' and pid = pg_backend_pid();
 rollback;
 
+-- The same "among" means another function under another search_path.
+create schema test_unique_row_a;
+create schema test_unique_row_b;
+create function test_unique_row_a.counts(text) returns boolean immutable language sql as 'select true';
+create function test_unique_row_b.counts(text) returns boolean immutable language sql as 'select false';
+create table counted (id integer, name text);
+create index on counted (id);
+insert into counted values (1, 'there');
+set client_min_messages = error;
+set search_path = test_unique_row, test_unique_row_a, public;
+select (queue_unique_insert_row((1, 'a')::counted, '{id}', among => 'counts(name)')).inserted;
+set search_path = test_unique_row, test_unique_row_b, public;
+select (queue_unique_insert_row((1, 'b')::counted, '{id}', among => 'counts(name)')).inserted;
+set search_path = test_unique_row, test_unique_row_a, public;
+select (queue_unique_insert_row((1, 'c')::counted, '{id}', among => 'counts(name)')).inserted;
+table counted;
+drop schema test_unique_row_a, test_unique_row_b cascade;
+
 drop schema test_unique_row cascade;
