@@ -115,6 +115,15 @@ select inserted from queue_unique_insert('jobs', '"daily"', period => '1 day') u
 select inserted from queue_unique_insert('jobs', '"daily"', period => '1 day', run_at => now()) union all
 select inserted from queue_unique_insert('jobs', '"daily"', period => '1 day', run_at => now() + interval '1 day');
 
+-- Of the call, not of the transaction's start.
+begin;
+select queue_unique_key('jobs', '"now"', period => '1 second') as key \gset
+select inserted from queue_unique_insert('jobs', '"now"', period => '1 second');
+select pg_sleep(1.1);
+select queue_unique_key('jobs', '"now"', period => '1 second') <> :'key' as is_another;
+select inserted from queue_unique_insert('jobs', '"now"', period => '1 second');
+rollback;
+
 -- Many: in the order of the array; the first of equal ones wins.
 select queue_purge('jobs'), queue_purge('jobs', 'done') > 0 as forgotten;
 select inserted from queue_unique_insert('jobs', '"b"');
