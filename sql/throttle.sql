@@ -47,6 +47,13 @@ update throttled_resource set throttle_interval = '1 day', last_locked = clock_t
 select lock_throttled_resource('rebuild', 'host 7');
 update throttled_resource set last_locked = clock_timestamp() - interval '24 hours';
 select lock_throttled_resource('rebuild', 'host 8');
+-- Nor has it 23 because clocks were put forward twelve hours ago.
+select set_config('timezone', format('STD0DST,%s/%s,%s/0', extract(doy from ago) - 1, extract(hour from ago), mod(extract(doy from ago) + 180, 365)), false)
+	is not null as is_set
+from (select (now() - interval '12 hours') at time zone 'utc') as t(ago);
+select now() - interval '1 day' <> now() - interval '24 hours' as days_differ;
+update throttled_resource set last_locked = clock_timestamp() - interval '23 hours 30 minutes';
+select lock_throttled_resource('rebuild', 'host 8a');
 reset timezone;
 
 -- Rolled back, it is as if never asked.
