@@ -266,7 +266,7 @@ tell_of_change(Oid source)
 static void
 write(const char *text, RowWriter *row)
 {
-	Assert(is_qualified(text));
+	Assert(statement::is_qualified(text));
 	const Oid registry = catalog::registry_oid();
 	catalog::as_owner_of(registry, [&] {
 		statement::with_spi([&] {

@@ -11,7 +11,7 @@ namespace queue_ext::queue {
 void
 run_by_state(const char *statement, const text *state, bool is_read_only)
 {
-	Assert(is_qualified(statement));
+	Assert(statement::is_qualified(statement));
 	Oid types[] = {TIMESTAMPTZOID, TEXTOID};
 	Datum values[] = {TimestampTzGetDatum(GetCurrentTimestamp()), PointerGetDatum(state)};
 	const char nulls[] = {' ', state == nullptr ? 'n' : ' ', '\0'};
