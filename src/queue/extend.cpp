@@ -12,32 +12,35 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_extend);
 QUEUE_EXT_FUNCTION(queue_ext_queue_extend_many);
 QUEUE_EXT_FUNCTION(queue_ext_queue_extend_row);
 
+// The argument of that number is lease.
+static FinishOptions
+options_with_lease(FunctionCallInfo fcinfo, int number)
+{
+	FinishOptions options = options_now();
+	options.lease = argument::optional_positive(fcinfo, number, "lease");
+	return options;
+}
+
 Datum
 queue_ext_queue_extend(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_extend()");
-	FinishOptions options = options_now();
-	options.lease = argument::optional_positive(fcinfo, 3, "lease");
-	return finish_job(fcinfo, Action::extend, Attempt::required, options);
+	return finish_job(fcinfo, Action::extend, Attempt::required, options_with_lease(fcinfo, 3));
 }
 
 Datum
 queue_ext_queue_extend_many(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_extend_many()");
-	FinishOptions options = options_now();
-	options.lease = argument::optional_positive(fcinfo, 3, "lease");
-	return finish_jobs(fcinfo, Action::extend, Attempt::required, options);
+	return finish_jobs(fcinfo, Action::extend, Attempt::required, options_with_lease(fcinfo, 3));
 }
 
 Datum
 queue_ext_queue_extend_row(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_extend_row()");
-	FinishOptions options = options_now();
-	options.lease = argument::optional_positive(fcinfo, 2, "lease");
 	Datum extended = 0;
-	if (!finish_row(fcinfo, Action::extend, options, &extended))
+	if (!finish_row(fcinfo, Action::extend, options_with_lease(fcinfo, 2), &extended))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(extended);
 }

@@ -26,11 +26,14 @@ static constexpr const char *row_hint =
 static void
 wake(Definition *definition, Action action, const FinishOptions &options)
 {
-	if (action == Action::release || action == Action::requeue)
+	// What on_fail makes of a row of the user's own, and on_extend, only the row knows.
+	const bool is_timed = definition->is_managed;
+	if (action == Action::release || action == Action::requeue ||
+		(action == Action::fail && !is_timed))
 		claim::note_given_back(definition, 0);
 	else if (action == Action::fail)
 		claim::note_given_back(definition, earliest_retry(definition, options));
-	else if (action == Action::extend)
+	else if (action == Action::extend && is_timed)
 		claim::note_given_back(definition, lease_end(definition, options));
 }
 
@@ -162,14 +165,8 @@ finish_row(FunctionCallInfo fcinfo, Action action, const FinishOptions &options,
 	if (type != definition->row_type)
 		error::wrong_row_type(definition->name, definition->row_type, type);
 	const bool is_done = finish_row(definition, action, PG_GETARG_DATUM(1), options, extended);
-	// What on_fail makes of a row of the user's own only the row knows.
-	const bool is_timed = definition->is_managed;
-	if (is_done && (action == Action::release || (action == Action::fail && !is_timed)))
-		claim::note_given_back(definition, 0);
-	else if (is_done && action == Action::fail)
-		claim::note_given_back(definition, earliest_retry(definition, options));
-	else if (is_done && action == Action::extend && is_timed)
-		claim::note_given_back(definition, lease_end(definition, options));
+	if (is_done)
+		wake(definition, action, options);
 	return is_done;
 }
 

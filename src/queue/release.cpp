@@ -12,14 +12,14 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_release);
 QUEUE_EXT_FUNCTION(queue_ext_queue_release_many);
 QUEUE_EXT_FUNCTION(queue_ext_queue_release_row);
 
-// Argument 3 of the release functions.
+// The argument of that number is run_at.
 template <typename Body>
 static Datum
-with_run_at(FunctionCallInfo fcinfo, Body &&body)
+with_run_at(FunctionCallInfo fcinfo, int number, Body &&body)
 {
 	FinishOptions options = options_now();
-	const TimestampTz run_at = PG_ARGISNULL(3) ? 0 : PG_GETARG_TIMESTAMPTZ(3);
-	options.run_at = PG_ARGISNULL(3) ? nullptr : &run_at;
+	const TimestampTz run_at = PG_ARGISNULL(number) ? 0 : PG_GETARG_TIMESTAMPTZ(number);
+	options.run_at = PG_ARGISNULL(number) ? nullptr : &run_at;
 	return body(options);
 }
 
@@ -27,7 +27,7 @@ Datum
 queue_ext_queue_release(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_release()");
-	return with_run_at(fcinfo, [&](const FinishOptions &options) {
+	return with_run_at(fcinfo, 3, [&](const FinishOptions &options) {
 		return finish_job(fcinfo, Action::release, Attempt::required, options);
 	});
 }
@@ -36,7 +36,7 @@ Datum
 queue_ext_queue_release_many(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_release_many()");
-	return with_run_at(fcinfo, [&](const FinishOptions &options) {
+	return with_run_at(fcinfo, 3, [&](const FinishOptions &options) {
 		return finish_jobs(fcinfo, Action::release, Attempt::required, options);
 	});
 }
@@ -45,10 +45,9 @@ Datum
 queue_ext_queue_release_row(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_release_row()");
-	FinishOptions options = options_now();
-	const TimestampTz run_at = PG_ARGISNULL(2) ? 0 : PG_GETARG_TIMESTAMPTZ(2);
-	options.run_at = PG_ARGISNULL(2) ? nullptr : &run_at;
-	PG_RETURN_BOOL(finish_row(fcinfo, Action::release, options, nullptr));
+	return with_run_at(fcinfo, 2, [&](const FinishOptions &options) {
+		return BoolGetDatum(finish_row(fcinfo, Action::release, options, nullptr));
+	});
 }
 
 } // namespace queue_ext::queue
