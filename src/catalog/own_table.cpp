@@ -10,11 +10,11 @@ namespace queue_ext::catalog {
 
 static Oid known_registry_oid = InvalidOid;
 
-// The schema the extension was created in, or InvalidOid.
-static Oid
-extension_schema()
+// Runs body with the extension's row of pg_extension, if there is one.
+template <typename Body>
+static void
+with_extension(Body &&body)
 {
-	Oid schema = InvalidOid;
 	ScanKeyData key;
 	Relation extensions = table_open(ExtensionRelationId, AccessShareLock);
 	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
@@ -22,9 +22,19 @@ extension_schema()
 	SysScanDesc scan = systable_beginscan(extensions, ExtensionNameIndexId, true, nullptr, 1, &key);
 	HeapTuple tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
-		schema = reinterpret_cast<Form_pg_extension>(GETSTRUCT(tuple))->extnamespace;
+		body(tuple, RelationGetDescr(extensions));
 	systable_endscan(scan);
 	table_close(extensions, AccessShareLock);
+}
+
+// The schema the extension was created in, or InvalidOid.
+static Oid
+extension_schema()
+{
+	Oid schema = InvalidOid;
+	with_extension([&](HeapTuple tuple, TupleDesc) {
+		schema = reinterpret_cast<Form_pg_extension>(GETSTRUCT(tuple))->extnamespace;
+	});
 	return schema;
 }
 
@@ -70,19 +80,11 @@ static const char *
 installed_version()
 {
 	const char *version = nullptr;
-	ScanKeyData key;
-	Relation extensions = table_open(ExtensionRelationId, AccessShareLock);
-	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
-				CStringGetDatum("queue_ext"));
-	SysScanDesc scan = systable_beginscan(extensions, ExtensionNameIndexId, true, nullptr, 1, &key);
-	HeapTuple tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple)) {
+	with_extension([&](HeapTuple tuple, TupleDesc descriptor) {
 		bool is_null;
-		version = TextDatumGetCString(heap_getattr(tuple, Anum_pg_extension_extversion,
-												   RelationGetDescr(extensions), &is_null));
-	}
-	systable_endscan(scan);
-	table_close(extensions, AccessShareLock);
+		version = TextDatumGetCString(
+			heap_getattr(tuple, Anum_pg_extension_extversion, descriptor, &is_null));
+	});
 	return version;
 }
 
