@@ -56,26 +56,13 @@ read_text(Definition *definition, const char *columns, const char *condition, in
 					compiled.order_by == nullptr ? "" : compiled.order_by, max_jobs);
 }
 
-// The columns that a claim writes, as pull_varattnos() counts them.
-static Bitmapset *
-claimed_columns(Definition *definition)
-{
-	Bitmapset *columns = nullptr;
-	ListCell *cell;
-	foreach (cell, definition::compiled_of(definition).claimed_columns) {
-		const AttrNumber number =
-			get_attnum(definition->source, static_cast<const char *>(lfirst(cell)));
-		columns = bms_add_member(columns, number - FirstLowInvalidHeapAttributeNumber);
-	}
-	return columns;
-}
-
 // As strong as the claim's own lock, which then waits for no other.
 static const char *
 lock_strength(Definition *definition)
 {
 	Relation table = table_open(definition->source, NoLock);
-	const LockTupleMode mode = row::lock_mode_for(table, claimed_columns(definition));
+	const LockTupleMode mode =
+		row::lock_mode_for(table, definition::compiled_of(definition).written);
 	table_close(table, NoLock);
 	return mode == LockTupleExclusive ? "update" : "no key update";
 }

@@ -170,19 +170,6 @@ stamp_of(const Program *program, const Definition *definition, Relation table)
 	return stamp;
 }
 
-static Bitmapset *
-columns_of(const List *targets, MemoryContext context)
-{
-	MemoryContext old = MemoryContextSwitchTo(context);
-	Bitmapset *columns = nullptr;
-	ListCell *cell;
-	foreach (cell, targets)
-		columns = bms_add_member(columns, lfirst_node(TargetEntry, cell)->resno -
-											  FirstLowInvalidHeapAttributeNumber);
-	MemoryContextSwitchTo(old);
-	return columns;
-}
-
 static bool
 is_variable(Node *node, void *context)
 {
@@ -325,7 +312,7 @@ fill_in(Program *program, Definition *definition, const Compiled &compiled, Rela
 	if (!row::is_plain(table) || (definition->is_managed && !find_columns(program, table)))
 		return false;
 	const bool writes = definition->claim_mode == definition::ClaimMode::update;
-	program->written = columns_of(compiled.assignments, program->context);
+	program->written = compiled.written;
 	if (writes && has_trigger(table, TRIGGER_TYPE_UPDATE, program->written))
 		return false;
 	program->pending = row::prepare_condition(compiled.condition, program->context);

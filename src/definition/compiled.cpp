@@ -44,18 +44,6 @@ copy(MemoryContext context, const char *text)
 	return text == nullptr ? nullptr : MemoryContextStrdup(context, text);
 }
 
-static List *
-copy_names(MemoryContext context, const List *names)
-{
-	MemoryContext old = MemoryContextSwitchTo(context);
-	List *copied = NIL;
-	ListCell *cell;
-	foreach (cell, names)
-		copied = lappend(copied, pstrdup(static_cast<char *>(lfirst(cell))));
-	MemoryContextSwitchTo(old);
-	return copied;
-}
-
 static Identity
 copy_identity(MemoryContext context, const Identity &identity)
 {
@@ -102,6 +90,17 @@ access_for(const CompiledFragment &pending, const CompiledFragment &order_by)
 	return order_by.text != nullptr ? Access::in_order : Access::anywhere;
 }
 
+static Bitmapset *
+columns_of(const List *targets)
+{
+	Bitmapset *columns = nullptr;
+	ListCell *cell;
+	foreach (cell, targets)
+		columns = bms_add_member(columns, lfirst_node(TargetEntry, cell)->resno -
+											  FirstLowInvalidHeapAttributeNumber);
+	return columns;
+}
+
 static void
 copy_trees(Compiled *compiled, const CompiledFragment &pending, const CompiledFragment &order_by,
 		   const CompiledFragment &on_claim, MemoryContext context)
@@ -109,6 +108,7 @@ copy_trees(Compiled *compiled, const CompiledFragment &pending, const CompiledFr
 	MemoryContext old = MemoryContextSwitchTo(context);
 	compiled->condition = static_cast<Node *>(copyObjectImpl(pending.expression));
 	compiled->assignments = static_cast<List *>(copyObjectImpl(on_claim.targets));
+	compiled->written = columns_of(on_claim.targets);
 	compiled->direction = order_by.direction;
 	compiled->order_columns = list_copy(order_by.order_columns);
 	MemoryContextSwitchTo(old);
@@ -143,7 +143,6 @@ compile_all(Definition *definition, Relation table, MemoryContext context, Compi
 	compiled->on_release = copy(context, on_release.text);
 	compiled->on_fail = copy(context, on_fail.text);
 	compiled->on_extend = copy(context, on_extend.text);
-	compiled->claimed_columns = copy_names(context, on_claim.columns);
 	compiled->access = access_for(pending, order_by);
 	copy_trees(compiled, pending, order_by, on_claim, context);
 	compiled->identity = copy_identity(context, catalog::find_identity(table));

@@ -27,12 +27,12 @@ struct Compiled
 	const char *on_release;
 	const char *on_fail;
 	const char *on_extend;
-	List *claimed_columns;    // the names of the columns that on_claim writes
 	statement::Access access; // how a claim should find its rows
 
 	// Those of a claim as expressions.
 	Node *condition;     // pending
 	List *assignments;   // TargetEntry: on_claim
+	Bitmapset *written;  // the columns of them, as pull_varattnos() counts them
 	Direction direction; // of order_by
 	List *order_columns; // the columns' numbers, where it is not mixed
 

@@ -268,19 +268,17 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 
 // The targets that an UPDATE would refuse only when it is rewritten, or that
 // cannot be written out one by one.
-static List *
+static void
 check_targets(const Fragment &fragment, const List *list, Relation table)
 {
-	List *columns = NIL;
 	ListCell *cell;
 	foreach (cell, list) {
 		const auto *target = lfirst_node(ResTarget, cell);
 		if (target->indirection != NIL || IsA(target->val, MultiAssignRef))
 			error::not_assignments(fragment.label);
 		const AttrNumber number = get_attnum(RelationGetRelid(table), target->name);
-		ListCell *other;
-		foreach (other, columns)
-			if (strcmp(static_cast<char *>(lfirst(other)), target->name) == 0)
+		for (const ListCell *earlier = list_head(list); earlier != cell; earlier++)
+			if (strcmp(lfirst_node(ResTarget, earlier)->name, target->name) == 0)
 				error::assigned_twice(target->name);
 		if (number > 0) {
 			const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(table), number - 1);
@@ -289,16 +287,14 @@ check_targets(const Fragment &fragment, const List *list, Relation table)
 			if (attribute->attidentity == ATTRIBUTE_IDENTITY_ALWAYS)
 				error::assigned_identity(target->name);
 		}
-		columns = lappend(columns, pstrdup(target->name));
 	}
-	return columns;
 }
 
 static CompiledFragment
 compile_assignments(const Fragment &fragment, List *list, ParseState *state, Relation table)
 {
 	CompiledFragment compiled{};
-	compiled.columns = check_targets(fragment, list, table);
+	check_targets(fragment, list, table);
 	List *targets = transformUpdateTargetList(state, list);
 	assign_list_collations(state, targets);
 

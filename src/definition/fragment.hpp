@@ -29,7 +29,6 @@ enum class Direction { mixed, ascending, descending };
 struct CompiledFragment
 {
 	char *text;
-	List *columns;       // of assignments: the names of the columns written
 	List *targets;       // of assignments: TargetEntry
 	List *conjuncts;     // of a condition: the parts (Node *) that all must hold
 	Node *expression;    // of a condition

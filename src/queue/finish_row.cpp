@@ -58,9 +58,10 @@ claim_still_stands(const Definition *definition, const Compiled &compiled)
 	StringInfoData theirs;
 	initStringInfo(&ours);
 	initStringInfo(&theirs);
-	ListCell *cell;
-	foreach (cell, compiled.claimed_columns) {
-		const char *column = quote_identifier(static_cast<char *>(lfirst(cell)));
+	int member = -1;
+	while ((member = bms_next_member(compiled.written, member)) >= 0) {
+		const auto number = static_cast<AttrNumber>(member + FirstLowInvalidHeapAttributeNumber);
+		const char *column = quote_identifier(get_attname(definition->source, number, false));
 		const char *comma = ours.len > 0 ? ", " : "";
 		appendStringInfo(&ours, "%st.%s", comma, column);
 		appendStringInfo(&theirs, "%s(%s).%s", comma, placeholder(Parameter::row), column);
