@@ -18,7 +18,7 @@ begin
 exception when others then
 	get stacked diagnostics message = message_text, detail = pg_exception_detail, hint = pg_exception_hint;
 	-- The library's version changes with each release.
-	return concat_ws(' | ', sqlstate, message, regexp_replace(detail, 'session of version \d+\.\d+\.\d+\.', 'session of version X.Y.Z.'), hint);
+	return concat_ws(' | ', sqlstate, message, regexp_replace(detail, 'session has version \d+\.\d+\.\d+\.', 'session has version X.Y.Z.'), hint);
 end $$;
 -- What the call does after the change, which is undone.
 create function after(change text, call text, version text default null) returns text language plpgsql as $$

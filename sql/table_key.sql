@@ -133,7 +133,7 @@ begin
 	perform queue_complete_row('cased', c) from queue_pop_rows(null::cased, max_jobs => 2) as c where n = 'a' collate "C";
 	raise exception 'one receipt has finished % rows', (select 2 - count(*) from cased);
 exception when object_not_in_prerequisite_state then
-	assert sqlerrm = 'table "cased" has no key to tell its rows apart', sqlerrm;
+	assert sqlerrm = 'table "cased" has no key that identifies its rows', sqlerrm;
 end $$;
 
 -- The key of a session's queue is dropped.

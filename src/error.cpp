@@ -26,7 +26,7 @@ check_range(const char *what, int32 value, int32 lowest, int32 highest)
 	if (value < lowest || value > highest)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("\"%s\" must be between %d and %d", what, lowest, highest),
-						errdetail("It is %d.", value)));
+						errdetail("The value is %d.", value)));
 }
 
 static int
@@ -49,7 +49,7 @@ check_positive(const char *what, const Interval *value)
 	if (!compat::interval_is_finite(value) || sign(value) <= 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("\"%s\" must be a positive interval", what),
-						errdetail("It is \"%s\".", to_text(value))));
+						errdetail("The value is \"%s\".", to_text(value))));
 }
 
 void
@@ -58,7 +58,7 @@ check_not_negative(const char *what, const Interval *value)
 	if (!compat::interval_is_finite(value) || sign(value) < 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("\"%s\" must not be a negative interval", what),
-						errdetail("It is \"%s\".", to_text(value))));
+						errdetail("The value is \"%s\".", to_text(value))));
 }
 
 void
@@ -67,7 +67,7 @@ length_mismatch(const char *first, int first_length, const char *second, int sec
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("\"%s\" and \"%s\" must have the same number of elements", first, second),
-			 errdetail("They have %d and %d.", first_length, second_length)));
+			 errdetail("They have %d and %d elements.", first_length, second_length)));
 }
 
 void
@@ -82,7 +82,7 @@ unknown_state(const char *state)
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("\"state\" must be ready, scheduled, leased, dead or done"),
-					errdetail("It is \"%s\".", state)));
+					errdetail("The value is \"%s\".", state)));
 }
 
 bool
@@ -107,8 +107,8 @@ void
 unknown_counted_state(const char *state)
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("\"states\" must be of ready, scheduled, leased, dead and done"),
-					errdetail("There is \"%s\".", state)));
+					errmsg("\"states\" must contain only ready, scheduled, leased, dead and done"),
+					errdetail("Element \"%s\" is not a state of a job.", state)));
 }
 
 void
@@ -116,42 +116,41 @@ no_states()
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("\"states\" must not be empty"),
-			 errdetail("No job would count, and every one be inserted."),
-			 errhint("Use queue_send(), or name states: '{ready,scheduled,leased}'.")));
+			 errdetail("No job would count as a duplicate, so that every job would be inserted."),
+			 errhint("Use queue_send(), or specify states: '{ready,scheduled,leased}'.")));
 }
 
 void
 period_of_months(const Interval *period)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("\"period\" must not have months or years"),
-			 errdetail("It is \"%s\", which is not always of the same length.", to_text(period)),
-			 errhint("Use days, or put the month into the payload and its key into "
-					 "\"unique_by\".")));
+	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					errmsg("\"period\" must not contain months or years"),
+					errdetail("The length of \"%s\" varies.", to_text(period)),
+					errhint("Use days, or put the month into the payload and its key into "
+							"\"unique_by\".")));
 }
 
 void
 period_too_long(const Interval *period)
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("\"period\" is too long"),
-					errdetail("It is \"%s\".", to_text(period)),
-					errhint("Leave \"period\" out for uniqueness without end.")));
+					errdetail("The value is \"%s\".", to_text(period)),
+					errhint("Omit \"period\" for uniqueness without a time limit.")));
 }
 
 void
 names_too_long(const char *what, int most)
 {
 	ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("\"%s\" is too long", what),
-					errdetail("Written as a JSON array it has more than %d bytes.", most)));
+					errdetail("Its JSON representation is longer than %d bytes.", most)));
 }
 
 void
 payload_is_no_object()
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("\"unique_by\" names keys of a payload that is not an object"),
-					errhint("Leave \"unique_by\" out to compare the whole payload.")));
+					errmsg("cannot apply \"unique_by\" to a payload that is not an object"),
+					errhint("Omit \"unique_by\" to compare the whole payload.")));
 }
 
 void
@@ -159,31 +158,31 @@ done_under_row_security(const char *table)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("jobs that are done cannot count under row security"),
-			 errdetail("Table \"%s\" has policies that apply to you; what is remembered of done "
-					   "jobs is not subject to them.",
+			 errmsg("cannot count done jobs under row-level security"),
+			 errdetail("Table \"%s\" has policies that apply to you; they do not "
+					   "cover the history of done jobs.",
 					   table),
-			 errhint("Name the other states: states => '{ready,scheduled,leased,dead}'.")));
+			 errhint("Specify only the other states: states => '{ready,scheduled,leased,dead}'.")));
 }
 
 void
 forget_under_row_security(const char *table)
 {
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					errmsg("done jobs cannot be forgotten under row security"),
-					errdetail("Table \"%s\" has policies that apply to you; what is remembered of "
-							  "done jobs is not subject to them.",
+					errmsg("cannot purge the history of done jobs under row-level security"),
+					errdetail("Table \"%s\" has policies that apply to you; they do not "
+							  "cover the history of done jobs.",
 							  table),
-					errhint("Let the owner of the table do it, or a role with BYPASSRLS.")));
+					errhint("Use the owner of the table, or a role with BYPASSRLS.")));
 }
 
 void
 not_a_table_row(const char *what, Oid type)
 {
 	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-					errmsg("\"%s\" must be of the row type of a table", what),
-					OidIsValid(type) ? errdetail("It is of type %s.", format_type_be(type)) : 0,
-					errhint("Write it as a row of the table: ROW(...)::the_table, or "
+					errmsg("\"%s\" must have the row type of a table", what),
+					OidIsValid(type) ? errdetail("Its type is %s.", format_type_be(type)) : 0,
+					errhint("Specify a row of the table: ROW(...)::the_table, or "
 							"jsonb_populate_record(NULL::the_table, ...).")));
 }
 
@@ -206,24 +205,26 @@ void
 no_equality(const char *column, Oid type)
 {
 	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
-					errmsg("column \"%s\" cannot tell rows apart", column),
-					errdetail("Type %s has no equality.", format_type_be(type))));
+					errmsg("cannot compare values of column \"%s\"", column),
+					errdetail("Type %s has no equality operator.", format_type_be(type))));
 }
 
 void
 warn_no_unique_index(const char *table, const char *command)
 {
-	ereport(WARNING, (errmsg("no index serves the look for rows of %s that are the same", table),
-					  errdetail("Each unique insert may have to read the whole table."),
+	ereport(WARNING, (errmsg("no index supports the duplicate check on %s", table),
+					  errdetail("Each unique insert may have to scan the whole table."),
 					  errhint("Run %s", command)));
 }
 
 void
 invalid_name(const char *text)
 {
-	ereport(ERROR, (errcode(ERRCODE_INVALID_NAME), errmsg("invalid queue name: \"%s\"", text),
-					errhint("Write it as the name of a table: emails, jobs.emails, or in double "
-							"quotes where it needs them.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_INVALID_NAME), errmsg("invalid queue name: \"%s\"", text),
+		 errhint(
+			 "A queue name is the name of a table, such as emails, jobs.emails or \"E-Mails\".")));
 }
 
 void
@@ -246,10 +247,9 @@ no_such_queue(const char *text)
 void
 queue_left_behind(const char *text)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", text),
-			 errdetail("There is a table of that name that could be the queue's."),
-			 errhint("Make it the queue again with queue_adopt(%s).", quote_literal_cstr(text))));
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", text),
+					errdetail("A table of that name has the layout of a managed queue."),
+					errhint("Register it again with queue_adopt(%s).", quote_literal_cstr(text))));
 }
 
 void
@@ -257,8 +257,8 @@ table_left_behind(const char *name, const char *text)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DUPLICATE_TABLE), errmsg("relation \"%s\" already exists", name),
-			 errdetail("It could be the table of a queue."),
-			 errhint("Make it the queue again with queue_adopt(%s).", quote_literal_cstr(text))));
+			 errdetail("It has the layout of a managed queue."),
+			 errhint("Register it again with queue_adopt(%s).", quote_literal_cstr(text))));
 }
 
 void
@@ -266,7 +266,7 @@ no_table_to_adopt(const char *name, const char *text)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation \"%s\" does not exist", name),
-			 errhint("Create the queue with its table with queue_create(%s).",
+			 errhint("Create a queue with its table with queue_create(%s).",
 					 quote_literal_cstr(text))));
 }
 
@@ -275,14 +275,14 @@ gone_during_command(const char *name)
 {
 	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 					errmsg("relation \"%s\" was dropped or renamed during the command", name),
-					errhint("Look for an event trigger that does that.")));
+					errhint("Check for event triggers that do that.")));
 }
 
 void
 table_is_managed(const char *table, const char *queue)
 {
 	ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
-					errmsg("table \"%s\" is that of queue \"%s\"", table, queue)));
+					errmsg("table \"%s\" belongs to queue \"%s\"", table, queue)));
 }
 
 void
@@ -290,8 +290,8 @@ not_a_queues_table(const char *table, const char *fault)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("table \"%s\" is not like that of a queue", table), errdetail("%s", fault),
-			 errhint("Use queue_attach() for a table of your own.")));
+			 errmsg("table \"%s\" does not have the layout of a managed queue", table),
+			 errdetail("%s", fault), errhint("Use queue_attach() for a table of your own.")));
 }
 
 void
@@ -316,7 +316,7 @@ ambiguous_queue(const char *text)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_AMBIGUOUS_ALIAS), errmsg("queue name \"%s\" is ambiguous", text),
-			 errdetail("Tables of two queues of this name have come into one schema."),
+			 errdetail("Two queues of this name have their tables in the same schema."),
 			 errhint("Move one of the tables to another schema with ALTER TABLE ... SET "
 					 "SCHEMA.")));
 }
@@ -324,11 +324,14 @@ ambiguous_queue(const char *text)
 void
 archive_missing(const char *name, const char *text)
 {
-	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					errmsg("archive table of queue \"%s\" does not exist", name),
-					errhint("Make a new one with queue_alter(%s, archive => true), or do without: "
-							"archive => false.",
-							quote_literal_cstr(text))));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+		 errmsg("archive table of queue \"%s\" does not exist", name),
+		 errhint(
+			 "Create a new one with queue_alter(%s, archive => true), or turn archiving off with "
+			 "archive => false.",
+			 quote_literal_cstr(text))));
 }
 
 // Compares versions of two parts; what comes behind them does not count.
@@ -345,19 +348,20 @@ void
 version_mismatch(const char *relation, const char *installed, const char *library)
 {
 	const int order = compare_versions(installed, library);
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("relation \"%s\" of extension \"queue_ext\" is not as the library expects it",
-					relation),
-			 errdetail("The extension is of version %s in this database, the library of this "
-					   "session of version %s.",
-					   installed, library),
-			 order < 0 ? errhint("Run ALTER EXTENSION queue_ext UPDATE.")
-			 : order > 0
-				 ? errhint("Reconnect, so that the session loads the library that is installed "
-						   "now; if it is the same, install the newer one, and restart the "
-						   "server where the library is preloaded.")
-				 : errhint("Undo what was done to it: no one but the extension may change it.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+		 errmsg("relation \"%s\" of extension \"queue_ext\" does not match the library", relation),
+		 errdetail("The extension has version %s in this database, the library of this "
+				   "session has version %s.",
+				   installed, library),
+		 order < 0 ? errhint("Run ALTER EXTENSION queue_ext UPDATE.")
+		 : order > 0
+			 ? errhint("Reconnect, so that the session loads the library that is installed "
+					   "now; if it is the same, install the newer one, and restart the "
+					   "server where the library is preloaded.")
+			 : errhint(
+				   "Revert the changes that were made to it; only the extension may change it.")));
 }
 
 void
@@ -371,7 +375,8 @@ not_created()
 void
 not_an_expression(const char *label)
 {
-	ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("\"%s\" must be one expression", label)));
+	ereport(ERROR,
+			(errcode(ERRCODE_SYNTAX_ERROR), errmsg("\"%s\" must be a single expression", label)));
 }
 
 void
@@ -379,7 +384,7 @@ not_an_order(const char *label)
 {
 	ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
 					errmsg("\"%s\" must be an ORDER BY list of expressions", label),
-					errhint("Write it as after ORDER BY, without numbers for columns: priority, "
+					errhint("Use the syntax of ORDER BY, without column numbers: priority, "
 							"created_at desc.")));
 }
 
@@ -389,7 +394,7 @@ not_assignments(const char *label)
 	ereport(ERROR,
 			(errcode(ERRCODE_SYNTAX_ERROR),
 			 errmsg("\"%s\" must be a SET list of single columns", label),
-			 errhint("Write it as after SET in UPDATE: state = 'running', started_at = now().")));
+			 errhint("Use the syntax of UPDATE ... SET: state = 'running', started_at = now().")));
 }
 
 void
@@ -397,8 +402,8 @@ fragment_has_parameter(const char *label)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_PARAMETER), errmsg("\"%s\" must not have parameters", label),
-			 errhint("The variables call_time, lease, worker, error and retry_at are written "
-					 "by name.")));
+			 errhint("Refer to the variables call_time, lease, worker, error and retry_at by "
+					 "name.")));
 }
 
 void
@@ -452,7 +457,7 @@ unknown_claim_mode(const char *mode)
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("\"claim_mode\" must be update, transaction or session"),
-					errdetail("It is \"%s\".", mode)));
+					errdetail("The value is \"%s\".", mode)));
 }
 
 void
@@ -461,8 +466,8 @@ on_claim_missing()
 	ereport(
 		ERROR,
 		(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		 errmsg("claim mode \"update\" needs \"on_claim\""),
-		 errhint("Say what a claim writes, so that the row is no longer pending; or choose claim "
+		 errmsg("claim mode \"update\" requires \"on_claim\""),
+		 errhint("Specify what a claim writes, so that the row is no longer pending, or use claim "
 				 "mode transaction or session, which write nothing.")));
 }
 
@@ -485,8 +490,8 @@ void
 rewritten()
 {
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					errmsg("a rule has made another command of the statement"),
-					errhint("Make the table's rule a trigger.")));
+					errmsg("a rule has rewritten the statement to another command"),
+					errhint("Replace the rule with a trigger.")));
 }
 
 void
@@ -495,7 +500,7 @@ key_without_text(const char *table, Oid type)
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("cannot lock rows of \"%s\" by their key", table),
-			 errdetail("How a value of type %s is written depends on settings of the session.",
+			 errdetail("The text representation of type %s depends on settings of the session.",
 					   format_type_be(type)),
 			 errhint("Use claim mode update.")));
 }
@@ -504,7 +509,7 @@ void
 not_a_table(const char *name, char kind)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("cannot make a queue of \"%s\"", name),
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("cannot use \"%s\" as a queue", name),
 			 errdetail_relkind_not_supported(kind)));
 }
 
@@ -512,7 +517,7 @@ void
 cannot_attach(const char *name, const char *reason)
 {
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					errmsg("cannot make a queue of \"%s\"", name), errdetail("%s", reason)));
+					errmsg("cannot use \"%s\" as a queue", name), errdetail("%s", reason)));
 }
 
 void
@@ -520,7 +525,7 @@ not_in_schema(const char *queue, const char *schema)
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("queue \"%s\" must be in the schema of its table", queue),
-					errhint("Leave the schema out, or write \"%s\".", schema)));
+					errhint("Omit the schema, or use \"%s\".", schema)));
 }
 
 void
@@ -528,9 +533,9 @@ no_key(const char *table, const char *command, const char *obstacle)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("table \"%s\" has no key to tell its rows apart", table),
+			 errmsg("table \"%s\" has no key that identifies its rows", table),
 			 command == nullptr ? errdetail("%s", obstacle) : 0,
-			 command == nullptr ? errhint("Attach the tables that have its rows, one by one.")
+			 command == nullptr ? errhint("Attach the tables that contain its rows individually.")
 								: errhint("Run %s", command)));
 }
 
@@ -538,9 +543,9 @@ void
 null_in_key(const char *table, const char *column)
 {
 	ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					errmsg("null in column \"%s\" tells no row of table \"%s\" from another",
+					errmsg("null value in column \"%s\" does not identify a row of table \"%s\"",
 						   column, table),
-					errhint("Finish such a row with an UPDATE or a DELETE of your own.")));
+					errhint("Finish such a row with an UPDATE or DELETE.")));
 }
 
 void
@@ -562,43 +567,43 @@ void
 wrong_row_type(const char *queue, Oid expected, Oid given)
 {
 	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-					errmsg("row is not of the table of queue \"%s\"", queue),
-					errdetail("It is of type %s, not %s.", format_type_be(given),
+					errmsg("row does not belong to the table of queue \"%s\"", queue),
+					errdetail("Its type is %s, not %s.", format_type_be(given),
 							  format_type_be(expected))));
 }
 
 void
 row_type_changed(Oid type)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("columns of %s have changed since the row was made", format_type_be(type)),
-			 errhint("Repeat the statement.")));
+	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("columns of %s have changed since the row was constructed",
+						   format_type_be(type)),
+					errhint("Retry the statement.")));
 }
 
 void
 not_a_row_type(Oid type)
 {
 	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-					errmsg("\"source\" must be of the row type of a table"),
-					OidIsValid(type) ? errdetail("It is of type %s.", format_type_be(type)) : 0,
-					errhint("Write it as NULL::the_table.")));
+					errmsg("\"source\" must have the row type of a table"),
+					OidIsValid(type) ? errdetail("Its type is %s.", format_type_be(type)) : 0,
+					errhint("Specify NULL::the_table.")));
 }
 
 void
 no_queue_on_table(Oid table)
 {
 	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-					errmsg("table \"%s\" carries no queue", get_rel_name(table)),
-					errhint("Make it one with queue_attach().")));
+					errmsg("table \"%s\" does not belong to a queue", get_rel_name(table)),
+					errhint("Attach it with queue_attach().")));
 }
 
 void
 many_queues_on_table(Oid table)
 {
 	ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_FUNCTION),
-					errmsg("table \"%s\" carries more than one queue", get_rel_name(table)),
-					errhint("Name the queue: queue => '...'.")));
+					errmsg("table \"%s\" belongs to more than one queue", get_rel_name(table)),
+					errhint("Specify the queue: queue => '...'.")));
 }
 
 void
@@ -622,7 +627,7 @@ wake_trigger_misplaced()
 	ereport(ERROR,
 			(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 			 errmsg("function \"%s\" must be fired AFTER INSERT, UPDATE or DELETE", "queue_wake"),
-			 errhint("Use queue_attach(..., wake => true), which makes the trigger.")));
+			 errhint("Use queue_attach(..., wake => true), which creates the trigger.")));
 }
 
 void
@@ -646,15 +651,15 @@ void
 blank_details()
 {
 	ereport(ERROR, (errcode(ERRCODE_CHECK_VIOLATION), errmsg("\"details\" must not be blank"),
-					errhint("Say who locks the resource: a host, a process, a job.")));
+					errhint("Specify who locks the resource: a host, a process, a job.")));
 }
 
 void
 lock_not_made(const char *task_id)
 {
 	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					errmsg("could not make lock \"%s\"", task_id),
-					errdetail("Its row is not in the table \"named_lock\" after an insert."),
+					errmsg("could not create lock \"%s\"", task_id),
+					errdetail("Table \"named_lock\" has no such row after an insert."),
 					errhint("Look for a trigger or a policy on the table \"named_lock\" that "
 							"suppresses or hides rows, and for sessions that delete them.")));
 }
@@ -662,7 +667,7 @@ lock_not_made(const char *task_id)
 void
 warn_no_index(const char *queue, const char *command)
 {
-	ereport(WARNING, (errmsg("no index serves the claims of queue \"%s\"", queue),
+	ereport(WARNING, (errmsg("no index supports claims of queue \"%s\"", queue),
 					  errdetail("A claim may have to read rows that are not pending."),
 					  errhint("Run %s", command)));
 }

@@ -163,7 +163,7 @@ void warn_no_unique_index(const char *table, const char *command);
 // 55000: a lock's row is not in the table of locks, although it was inserted.
 [[noreturn]] void lock_not_made(const char *task_id);
 
-// WARNING 01000: no index serves the claim; the hint is the command for one.
+// WARNING 01000: no index supports the claim; the hint is the command for one.
 void warn_no_index(const char *queue, const char *command);
 
 // Tells who asks for it (DEBUG1) that what a session has cached of a queue, or of the unique

@@ -18,7 +18,7 @@ struct RowChoice
 
 // The rule for that choice. The table must be locked. Raises 22004, 42703 for a column
 // that is not there, 42883 for one that cannot be compared, and for "among" what the
-// parser raises. May warn (01000) that no index serves it, once for each table.
+// parser raises. May warn (01000) that no index supports it, once for each table.
 RowRule *rule_for(const RowChoice &choice);
 
 // Between these the rule and its statements stay in memory. Calls may nest: a trigger

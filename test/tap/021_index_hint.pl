@@ -1,4 +1,4 @@
-# What queue_attach says about indexes: a warning exactly where no index serves the
+# What queue_attach says about indexes: a warning exactly where no index supports the
 # claims, with a hint that can be run as it is and makes the warning go away; from
 # then on no claim reads the table from end to end.
 
