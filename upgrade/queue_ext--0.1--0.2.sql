@@ -7,7 +7,7 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_adopt';
 
 comment on function @extschema@.queue_adopt(text) is
-	'makes a table that was a queue one again, after a dump of the table alone or DROP EXTENSION';
+	'registers the table of a managed queue again, after a dump of the table alone or DROP EXTENSION';
 
 -- Keys of bytes.
 
@@ -29,7 +29,7 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_throttle_create_enum';
 
 comment on function @extschema@.throttle_create(anyenum, interval, integer) is
-	'throttles the resource that a value of an enum names by its label';
+	'creates the throttled resource that is named by the label of an enum value';
 
 create function @extschema@.throttle_alter(
 	resource anyenum,
@@ -40,18 +40,131 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_throttle_alter_enum';
 
 comment on function @extschema@.throttle_alter(anyenum, interval, integer) is
-	'changes how often the resource that an enum names may be locked; what is null stays as it is';
+	'changes how often the throttled resource named by an enum value may be locked; null leaves a setting unchanged';
 
 create function @extschema@.throttle_drop(resource anyenum, if_exists boolean default false) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_throttle_drop_enum';
 
 comment on function @extschema@.throttle_drop(anyenum, boolean) is
-	'drops the throttled resource that an enum names; false if there is none and that is no error';
+	'drops the throttled resource named by an enum value; false if it does not exist and if_exists is true';
 
 create function @extschema@.lock_throttled_resource(resource anyenum, details text) returns boolean
 language c volatile strict parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_lock_throttled_resource_enum';
 
 comment on function @extschema@.lock_throttled_resource(anyenum, text) is
-	'true for whoever may use the resource that an enum names now, if its transaction commits; false at once for others';
+	'locks the throttled resource named by an enum value if its limit allows it now; true takes effect if the transaction commits, false returns at once';
+
+-- Comments, worded anew.
+comment on table @extschema@.queue_definition is
+	'registry of queue_ext: one row for each queue, written by its functions only';
+comment on view @extschema@.queues is
+	'queues of this database, with the SQL that describes their pending rows';
+comment on table @extschema@.named_lock is
+	'named locks: one row for each lock that was ever acquired';
+comment on column @extschema@.named_lock.held_until is
+	'when the timeout of the lock expires; null: held until released';
+comment on column @extschema@.named_lock.token is
+	'number of acquisitions, which is the fencing token of the last holder';
+comment on column @extschema@.named_lock.retries_left is
+	'number of acquisitions still allowed; null: no limit';
+comment on view @extschema@.held_locks is
+	'locks that are held, with their holders and times; requires privileges on named_lock';
+comment on function @extschema@.mutex_acquire(text) is
+	'acquires a lock until mutex_release(); false if it is already held';
+comment on function @extschema@.mutex_acquire_fenced(text) is
+	'like mutex_acquire(), with a fencing token that grows with each acquisition';
+comment on function @extschema@.timeout_acquire(text, interval) is
+	'acquires a lock for a time; false if it is already held';
+comment on function @extschema@.timeout_acquire_fenced(text, interval) is
+	'like timeout_acquire(), with a fencing token that grows with each acquisition';
+comment on function @extschema@.mutex_release(text) is
+	'releases a lock, no matter which session holds it; false if it is not held';
+comment on function @extschema@.mutex_release(text, bigint) is
+	'releases a lock if it is held with this token; false otherwise';
+comment on function @extschema@.lock_set_retries(text, integer) is
+	'sets the number of acquisitions still allowed; null: no limit';
+comment on function @extschema@.queue_lock(text) is
+	'waits for the lock of this name and takes it until the transaction ends';
+comment on function @extschema@.queue_try_lock(text) is
+	'takes the lock of this name until the transaction ends if it is free; false otherwise';
+comment on function @extschema@.queue_attach(
+	text, regclass, text, text, text, text, text, text, text, text, interval, boolean
+) is 'attaches an existing table as a queue';
+comment on function @extschema@.queue_detach(text, boolean) is
+	'detaches a queue; its table stays as it is';
+comment on function @extschema@.queue_claim_counters() is
+	'counters of the direct claim path, for each ring of this database';
+comment on view @extschema@.queue_claim_stats is
+	'counters of each ring of candidates: claims, empty pops, fills and sweeps, and the candidates passed over; fill_time in milliseconds';
+comment on function @extschema@.queue_claim_stats_reset() is
+	'resets the counters of queue_claim_stats in this database';
+comment on function @extschema@.queue_complete(text, bigint, integer) is
+	'completes a job: removes it from its queue; false if the receipt is stale';
+comment on function @extschema@.queue_complete_many(text, bigint[], integer[]) is
+	'completes jobs: removes them from their queue; returns the ids of those whose receipt was valid';
+comment on function @extschema@.queue_fail_many(text, bigint[], integer[], text[], interval) is
+	'records failures: each job runs again after its backoff, or is dead after its last attempt; returns the ids of those whose receipt was valid';
+comment on function @extschema@.queue_release(text, bigint, integer, timestamptz) is
+	'returns a job to its queue without charging the attempt; false if the receipt is stale';
+comment on function @extschema@.queue_release_many(text, bigint[], integer[], timestamptz) is
+	'returns jobs to their queue without charging the attempt; returns the ids of those whose receipt was valid';
+comment on function @extschema@.queue_extend(text, bigint, integer, interval) is
+	'renews the lease of a claimed job, from now; false if the receipt is stale';
+comment on function @extschema@.queue_extend_many(text, bigint[], integer[], interval) is
+	'renews the leases of claimed jobs, from now; returns the ids of those whose receipt was valid';
+comment on function @extschema@.queue_cancel(text, bigint, integer) is
+	'removes a job from its queue in any state; false if there is no such job';
+comment on function @extschema@.queue_cancel_many(text, bigint[], integer[]) is
+	'removes jobs from their queue in any state; returns the ids of those that were removed';
+comment on function @extschema@.queue_requeue(text, bigint, integer) is
+	'makes a dead job run again, with the full number of attempts; false if there is no such job';
+comment on function @extschema@.queue_requeue_many(text, bigint[], integer[]) is
+	'makes dead jobs run again, with the full number of attempts; returns the ids of those that were changed';
+comment on function @extschema@.queue_complete_row(text, anyelement) is
+	'completes a claimed row: deletes it or writes on_complete; false if its claim is lost';
+comment on function @extschema@.queue_release_row(text, anyelement, timestamptz) is
+	'returns a claimed row to its queue, writing on_release; false if its claim is lost';
+comment on function @extschema@.queue_fail_row(text, anyelement, text, interval) is
+	'records a failure of a claimed row, writing on_fail; false if its claim is lost';
+comment on function @extschema@.queue_extend_row(text, anyelement, interval) is
+	'renews the lease of a claimed row, writing on_extend; returns the row, which is the new receipt, or null if its claim is lost';
+comment on function @extschema@.queue_pop(text, integer, interval, text) is
+	'claims up to max_jobs jobs of the queue for a lease and returns them';
+comment on function @extschema@.queue_pop_rows(anyelement, text, integer, interval, text) is
+	'claims up to max_jobs rows of the table whose row type is that of source, and returns them';
+comment on function @extschema@.queue_is_held(oid, text) is
+	'whether this session holds the row by a claim in mode session; claims use it to skip their own rows';
+comment on function @extschema@.queue_alter(text, interval, integer, interval, interval, boolean) is
+	'changes the settings of a queue; null leaves a setting unchanged';
+comment on function @extschema@.queue_pause(text) is
+	'pauses a queue: its jobs are not claimed; true if it was not paused';
+comment on function @extschema@.queue_resume(text) is
+	'resumes a paused queue; true if it was paused';
+comment on function @extschema@.queue_purge(text, text) is
+	'deletes all jobs of a queue, or those in one state, and returns their number; done: the history that unique inserts keep';
+comment on function @extschema@.queue_counts(text) is
+	'counts the jobs of a queue by state; scans the whole table';
+comment on function @extschema@.queue_wake() is
+	'trigger function that notifies claims at once of rows written by INSERT, COPY and UPDATE';
+comment on table @extschema@.throttled_resource is
+	'throttled resources: how often each may be locked, and when and by whom it last was';
+comment on column @extschema@.throttled_resource.grants is
+	'number of locks allowed in any interval of this length';
+comment on column @extschema@.throttled_resource.last_locked is
+	'time of the last lock; -infinity: never';
+comment on column @extschema@.throttled_resource.last_locker_details is
+	'details given by the last locker';
+comment on column @extschema@.throttled_resource.earlier_grants is
+	'times of the locks before the last, in order, at most grants - 1';
+comment on function @extschema@.throttle_create(text, interval, integer) is
+	'creates a throttled resource, which may be locked once or grants times in any interval of this length';
+comment on function @extschema@.throttle_alter(text, interval, integer) is
+	'changes how often a throttled resource may be locked; null leaves a setting unchanged';
+comment on function @extschema@.throttle_drop(text, boolean) is
+	'drops a throttled resource; false if it does not exist and if_exists is true';
+comment on function @extschema@.lock_throttled_resource(text, text) is
+	'locks a throttled resource if its limit allows it now; true takes effect if the transaction commits, false returns at once';
+comment on table @extschema@.queue_unique_job is
+	'history of jobs that queue_unique_insert added where done jobs count; written by its functions only';

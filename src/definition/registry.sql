@@ -37,7 +37,7 @@ create index queue_definition_source_idx on @extschema@.queue_definition (source
 revoke all on @extschema@.queue_definition from public;
 
 comment on table @extschema@.queue_definition is
-	'registry of queue_ext: one row a queue, written by its functions only';
+	'registry of queue_ext: one row for each queue, written by its functions only';
 
 -- A row whose table was dropped behind our back is not worth a dump.
 select pg_catalog.pg_extension_config_dump('@extschema@.queue_definition',
@@ -72,4 +72,4 @@ revoke all on @extschema@.queues from public;
 grant select on @extschema@.queues to public;
 
 comment on view @extschema@.queues is
-	'the queues of this database, each with the SQL that describes its pending rows';
+	'queues of this database, with the SQL that describes their pending rows';

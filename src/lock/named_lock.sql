@@ -22,13 +22,13 @@ create table @extschema@.named_lock (
 revoke all on @extschema@.named_lock from public;
 
 comment on table @extschema@.named_lock is
-	'locks by name: one row for each that was ever acquired';
+	'named locks: one row for each lock that was ever acquired';
 comment on column @extschema@.named_lock.held_until is
-	'when a lock with a timeout runs out; null: it is held until it is released';
+	'when the timeout of the lock expires; null: held until released';
 comment on column @extschema@.named_lock.token is
-	'how many times it was acquired: the fencing token of the last who did';
+	'number of acquisitions, which is the fencing token of the last holder';
 comment on column @extschema@.named_lock.retries_left is
-	'how many times it may still be acquired; null: no limit';
+	'number of acquisitions still allowed; null: no limit';
 
 select pg_catalog.pg_extension_config_dump('@extschema@.named_lock', '');
 
@@ -42,28 +42,28 @@ revoke all on @extschema@.held_locks from public;
 grant select on @extschema@.held_locks to public;
 
 comment on view @extschema@.held_locks is
-	'who holds which lock, since when and until when; asks for rights on named_lock';
+	'locks that are held, with their holders and times; requires privileges on named_lock';
 
 create function @extschema@.mutex_acquire(task_id text) returns boolean
 language c volatile strict parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_mutex_acquire';
 
 comment on function @extschema@.mutex_acquire(text) is
-	'acquires a lock that is held until mutex_release(); false if it is held';
+	'acquires a lock until mutex_release(); false if it is already held';
 
 create function @extschema@.mutex_acquire_fenced(task_id text, out acquired boolean, out token bigint)
 language c volatile strict parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_mutex_acquire_fenced';
 
 comment on function @extschema@.mutex_acquire_fenced(text) is
-	'as mutex_acquire(), with a token that grows with each who acquires the lock';
+	'like mutex_acquire(), with a fencing token that grows with each acquisition';
 
 create function @extschema@.timeout_acquire(task_id text, timeout interval) returns boolean
 language c volatile strict parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_timeout_acquire';
 
 comment on function @extschema@.timeout_acquire(text, interval) is
-	'acquires a lock for some time; false if it is held';
+	'acquires a lock for a time; false if it is already held';
 
 create function @extschema@.timeout_acquire_fenced(
 	task_id text,
@@ -75,25 +75,25 @@ language c volatile strict parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_timeout_acquire_fenced';
 
 comment on function @extschema@.timeout_acquire_fenced(text, interval) is
-	'as timeout_acquire(), with a token that grows with each who acquires the lock';
+	'like timeout_acquire(), with a fencing token that grows with each acquisition';
 
 create function @extschema@.mutex_release(task_id text) returns boolean
 language c volatile strict parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_mutex_release';
 
 comment on function @extschema@.mutex_release(text) is
-	'releases a lock, whoever holds it; false if nobody does';
+	'releases a lock, no matter which session holds it; false if it is not held';
 
 create function @extschema@.mutex_release(task_id text, token bigint) returns boolean
 language c volatile strict parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_mutex_release';
 
 comment on function @extschema@.mutex_release(text, bigint) is
-	'releases a lock if it is held with that token; false otherwise';
+	'releases a lock if it is held with this token; false otherwise';
 
 create function @extschema@.lock_set_retries(task_id text, retries integer) returns void
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_lock_set_retries';
 
 comment on function @extschema@.lock_set_retries(text, integer) is
-	'sets how many times a lock may still be acquired; null: no limit';
+	'sets the number of acquisitions still allowed; null: no limit';

@@ -17,11 +17,11 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_attach';
 
 comment on function @extschema@.queue_attach(
 	text, regclass, text, text, text, text, text, text, text, text, interval, boolean
-) is 'makes a queue of a table that is there, by describing its pending rows';
+) is 'attaches an existing table as a queue';
 
 create function @extschema@.queue_detach(queue text, if_exists boolean default false) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_detach';
 
 comment on function @extschema@.queue_detach(text, boolean) is
-	'forgets a queue and leaves its table alone';
+	'detaches a queue; its table stays as it is';

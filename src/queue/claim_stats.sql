@@ -15,7 +15,7 @@ language c volatile parallel unsafe rows 10
 as 'MODULE_PATHNAME', 'queue_ext_queue_claim_counters';
 
 comment on function @extschema@.queue_claim_counters() is
-	'what claims on the direct path have met, for each ring of this database';
+	'counters of the direct claim path, for each ring of this database';
 
 create view @extschema@.queue_claim_stats as
 select * from @extschema@.queue_claim_counters();
@@ -24,7 +24,7 @@ revoke all on @extschema@.queue_claim_stats from public;
 grant select on @extschema@.queue_claim_stats to public;
 
 comment on view @extschema@.queue_claim_stats is
-	'per ring of candidates: claims, empty pops, reads, and what became of candidates; fill_time in milliseconds';
+	'counters of each ring of candidates: claims, empty pops, fills and sweeps, and the candidates passed over; fill_time in milliseconds';
 
 create function @extschema@.queue_claim_stats_reset() returns void
 language c volatile parallel unsafe
@@ -33,4 +33,4 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_claim_stats_reset';
 revoke all on function @extschema@.queue_claim_stats_reset() from public;
 
 comment on function @extschema@.queue_claim_stats_reset() is
-	'sets the counters of queue_claim_stats in this database to zero';
+	'resets the counters of queue_claim_stats in this database';

@@ -3,14 +3,14 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_complete';
 
 comment on function @extschema@.queue_complete(text, bigint, integer) is
-	'takes a finished job out of its queue; false if the receipt is stale';
+	'completes a job: removes it from its queue; false if the receipt is stale';
 
 create function @extschema@.queue_complete_many(queue text, ids bigint[], attempts integer[]) returns setof bigint
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_complete_many';
 
 comment on function @extschema@.queue_complete_many(text, bigint[], integer[]) is
-	'takes finished jobs out of their queue; returns the ids of those whose receipt was good';
+	'completes jobs: removes them from their queue; returns the ids of those whose receipt was valid';
 
 create function @extschema@.queue_fail(
 	queue text,
@@ -36,7 +36,7 @@ language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_fail_many';
 
 comment on function @extschema@.queue_fail_many(text, bigint[], integer[], text[], interval) is
-	'records failures: each job runs again after its backoff, or is dead after its last attempt; returns the ids of those whose receipt was good';
+	'records failures: each job runs again after its backoff, or is dead after its last attempt; returns the ids of those whose receipt was valid';
 
 create function @extschema@.queue_release(
 	queue text,
@@ -48,7 +48,7 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_release';
 
 comment on function @extschema@.queue_release(text, bigint, integer, timestamptz) is
-	'gives a job back without charging the attempt; false if the receipt is stale';
+	'returns a job to its queue without charging the attempt; false if the receipt is stale';
 
 create function @extschema@.queue_release_many(
 	queue text,
@@ -60,7 +60,7 @@ language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_release_many';
 
 comment on function @extschema@.queue_release_many(text, bigint[], integer[], timestamptz) is
-	'gives jobs back without charging the attempt; returns the ids of those whose receipt was good';
+	'returns jobs to their queue without charging the attempt; returns the ids of those whose receipt was valid';
 
 create function @extschema@.queue_extend(
 	queue text,
@@ -72,7 +72,7 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_extend';
 
 comment on function @extschema@.queue_extend(text, bigint, integer, interval) is
-	'gives a claimed job a new lease from now on; false if the receipt is stale';
+	'renews the lease of a claimed job, from now; false if the receipt is stale';
 
 create function @extschema@.queue_extend_many(
 	queue text,
@@ -84,32 +84,32 @@ language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_extend_many';
 
 comment on function @extschema@.queue_extend_many(text, bigint[], integer[], interval) is
-	'gives claimed jobs a new lease from now on; returns the ids of those whose receipt was good';
+	'renews the leases of claimed jobs, from now; returns the ids of those whose receipt was valid';
 
 create function @extschema@.queue_cancel(queue text, id bigint, attempt integer default null) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_cancel';
 
 comment on function @extschema@.queue_cancel(text, bigint, integer) is
-	'takes a job out of its queue, whatever its state; false if there is none such';
+	'removes a job from its queue in any state; false if there is no such job';
 
 create function @extschema@.queue_cancel_many(queue text, ids bigint[], attempts integer[] default null) returns setof bigint
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_cancel_many';
 
 comment on function @extschema@.queue_cancel_many(text, bigint[], integer[]) is
-	'takes jobs out of their queue, whatever their state; returns the ids of those that were changed';
+	'removes jobs from their queue in any state; returns the ids of those that were removed';
 
 create function @extschema@.queue_requeue(queue text, id bigint, attempt integer default null) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_requeue';
 
 comment on function @extschema@.queue_requeue(text, bigint, integer) is
-	'lets a dead job run again, with the full number of attempts; false if there is none such';
+	'makes a dead job run again, with the full number of attempts; false if there is no such job';
 
 create function @extschema@.queue_requeue_many(queue text, ids bigint[], attempts integer[] default null) returns setof bigint
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_requeue_many';
 
 comment on function @extschema@.queue_requeue_many(text, bigint[], integer[]) is
-	'lets dead jobs run again, with the full number of attempts; returns the ids of those that were changed';
+	'makes dead jobs run again, with the full number of attempts; returns the ids of those that were changed';

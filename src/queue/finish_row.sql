@@ -3,7 +3,7 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_complete_row';
 
 comment on function @extschema@.queue_complete_row(text, anyelement) is
-	'finishes a claimed row: deletes it or writes on_complete; false if its claim has gone';
+	'completes a claimed row: deletes it or writes on_complete; false if its claim is lost';
 
 create function @extschema@.queue_release_row(
 	queue text,
@@ -14,7 +14,7 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_release_row';
 
 comment on function @extschema@.queue_release_row(text, anyelement, timestamptz) is
-	'gives a claimed row back, writing on_release; false if its claim has gone';
+	'returns a claimed row to its queue, writing on_release; false if its claim is lost';
 
 create function @extschema@.queue_fail_row(
 	queue text,
@@ -26,7 +26,7 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_fail_row';
 
 comment on function @extschema@.queue_fail_row(text, anyelement, text, interval) is
-	'records that the work on a claimed row failed, writing on_fail; false if its claim has gone';
+	'records a failure of a claimed row, writing on_fail; false if its claim is lost';
 
 create function @extschema@.queue_extend_row(
 	queue text,
@@ -37,4 +37,4 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_extend_row';
 
 comment on function @extschema@.queue_extend_row(text, anyelement, interval) is
-	'gives a claimed row a new lease, writing on_extend, and returns the row, which is the receipt from then on; null if its claim has gone';
+	'renews the lease of a claimed row, writing on_extend; returns the row, which is the new receipt, or null if its claim is lost';

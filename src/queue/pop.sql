@@ -24,7 +24,7 @@ language c volatile parallel unsafe rows 1
 as 'MODULE_PATHNAME', 'queue_ext_queue_pop';
 
 comment on function @extschema@.queue_pop(text, integer, interval, text) is
-	'claims up to max_jobs jobs of the queue for the length of a lease, and returns them';
+	'claims up to max_jobs jobs of the queue for a lease and returns them';
 
 create function @extschema@.queue_pop_rows(
 	source anyelement,
@@ -37,11 +37,11 @@ language c volatile parallel unsafe rows 1
 as 'MODULE_PATHNAME', 'queue_ext_queue_pop_rows';
 
 comment on function @extschema@.queue_pop_rows(anyelement, text, integer, interval, text) is
-	'claims up to max_jobs rows of the table whose row type source has, and returns them';
+	'claims up to max_jobs rows of the table whose row type is that of source, and returns them';
 
 create function @extschema@.queue_is_held(source oid, identity text) returns boolean
 language c volatile strict parallel restricted
 as 'MODULE_PATHNAME', 'queue_ext_queue_is_held';
 
 comment on function @extschema@.queue_is_held(oid, text) is
-	'whether this session has claimed that row without writing; claims use it to pass their own rows by';
+	'whether this session holds the row by a claim in mode session; claims use it to skip their own rows';

@@ -17,7 +17,7 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_adopt';
 
 comment on function @extschema@.queue_adopt(text) is
-	'makes a table that was a queue one again, after a dump of the table alone or DROP EXTENSION';
+	'registers the table of a managed queue again, after a dump of the table alone or DROP EXTENSION';
 
 create function @extschema@.queue_alter(
 	queue text,
@@ -31,7 +31,7 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_alter';
 
 comment on function @extschema@.queue_alter(text, interval, integer, interval, interval, boolean) is
-	'changes the settings of a queue; what is null stays as it is';
+	'changes the settings of a queue; null leaves a setting unchanged';
 
 create function @extschema@.queue_drop(queue text, if_exists boolean default false) returns boolean
 language c volatile parallel unsafe
@@ -45,21 +45,21 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_pause';
 
 comment on function @extschema@.queue_pause(text) is
-	'stops handing out jobs of a queue; true if it was not paused';
+	'pauses a queue: its jobs are not claimed; true if it was not paused';
 
 create function @extschema@.queue_resume(queue text) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_resume';
 
 comment on function @extschema@.queue_resume(text) is
-	'hands out jobs of a paused queue again; true if it was paused';
+	'resumes a paused queue; true if it was paused';
 
 create function @extschema@.queue_purge(queue text, state text default null) returns bigint
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_purge';
 
 comment on function @extschema@.queue_purge(text, text) is
-	'deletes all jobs of a queue, or those in one state, and returns how many; done: what unique inserts remember of its jobs';
+	'deletes all jobs of a queue, or those in one state, and returns their number; done: the history that unique inserts keep';
 
 create function @extschema@.queue_counts(
 	queue text,
@@ -72,4 +72,4 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_counts';
 
 comment on function @extschema@.queue_counts(text) is
-	'counts the jobs of a queue by state; reads the whole table';
+	'counts the jobs of a queue by state; scans the whole table';

@@ -3,4 +3,4 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_wake';
 
 comment on function @extschema@.queue_wake() is
-	'trigger that makes rows written by plain INSERT, COPY and UPDATE known to claims at once';
+	'trigger function that notifies claims at once of rows written by INSERT, COPY and UPDATE';

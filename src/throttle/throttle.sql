@@ -30,15 +30,15 @@ create table @extschema@.throttled_resource (
 revoke all on @extschema@.throttled_resource from public;
 
 comment on table @extschema@.throttled_resource is
-	'what is throttled: how often it may be locked, when it last was, and by whom';
+	'throttled resources: how often each may be locked, and when and by whom it last was';
 comment on column @extschema@.throttled_resource.grants is
-	'how many times it may be locked in any interval of that length';
+	'number of locks allowed in any interval of this length';
 comment on column @extschema@.throttled_resource.last_locked is
-	'when it was last locked; -infinity: never';
+	'time of the last lock; -infinity: never';
 comment on column @extschema@.throttled_resource.last_locker_details is
-	'what the last who locked it said of itself';
+	'details given by the last locker';
 comment on column @extschema@.throttled_resource.earlier_grants is
-	'when it was locked before that, as far as it matters: at most grants - 1 times, in order';
+	'times of the locks before the last, in order, at most grants - 1';
 
 select pg_catalog.pg_extension_config_dump('@extschema@.throttled_resource', '');
 
@@ -51,7 +51,7 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_throttle_create';
 
 comment on function @extschema@.throttle_create(text, interval, integer) is
-	'throttles a resource: it may be locked once in an interval, or that many times';
+	'creates a throttled resource, which may be locked once or grants times in any interval of this length';
 
 create function @extschema@.throttle_create(
 	resource anyenum,
@@ -62,7 +62,7 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_throttle_create_enum';
 
 comment on function @extschema@.throttle_create(anyenum, interval, integer) is
-	'throttles the resource that a value of an enum names by its label';
+	'creates the throttled resource that is named by the label of an enum value';
 
 create function @extschema@.throttle_alter(
 	resource text,
@@ -73,7 +73,7 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_throttle_alter';
 
 comment on function @extschema@.throttle_alter(text, interval, integer) is
-	'changes how often a throttled resource may be locked; what is null stays as it is';
+	'changes how often a throttled resource may be locked; null leaves a setting unchanged';
 
 create function @extschema@.throttle_alter(
 	resource anyenum,
@@ -84,32 +84,32 @@ language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_throttle_alter_enum';
 
 comment on function @extschema@.throttle_alter(anyenum, interval, integer) is
-	'changes how often the resource that an enum names may be locked; what is null stays as it is';
+	'changes how often the throttled resource named by an enum value may be locked; null leaves a setting unchanged';
 
 create function @extschema@.throttle_drop(resource text, if_exists boolean default false) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_throttle_drop';
 
 comment on function @extschema@.throttle_drop(text, boolean) is
-	'drops a throttled resource; false if there is none and that is no error';
+	'drops a throttled resource; false if it does not exist and if_exists is true';
 
 create function @extschema@.throttle_drop(resource anyenum, if_exists boolean default false) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_throttle_drop_enum';
 
 comment on function @extschema@.throttle_drop(anyenum, boolean) is
-	'drops the throttled resource that an enum names; false if there is none and that is no error';
+	'drops the throttled resource named by an enum value; false if it does not exist and if_exists is true';
 
 create function @extschema@.lock_throttled_resource(resource text, details text) returns boolean
 language c volatile strict parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_lock_throttled_resource';
 
 comment on function @extschema@.lock_throttled_resource(text, text) is
-	'true for whoever may use the resource now, if its transaction commits; false at once for others';
+	'locks a throttled resource if its limit allows it now; true takes effect if the transaction commits, false returns at once';
 
 create function @extschema@.lock_throttled_resource(resource anyenum, details text) returns boolean
 language c volatile strict parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_lock_throttled_resource_enum';
 
 comment on function @extschema@.lock_throttled_resource(anyenum, text) is
-	'true for whoever may use the resource that an enum names now, if its transaction commits; false at once for others';
+	'locks the throttled resource named by an enum value if its limit allows it now; true takes effect if the transaction commits, false returns at once';

@@ -15,7 +15,7 @@ create index queue_unique_job_expires_at_idx on @extschema@.queue_unique_job (ex
 revoke all on @extschema@.queue_unique_job from public;
 
 comment on table @extschema@.queue_unique_job is
-	'jobs that queue_unique_insert added where a finished one counts; written by its functions only';
+	'history of jobs that queue_unique_insert added where done jobs count; written by its functions only';
 
 select pg_catalog.pg_extension_config_dump('@extschema@.queue_unique_job',
 	'where exists (select from pg_catalog.pg_class c where c.oid operator(pg_catalog.=) source)');
