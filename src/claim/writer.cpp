@@ -39,6 +39,8 @@ open_writer(definition::Definition *definition, const statement::Arguments &argu
 	writer.target = row::open_target(writer.table);
 	writer.context = GetPerTupleExprContext(writer.target.estate);
 	writer.context->ecxt_param_list_info = make_parameters(arguments);
+	// What the first evaluation of a whole row keeps there lives as long as the expression.
+	writer.context->ecxt_per_query_memory = writer.program->context;
 	writer.row = table_slot_create(writer.table, nullptr);
 	row::begin_use(&writer.program->use);
 	return writer;
