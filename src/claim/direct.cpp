@@ -68,6 +68,7 @@ struct Claimer
 	TupleConversionMap *map; // to the result's shape; null where they are alike
 	TupleTableSlot *result;
 	RingCounters counters;
+	bool needs_statement; // for the next row
 };
 
 } // namespace
@@ -206,17 +207,28 @@ put(const Claimer *claimer, TupleTableSlot *row)
 	tuplestore_puttupleslot(claimer->output->store, row);
 }
 
+static HeapTupleHeader
+header_of(const TupleTableSlot *row)
+{
+	return reinterpret_cast<const BufferHeapTupleTableSlot *>(row)->base.tuple->t_data;
+}
+
+// Whether this transaction has written the row read.
+static bool
+is_of_this_transaction(const Claimer *claimer)
+{
+	return TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
+		   TransactionIdIsCurrentTransactionId(
+			   HeapTupleHeaderGetXmin(header_of(claimer->old_row)));
+}
+
 // Whether this call has written the row read: its lease may be over by now, but one pop
 // does not hand out a job twice.
 static bool
 is_own(const Claimer *claimer)
 {
-	if (!TransactionIdIsValid(GetTopTransactionIdIfAny()))
-		return false;
-	const auto *slot = reinterpret_cast<const BufferHeapTupleTableSlot *>(claimer->old_row);
-	HeapTupleHeader header = slot->base.tuple->t_data;
-	return TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(header)) &&
-		   HeapTupleHeaderGetCmin(header) >= claimer->first_command;
+	return is_of_this_transaction(claimer) &&
+		   HeapTupleHeaderGetCmin(header_of(claimer->old_row)) >= claimer->first_command;
 }
 
 // Whether the table may have that place (still): VACUUM may have given its block back,
@@ -240,10 +252,8 @@ is_same(const Claimer *claimer, const Candidate &candidate)
 {
 	const Program *program = claimer->writer.program;
 	TupleTableSlot *row = claimer->old_row;
-	if (!program->key.is_ranked) {
-		const auto *slot = reinterpret_cast<const BufferHeapTupleTableSlot *>(row);
-		return HeapTupleHeaderGetRawXmin(slot->base.tuple->t_data) == candidate.writer;
-	}
+	if (!program->key.is_ranked)
+		return HeapTupleHeaderGetRawXmin(header_of(row)) == candidate.writer;
 	const auto value = [&](AttrNumber column) {
 		bool is_null;
 		return slot_getattr(row, column, &is_null);
@@ -302,10 +312,14 @@ is_locked_by_any(const Claimer *claimer, MultiXactId lockers, uint16 mask)
 static bool
 is_taken(const Claimer *claimer)
 {
-	const auto *slot = reinterpret_cast<const BufferHeapTupleTableSlot *>(claimer->old_row);
-	const HeapTupleHeader header = slot->base.tuple->t_data;
+	const HeapTupleHeader header = header_of(claimer->old_row);
+	const Buffer buffer =
+		reinterpret_cast<const BufferHeapTupleTableSlot *>(claimer->old_row)->buffer;
+	// The two must be of one moment: an XID taken for a multixact would be an error.
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	const uint16 mask = header->t_infomask;
 	const TransactionId locker = HeapTupleHeaderGetRawXmax(header);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	if ((mask & HEAP_XMAX_INVALID) != 0)
 		return false;
 	if ((mask & HEAP_XMAX_IS_MULTI) != 0)
@@ -335,6 +349,12 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 	const CommandId command = GetCurrentCommandId(false);
 	if (!read(claimer, candidate))
 		return false;
+	// The executor checks a foreign key again of a version that replaces the transaction's
+	// own, as the check of that one, which may be still to come, then finds it gone.
+	if (claimer->writer.program->has_foreign_key && is_of_this_transaction(claimer)) {
+		claimer->needs_statement = true;
+		return false;
+	}
 	if (is_taken(claimer)) {
 		claimer->counters.locked++;
 		return false;
@@ -433,11 +453,13 @@ try_all(Claimer *claimer, Ring *ring, Candidate *candidates, const Taken &taken)
 	// Noted first: should this call fail, the candidates go back.
 	note_claims(ring, key, candidates, taken,
 				claimer->definition->claim_mode == ClaimMode::transaction);
-	for (int i = 0; i < taken.count; i++) {
+	for (int i = 0; i < taken.count && !claimer->needs_statement; i++) {
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(claimer->writer.context);
 		won += try_claim(claimer, &candidates[i]);
 	}
+	if (claimer->needs_statement)
+		ask_for_sweep(ring, key); // for those that were not tried
 	claimer->counters.claims = won;
 	add(ring, key, claimer->counters);
 	note_tried(ring, key, taken);
@@ -514,7 +536,7 @@ is_done(const Claimer *claimer, Ring *ring, const Pass &pass, const Watch &watch
 
 // Claims from the ring until there are enough, or nothing is claimable. False when the
 // ring cannot tell: it was taken for another queue, others were always faster, or some
-// backend claims without it.
+// backend claims without it; and when a row needs a statement.
 static bool
 drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 {
@@ -542,6 +564,8 @@ drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 			return false;
 		if (taken.count > 0) {
 			*claimed += try_all(claimer, ring, candidates, taken);
+			if (claimer->needs_statement)
+				return false;
 			pass.passed += taken.count - static_cast<int>(claimer->counters.gone);
 			if (taken.is_low && has_cursor) {
 				move_clock(claimer);

@@ -315,6 +315,7 @@ fill_in(Program *program, Definition *definition, const Compiled &compiled, Rela
 	program->written = compiled.written;
 	if (writes && has_trigger(table, TRIGGER_TYPE_UPDATE, program->written))
 		return false;
+	program->has_foreign_key = writes && RelationGetFKeyList(table) != NIL;
 	program->pending = row::prepare_condition(compiled.condition, program->context);
 	program->is_timeless = is_timeless(compiled.condition);
 	if (program->pending == nullptr)

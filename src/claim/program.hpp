@@ -41,6 +41,7 @@ struct Program
 	int column_count;    // what a claim writes
 	ColumnValue *columns;
 	Bitmapset *written; // these columns
+	bool has_foreign_key; // of other columns, or it would not be direct
 	row::Checks checks;
 	int default_count; // what a new job's other columns have
 	ColumnValue *defaults;
