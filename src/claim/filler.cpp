@@ -102,12 +102,15 @@ set_cursor_argument(Arguments *arguments, const Program *program, Oid table, con
 	return true;
 }
 
-// Whether there are prepared transactions, which end without a word to us.
+// Whether there may be prepared transactions, which end without a word to us.
 static bool
 has_prepared_transactions()
 {
 	if (max_prepared_xacts == 0)
 		return false;
+	const Oid view = get_relname_relid("pg_prepared_xacts", PG_CATALOG_NAMESPACE);
+	if (pg_class_aclcheck(view, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		return true; // not for us to know
 	if (SPI_execute("select from pg_catalog.pg_prepared_xacts"
 					" where database operator(pg_catalog.=) pg_catalog.current_database() limit 1",
 					false, 1) != SPI_OK_SELECT)
