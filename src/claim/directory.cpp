@@ -74,14 +74,20 @@ initialize(Set *set)
 }
 
 static void
-initialize(void *memory, size_t size)
+initialize(void *memory, size_t size, int tranche)
 {
 	auto *fresh = static_cast<Directory *>(memory);
 	memset(memory, 0, size);
-	fresh->tranche = compat::new_tranche("queue_ext");
+	fresh->tranche = tranche;
 	LWLockInitialize(&fresh->lock, fresh->tranche);
 	for (int i = 0; i < sets_in(size); i++)
 		initialize(&fresh->sets[i]);
+}
+
+static void
+initialize_shared(void *memory, size_t size)
+{
+	initialize(memory, size, compat::new_tranche("queue_ext"));
 }
 
 static int
@@ -106,15 +112,17 @@ attached()
 {
 	if (directory != nullptr)
 		return directory;
-	Segment segment = attach_segment(size_for(wanted_sets()), initialize);
-	if (segment.memory == nullptr) {
+	Segment segment = attach_segment(size_for(wanted_sets()), initialize_shared);
+	if (segment.memory != nullptr)
+		compat::register_tranche(static_cast<Directory *>(segment.memory)->tranche, "queue_ext");
+	else {
 		segment.size = size_for(Min(wanted_sets(), most_local_sets));
 		segment.memory = MemoryContextAllocHuge(TopMemoryContext, segment.size);
-		initialize(segment.memory, segment.size);
+		// Not a new tranche: nobody else takes this lock, and in 19 a server has 256.
+		initialize(segment.memory, segment.size, LWTRANCHE_PER_SESSION_DSA);
 	}
 	directory = static_cast<Directory *>(segment.memory);
 	set_count = sets_in(segment.size);
-	compat::register_tranche(directory->tranche, "queue_ext");
 	return directory;
 }
 
@@ -255,8 +263,11 @@ reset_counters(int place)
 {
 	Ring *ring = ring_at(place);
 	SpinLockAcquire(&ring->mutex);
-	if (ring->key.database == MyDatabaseId)
+	if (ring->key.database == MyDatabaseId) {
+		ring->claims_before -= ring->counters.claims;
+		ring->gone_before -= ring->counters.gone;
 		ring->counters = {};
+	}
 	SpinLockRelease(&ring->mutex);
 }
 

@@ -110,13 +110,14 @@ find_segment(Segment *segment, size_t size, void (*initialize)(void *memory, siz
 		is_new ? dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS) : dsm_attach(anchor->segment);
 	if (found == nullptr)
 		return;
+	const Segment mapped{dsm_segment_address(found), dsm_segment_map_length(found)};
+	if (is_new) {
+		initialize(mapped.memory, mapped.size); // an error takes the segment away again
+		dsm_pin_segment(found);
+		anchor->segment = dsm_segment_handle(found);
+	}
 	dsm_pin_mapping(found);
-	*segment = {dsm_segment_address(found), dsm_segment_map_length(found)};
-	if (!is_new)
-		return;
-	dsm_pin_segment(found);
-	initialize(segment->memory, segment->size);
-	anchor->segment = dsm_segment_handle(found);
+	*segment = mapped;
 }
 
 Segment
