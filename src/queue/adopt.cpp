@@ -89,11 +89,13 @@ advance_sequence(Oid table, Oid archive)
 												 : "0";
 	definition::run_command_on(
 		table,
-		psprintf("select pg_catalog.setval(s::pg_catalog.regclass, m) from (select"
+		// Its next id is asked for, which its last one does not tell after a RESTART.
+		psprintf("select case when n operator(pg_catalog.>) m then pg_catalog.setval(s, n, false)"
+				 " else pg_catalog.setval(s, m) end from (select s::pg_catalog.regclass, m,"
+				 " pg_catalog.nextval(s::pg_catalog.regclass) from (select"
 				 " pg_catalog.pg_get_serial_sequence(%s, 'id'),"
 				 " greatest((select pg_catalog.max(id) from %s), %s)) as t(s, m)"
-				 " where m operator(pg_catalog.>) 0 and s is not null and m operator(pg_catalog.>)"
-				 " coalesce(pg_catalog.pg_sequence_last_value(s::pg_catalog.regclass), 0)",
+				 " where m operator(pg_catalog.>) 0 and s is not null) as u(s, m, n)",
 				 quote_literal_cstr(name), name, of_archive));
 }
 
