@@ -218,8 +218,7 @@ static bool
 is_of_this_transaction(const Claimer *claimer)
 {
 	return TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
-		   TransactionIdIsCurrentTransactionId(
-			   HeapTupleHeaderGetXmin(header_of(claimer->old_row)));
+		   TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(header_of(claimer->old_row)));
 }
 
 // Whether this call has written the row read: its lease may be over by now, but one pop

@@ -40,7 +40,7 @@ struct Program
 	ExprState *identity; // as text, in the modes that lock
 	int column_count;    // what a claim writes
 	ColumnValue *columns;
-	Bitmapset *written; // these columns
+	Bitmapset *written;   // these columns
 	bool has_foreign_key; // of other columns, or it would not be direct
 	row::Checks checks;
 	int default_count; // what a new job's other columns have
