@@ -69,6 +69,7 @@ select show_error($$select queue_pop('jobs')$$);
 create table rows (id integer primary key, state integer not null default 0, made integer generated always as (id) stored);
 create index on rows (id) where state = 0;
 create table no_key (state integer);
+create domain no_key_domain as no_key;
 create index on no_key (state) where state = 0;
 create view a_view as select * from rows;
 create table ruled (state integer);
@@ -116,6 +117,7 @@ from unnest(array[
 	$$select queue_complete_row('rows', null::rows)$$,
 	$$select queue_complete_row('rows', row(1)::no_key)$$,
 	$$select queue_complete_row('rows', 1)$$,
+	$$select queue_complete_row('rows', row(1)::no_key::no_key_domain)$$,
 	$$select queue_complete_row('no_key', row(1)::no_key)$$,
 	$$select queue_release_row('rows', r) from rows r$$,
 	$$select queue_fail_row('rows', r) from rows r$$,

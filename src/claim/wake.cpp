@@ -12,9 +12,8 @@ namespace queue_ext::claim {
 void
 note_given_back(definition::Definition *definition, TimestampTz due)
 {
-	if (definition->is_managed && program_of(definition)->has_wake_trigger &&
-		SessionReplicationRole != SESSION_REPLICATION_ROLE_REPLICA)
-		return;
+	if (definition->is_managed && program_of(definition)->has_wake_trigger)
+		return; // which fires always
 	note_writes(definition->source);
 	if (due == 0)
 		note_wake(definition->source);

@@ -30,12 +30,13 @@ static const char *
 find_trigger(Oid table)
 {
 	Relation relation = table_open(table, AccessShareLock);
-	const char *name = nullptr;
-	for (int i = 0; relation->trigdesc != nullptr && i < relation->trigdesc->numtriggers; i++)
-		if (is_wake_function(relation->trigdesc->triggers[i].tgfoid))
-			name = pstrdup(relation->trigdesc->triggers[i].tgname);
+	// A copy: the look at a trigger's function may let in a message that frees these.
+	const TriggerDesc *triggers = CopyTriggerDesc(relation->trigdesc);
 	table_close(relation, AccessShareLock);
-	return name;
+	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
+		if (is_wake_function(triggers->triggers[i].tgfoid))
+			return triggers->triggers[i].tgname;
+	return nullptr;
 }
 
 void

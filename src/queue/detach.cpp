@@ -31,7 +31,6 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 	const Oid source = definition->source;
 	const bool is_managed = definition->is_managed;
 	definition::delete_definition(definition->name, source);
-	CommandCounterIncrement();
 	if (!definition::has_queue(source))
 		claim::drop_wake_trigger(source);
 	if (is_managed)

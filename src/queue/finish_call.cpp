@@ -158,7 +158,7 @@ finish_row(FunctionCallInfo fcinfo, Action action, const FinishOptions &options,
 	const auto open = [&] {
 		definition = open_queue(name, use_for(action));
 	};
-	if (type_is_rowtype(type) && type != RECORDOID)
+	if (OidIsValid(get_typ_typrelid(type)))
 		catalog::lock_for_rows(type, open);
 	else
 		open();

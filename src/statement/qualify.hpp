@@ -12,8 +12,9 @@
 namespace queue_ext::statement {
 
 // The text with pg_catalog put before the names of operators, functions, types,
-// collations and relations that have no schema. "before" is what makes the text a statement. Both functions
-// return a copy in the current context, and raise only what the parser raises.
+// collations and relations that have no schema. "before" is what makes the text a statement.
+// This and the next function return a copy in the current context, and raise only what the
+// parser raises.
 char *qualify(const char *text, const char *before);
 
 // What to put for the parameter of that number.

@@ -1,9 +1,9 @@
 // locks.hpp - taking the locks of many keys.
 //
 // Whoever inserts a job has its key's stripe (shared) and its key (exclusive), in this
-// order, until the transaction ends. Whoever inserts more than stripe_count different
-// ones has their stripes (exclusive) and no keys: so that each excludes the other, and
-// the server's lock table is not filled.
+// order, until the transaction ends. Whoever inserts more different ones than the server's
+// lock table should hold has their stripes (exclusive) and no keys: so that each excludes
+// the other.
 //
 // Invariant: one call takes its stripes in the order of their numbers, then its keys in
 // the order of their locks, so calls alone cannot deadlock. (Transactions of several
