@@ -82,6 +82,7 @@ from unnest(array[
 	'state = 0 offset 1',
 	'state = 0 order by id',
 	'state = 0 group by id',
+	'state = 0 group by all',
 	'state = 0 having true',
 	'state = 0 where true',
 	'state = 0 from secret',

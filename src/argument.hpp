@@ -8,6 +8,7 @@
 #include "postgres.hpp"
 
 #include "error.hpp"
+#include "interval.hpp"
 
 namespace queue_ext::argument {
 
@@ -81,6 +82,24 @@ required_positive(FunctionCallInfo fcinfo, int n, const char *what)
 {
 	check_not_null(fcinfo, n, what);
 	return optional_positive(fcinfo, n, what);
+}
+
+// Null when the argument is null. Raises 22023 when it is not positive, 22008 when it is so long
+// that, begun now, it would not end.
+inline const Interval *
+optional_duration(FunctionCallInfo fcinfo, int n, const char *what)
+{
+	const Interval *value = optional_interval(fcinfo, n);
+	if (value != nullptr)
+		check_duration(what, value);
+	return value;
+}
+
+inline const Interval *
+required_duration(FunctionCallInfo fcinfo, int n, const char *what)
+{
+	check_not_null(fcinfo, n, what);
+	return optional_duration(fcinfo, n, what);
 }
 
 // The array, checked to be one-dimensional (or empty) and, if it must be, without

@@ -5,6 +5,7 @@
 #include "settings.hpp"
 
 #include "../error.hpp"
+#include "../interval.hpp"
 #include "../statement/statement.hpp"
 #include "managed.hpp"
 
@@ -74,6 +75,7 @@ settings_of_row()
 	const TupleDesc shape = SPI_tuptable->tupdesc;
 	Settings settings{};
 	settings.lease = interval_of(1, "lease");
+	check_duration("lease", &settings.lease);
 	settings.backoff_base = interval_of(2, "backoff_base");
 	settings.backoff_cap = interval_of(3, "backoff_cap");
 	bool is_null;

@@ -56,7 +56,7 @@ queue_ext_queue_alter(PG_FUNCTION_ARGS)
 	const bool archived = !PG_ARGISNULL(5) && PG_GETARG_BOOL(5);
 
 	Options options{};
-	options.lease = argument::optional_positive(fcinfo, 1, "lease");
+	options.lease = argument::optional_duration(fcinfo, 1, "lease");
 	options.max_attempts = PG_ARGISNULL(2) ? nullptr : &max_attempts;
 	options.backoff_base = argument::optional_positive(fcinfo, 3, "backoff_base");
 	options.backoff_cap = argument::optional_positive(fcinfo, 4, "backoff_cap");

@@ -205,7 +205,7 @@ queue_ext_queue_attach(PG_FUNCTION_ARGS)
 	queue.fragments.on_extend = optional_string(fcinfo, 9);
 	queue.search_path = statement::current_search_path();
 	argument::check_not_null(fcinfo, 11, "wake");
-	attach(written, queue, argument::required_positive(fcinfo, 10, "lease"), PG_GETARG_BOOL(11));
+	attach(written, queue, argument::required_duration(fcinfo, 10, "lease"), PG_GETARG_BOOL(11));
 	PG_RETURN_VOID();
 }
 

@@ -84,7 +84,7 @@ queue_ext_queue_create(PG_FUNCTION_ARGS)
 	argument::check_not_null(fcinfo, 5, "archive");
 
 	Options options{};
-	options.lease = argument::required_positive(fcinfo, 1, "lease");
+	options.lease = argument::required_duration(fcinfo, 1, "lease");
 	options.max_attempts = &max_attempts;
 	options.backoff_base = argument::required_positive(fcinfo, 3, "backoff_base");
 	options.backoff_cap = argument::required_positive(fcinfo, 4, "backoff_cap");

@@ -6,7 +6,7 @@
 #include "../catalog/rights.hpp"
 #include "../catalog/row_type.hpp"
 #include "../claim/wake.hpp"
-#include "../definition/open.hpp"
+#include "../definition/definition_cache.hpp"
 #include "../error.hpp"
 #include "../unique/allocate.hpp"
 #include "../unique/row_insert.hpp"
@@ -15,6 +15,7 @@
 namespace queue_ext::queue {
 
 using unique::RowOutcome;
+using unique::RowQueue;
 using unique::RowRule;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_row);
@@ -58,16 +59,21 @@ rule_of_arguments(FunctionCallInfo fcinfo, Oid table)
 	return rule_for(choice);
 }
 
-// Lets claims know of new rows when they have been committed.
+// Lets claims know of new rows when they have been committed. Asks for no right on the queues,
+// as an insert does not; so they are not looked up by name. One that is gone by now is left out.
 static void
 wake_queues(const RowRule *rule)
 {
+	definition::begin_call();
 	ListCell *cell;
 	foreach (cell, rule->queues) {
-		definition::Definition *definition = definition::open_queue_if_exists(
-			static_cast<text *>(lfirst(cell)), definition::Use::name);
-		if (definition != nullptr)
-			claim::note_given_back(definition, 0);
+		const auto *queue = static_cast<const RowQueue *>(lfirst(cell));
+		definition::Definition *definition =
+			definition::find_definition(queue->source, queue->name);
+		if (definition == nullptr)
+			continue;
+		definition::touch(definition);
+		claim::note_given_back(definition, 0);
 	}
 }
 

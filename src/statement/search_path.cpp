@@ -53,11 +53,19 @@ current_search_path()
 int
 search_path_schemas(Oid *schemas, int max_schemas)
 {
-	int length = 0;
-	const Oid temporary = LookupExplicitNamespace("pg_temp", true);
-	if (OidIsValid(temporary))
-		schemas[length++] = temporary;
-	return length + fetch_search_path_array(schemas + length, max_schemas - length);
+	Oid temporary;
+	Oid toast;
+	GetTempNamespaceState(&temporary, &toast);
+	// Asked for the whole path, PostgreSQL makes the session's temporary schema where the path
+	// begins with it.
+	if (!OidIsValid(temporary))
+		return fetch_search_path_array(schemas, max_schemas);
+	List *path = fetch_search_path(true);
+	const int length = list_length(path);
+	for (int i = 0; i < Min(length, max_schemas); i++)
+		schemas[i] = list_nth_oid(path, i);
+	list_free(path);
+	return length;
 }
 
 } // namespace queue_ext::statement

@@ -41,9 +41,9 @@ with_search_path(const char *path, Body &&body)
 // settled, and temporary objects are left out. In the current context.
 char *current_search_path();
 
-// The schemas in which an unqualified queue is looked for, in order: that of the
-// session's temporary tables, then the search path's. Returns how many there are,
-// which may be more than fit.
+// The schemas in which an unqualified queue is looked for, in the order in which PostgreSQL
+// looks for a table: the session's temporary schema, if there is one, is in front, or where the
+// path names pg_temp. Makes none. Returns how many there are, which may be more than fit.
 int search_path_schemas(Oid *schemas, int max_schemas);
 
 } // namespace queue_ext::statement

@@ -5,8 +5,8 @@
 #include "resource.hpp"
 
 #include "../error.hpp"
+#include "../interval.hpp"
 #include "../row/keyed.hpp"
-#include "interval.hpp"
 
 namespace queue_ext::throttle {
 

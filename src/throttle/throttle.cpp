@@ -5,7 +5,7 @@
 
 #include "../argument.hpp"
 #include "../error.hpp"
-#include "interval.hpp"
+#include "../interval.hpp"
 #include "resource.hpp"
 
 namespace queue_ext::throttle {
@@ -25,14 +25,6 @@ static void
 check_grants(int32 grants)
 {
 	error::check_range("grants", grants, 1, max_grants);
-}
-
-// Raises 22023 for an interval that is not positive, 22008 for one without an end.
-static void
-check_interval(const Interval *interval)
-{
-	error::check_positive("throttle_interval", interval);
-	end_of_interval(GetCurrentTimestamp(), interval);
 }
 
 // The resource that argument 0 names. Raises 22004 when it is null.
@@ -58,7 +50,7 @@ create(FunctionCallInfo fcinfo)
 	argument::check_not_null(fcinfo, 1, "throttle_interval");
 	const int32 grants = argument::required_int32(fcinfo, 2, "grants");
 	error::check_not_blank("resource", resource);
-	check_interval(PG_GETARG_INTERVAL_P(1));
+	check_duration("throttle_interval", PG_GETARG_INTERVAL_P(1));
 	check_grants(grants);
 	if (!create_resource(resource, PG_GETARG_INTERVAL_P(1), grants))
 		error::resource_exists(text_to_cstring(resource));
@@ -74,7 +66,7 @@ alter(FunctionCallInfo fcinfo)
 	const Interval *interval = argument::optional_interval(fcinfo, 1);
 	const int32 grants = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
 	if (interval != nullptr)
-		check_interval(interval);
+		check_duration("throttle_interval", interval);
 	check_grants(grants);
 	if (!alter_resource(resource, interval, PG_ARGISNULL(2) ? nullptr : &grants))
 		error::no_such_resource(text_to_cstring(resource));

@@ -35,13 +35,10 @@ values_of(const Criteria &criteria, Jsonb *payload, int *length)
 
 // As a decimal fraction without zeros at its end.
 static void
-append_seconds(StringInfo text, int64 microseconds)
+append_seconds(StringInfo text, uint64 microseconds)
 {
-	const bool is_negative = microseconds < 0;
-	const uint64 size =
-		is_negative ? -static_cast<uint64>(microseconds) : static_cast<uint64>(microseconds);
-	appendStringInfo(text, "%s" UINT64_FORMAT, is_negative ? "-" : "", size / USECS_PER_SEC);
-	auto rest = static_cast<int>(size % USECS_PER_SEC);
+	appendStringInfo(text, UINT64_FORMAT, microseconds / USECS_PER_SEC);
+	auto rest = static_cast<int>(microseconds % USECS_PER_SEC);
 	if (rest == 0)
 		return;
 	int digits = 6;
@@ -53,12 +50,16 @@ append_seconds(StringInfo text, int64 microseconds)
 static void
 append_epoch(StringInfo text, TimestampTz moment)
 {
+	constexpr int64 shift = (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
 	if (TIMESTAMP_IS_NOBEGIN(moment))
 		appendStringInfoString(text, "-infinity");
 	else if (TIMESTAMP_IS_NOEND(moment))
 		appendStringInfoString(text, "infinity");
-	else
-		append_seconds(text, moment + (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY);
+	else if (moment < -shift) {
+		appendStringInfoChar(text, '-');
+		append_seconds(text, static_cast<uint64>(-(moment + shift)));
+	} else
+		append_seconds(text, static_cast<uint64>(moment) + shift); // more than int64 has
 }
 
 static void
@@ -69,7 +70,7 @@ append_criteria(StringInfo text, const Criteria &criteria)
 	if (!criteria.has_period())
 		return;
 	appendStringInfoString(text, "|period=");
-	append_seconds(text, criteria.period);
+	append_seconds(text, static_cast<uint64>(criteria.period));
 	appendStringInfoString(text, "|bucket=");
 	append_epoch(text, criteria.bucket);
 }

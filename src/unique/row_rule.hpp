@@ -23,6 +23,13 @@ struct MaskedStatement
 };
 constexpr int masked_count = 16;
 
+// A queue that rows of the table are in.
+struct RowQueue
+{
+	Oid source;       // the table, or what it is a part of
+	const char *name; // as stored
+};
+
 struct RowRule
 {
 	MemoryContext context; // holds this struct and all it points to
@@ -44,7 +51,7 @@ struct RowRule
 	int width;              // of the table
 	int column_count;
 	Column *columns;
-	List *queues;              // text *: the names of the queues that the table carries
+	List *queues;              // RowQueue *
 	const char *index_command; // null: an index serves the look, or none can
 
 	// Most recently used first.

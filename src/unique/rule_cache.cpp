@@ -123,12 +123,13 @@ lock_space_of(Oid table)
 static List *
 queues_of(Oid table)
 {
-	const char *schema = get_namespace_name(get_rel_namespace(table));
 	List *queues = NIL;
 	ListCell *cell;
-	foreach (cell, definition::find_names(table))
-		queues = lappend(queues, cstring_to_text(quote_qualified_identifier(
-									 schema, static_cast<char *>(lfirst(cell)))));
+	foreach (cell, definition::find_names(table)) {
+		auto *queue = static_cast<RowQueue *>(palloc(sizeof(RowQueue)));
+		*queue = {table, static_cast<const char *>(lfirst(cell))};
+		queues = lappend(queues, queue);
+	}
 	return queues;
 }
 

@@ -2,9 +2,11 @@
 
 #pragma once
 
-#include "../postgres.hpp"
+#include "postgres.hpp"
 
-namespace queue_ext::throttle {
+#include "error.hpp"
+
+namespace queue_ext {
 
 // The time an interval after another. Days and months are counted in UTC, so that it
 // depends on no session's time zone. Raises 22008 when that is no timestamp any more.
@@ -15,4 +17,13 @@ end_of_interval(TimestampTz start, const Interval *interval)
 												 IntervalPGetDatum(interval)));
 }
 
-} // namespace queue_ext::throttle
+// Raises 22023 for an interval that is not positive, 22008 for one that, begun now, would not
+// end.
+inline void
+check_duration(const char *what, const Interval *interval)
+{
+	error::check_positive(what, interval);
+	end_of_interval(GetCurrentTimestamp(), interval);
+}
+
+} // namespace queue_ext
