@@ -88,7 +88,7 @@ advance_sequence(Oid table, Oid archive)
 															definition::qualified_name(archive))
 												 : "0";
 	definition::run_command_on(
-		table,
+		{table, name},
 		psprintf("select pg_catalog.setval(s::pg_catalog.regclass, m) from (select"
 				 " pg_catalog.pg_get_serial_sequence(%s, 'id'),"
 				 " greatest((select pg_catalog.max(id) from %s), %s)) as t(s, m)"
@@ -122,7 +122,7 @@ adopt(const char *written)
 		OidIsValid(archive) ? definition::qualified_name(archive) : nullptr;
 	definition::make_missing_indexes(table);
 	if (name_of_archive != nullptr)
-		definition::check_is_there(archive, name_of_archive);
+		statement::check_named({archive, name_of_archive});
 	advance_sequence(table, archive);
 
 	definition::Options options{};

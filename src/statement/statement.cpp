@@ -61,17 +61,19 @@ parameter_type(Parameter parameter)
 }
 
 void
-prepare(Statement *statement, const char *text, Oid row_type, Access access)
+prepare(Statement *statement, const char *text, Oid row_type, Access access, const Tables &tables)
 {
 	Oid types[parameter_count];
 	for (int i = 0; i < parameter_count; i++)
 		types[i] = OidIsValid(parameters[i].type) ? parameters[i].type : row_type;
-	prepare(statement, text, types, parameter_count, access);
+	prepare(statement, text, types, parameter_count, access, tables);
 }
 
 void
-prepare(Statement *statement, const char *text, const Oid *types, int type_count, Access access)
+prepare(Statement *statement, const char *text, const Oid *types, int type_count, Access access,
+		const Tables &tables)
 {
+	const uint64 changes_before = schema_change_count();
 	SPIPlanPtr plan = nullptr;
 	with_search_path(bare_search_path, [&] {
 		Assert(is_qualified(text));
@@ -80,9 +82,11 @@ prepare(Statement *statement, const char *text, const Oid *types, int type_count
 	});
 	if (plan == nullptr || SPI_keepplan(plan) != 0)
 		elog(ERROR, "could not prepare statement: %s", SPI_result_code_string(SPI_result));
+	if (schema_change_count() != changes_before)
+		parse_again(plan);
 	// Parsing may have run code of the user's that has prepared it, too.
 	discard_later(statement);
-	*statement = {plan, access, false};
+	*statement = {plan, access, tables, false};
 }
 
 Size
@@ -164,12 +168,40 @@ run_command(const char *text)
 	});
 }
 
+// Parses the statement at a time when the name means the table.
+static SPIPlanPtr
+parse_named(const Named &named, const char *text, Oid *types, int type_count)
+{
+	constexpr int tries = 10; // where caches are discarded all the time
+	for (int i = 1;; i++) {
+		CHECK_FOR_INTERRUPTS();
+		const uint64 changes_before = schema_change_count();
+		SPIPlanPtr plan = SPI_prepare(text, type_count, types);
+		if (plan == nullptr)
+			elog(ERROR, "could not prepare statement: %s", SPI_result_code_string(SPI_result));
+		check_named(named);
+		if (schema_change_count() == changes_before || i == tries)
+			return plan;
+	}
+}
+
+void
+run_unpinned(const Named &named, const char *text, Oid *types, int type_count, Datum *values,
+			 const char *nulls, bool only_reads)
+{
+	Assert(is_qualified(text));
+	SPIPlanPtr plan = parse_named(named, text, types, type_count);
+	const int result = SPI_execute_plan(plan, values, nulls, only_reads, 0);
+	if (result < 0)
+		elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
+}
+
 // SPI copies what it is given.
 static uint64
 execute(const Statement &statement, const Datum *values, const char *nulls, Snapshot snapshot,
 		bool only_reads)
 {
-	pin(statement.plan, statement.access);
+	pin(statement.plan, statement.access, statement.tables);
 	const int result = SPI_execute_snapshot(statement.plan, const_cast<Datum *>(values), nulls,
 											snapshot, InvalidSnapshot, only_reads, !only_reads, 0);
 	if (result < 0)
