@@ -218,21 +218,61 @@ run_newest(const Statement &statement, const Datum *values, const char *nulls)
 	return execute(statement, values, nulls, snapshot, false);
 }
 
-// Whether the error is that a row has been changed since the snapshot was taken.
-// (SERIALIZABLE's own conflicts come with a detail, and do not go away.)
+namespace {
+
+// Finds out whether an error is of the statement itself: then there is only SPI's own entry
+// between this one and the error. Code of the user's has more: SPI's for its statement, or its
+// language's.
+struct Watch
+{
+	ErrorContextCallback callback;
+	volatile bool is_statements_own; // of the last error or notice
+};
+
+} // namespace
+
+static void
+note_depth(void *argument)
+{
+	auto *watch = static_cast<Watch *>(argument);
+	watch->is_statements_own = error_context_stack->previous == &watch->callback;
+}
+
+template <typename Body>
+static void
+with_watch(Watch *watch, Body &&body)
+{
+	watch->callback = {error_context_stack, note_depth, watch};
+	error_context_stack = &watch->callback;
+	body();
+	error_context_stack = watch->callback.previous;
+}
+
+// Whether the error is that a row has been changed since the snapshot was taken: as the
+// executor says it, or heapam for it. (SERIALIZABLE's own conflicts come from elsewhere, and do
+// not go away.)
 static bool
 is_changed_row(const ErrorData *error)
 {
-	return error->sqlerrcode == ERRCODE_T_R_SERIALIZATION_FAILURE && error->detail == nullptr;
+	static constexpr const char *files[] = {"nodeModifyTable.c", "nodeLockRows.c", "trigger.c",
+											"heapam_handler.c"};
+	if (error->sqlerrcode != ERRCODE_T_R_SERIALIZATION_FAILURE || error->filename == nullptr)
+		return false;
+	for (const char *file : files)
+		if (strcmp(error->filename, file) == 0)
+			return true;
+	return false;
 }
 
 // One try inside a subtransaction. False, with everything it did undone, when a
-// row had been changed since the snapshot was taken.
+// row of the statement had been changed since the snapshot was taken.
 static bool
 try_once(const Statement &statement, const Datum *values, const char *nulls, uint64 *processed)
 {
-	return in_subtransaction([&] { *processed = run_newest(statement, values, nulls); },
-							 is_changed_row);
+	Watch watch{};
+	return in_subtransaction(
+		[&] { with_watch(&watch, [&] { *processed = run_newest(statement, values, nulls); }); },
+		[&](const ErrorData *error) { return watch.is_statements_own && is_changed_row(error); });
 }
 
 uint64
