@@ -6,6 +6,7 @@
 
 #include "../error.hpp"
 #include "qualify.hpp"
+#include "row_type.hpp"
 #include "search_path.hpp"
 #include "subtransaction.hpp"
 
@@ -196,26 +197,47 @@ run_unpinned(const Named &named, const char *text, Oid *types, int type_count, D
 		elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
 }
 
+namespace {
+
+// The values for one run, of whatever statement.
+struct Values
+{
+	const Datum *values;
+	const char *nulls;
+	TupleDesc row_columns; // of the row among them; or null
+};
+
+} // namespace
+
+static Values
+values_of(const Arguments &arguments)
+{
+	return {arguments.values, arguments.nulls, arguments.row_columns};
+}
+
 // SPI copies what it is given.
 static uint64
-execute(const Statement &statement, const Datum *values, const char *nulls, Snapshot snapshot,
-		bool only_reads)
+execute(const Statement &statement, const Values &values, Snapshot snapshot, bool only_reads)
 {
 	pin(statement.plan, statement.access, statement.tables);
-	const int result = SPI_execute_snapshot(statement.plan, const_cast<Datum *>(values), nulls,
-											snapshot, InvalidSnapshot, only_reads, !only_reads, 0);
+	// Planning may have run code of the user's that has altered the table.
+	if (values.row_columns != nullptr)
+		check_readable(values.row_columns);
+	const int result =
+		SPI_execute_snapshot(statement.plan, const_cast<Datum *>(values.values), values.nulls,
+							 snapshot, InvalidSnapshot, only_reads, !only_reads, 0);
 	if (result < 0)
 		elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
 	return SPI_processed;
 }
 
-uint64
-run_newest(const Statement &statement, const Datum *values, const char *nulls)
+static uint64
+execute_newest(const Statement &statement, const Values &values)
 {
 	// Without a snapshot of ours SPI takes the transaction's, which is a new one
 	// in READ COMMITTED.
 	const Snapshot snapshot = IsolationUsesXactSnapshot() ? GetLatestSnapshot() : InvalidSnapshot;
-	return execute(statement, values, nulls, snapshot, false);
+	return execute(statement, values, snapshot, false);
 }
 
 namespace {
@@ -267,21 +289,21 @@ is_changed_row(const ErrorData *error)
 // One try inside a subtransaction. False, with everything it did undone, when a
 // row of the statement had been changed since the snapshot was taken.
 static bool
-try_once(const Statement &statement, const Datum *values, const char *nulls, uint64 *processed)
+try_once(const Statement &statement, const Values &values, uint64 *processed)
 {
 	Watch watch{};
 	return in_subtransaction(
-		[&] { with_watch(&watch, [&] { *processed = run_newest(statement, values, nulls); }); },
+		[&] { with_watch(&watch, [&] { *processed = execute_newest(statement, values); }); },
 		[&](const ErrorData *error) { return watch.is_statements_own && is_changed_row(error); });
 }
 
-uint64
-run(const Statement &statement, const Datum *values, const char *nulls)
+static uint64
+execute_until_unchanged(const Statement &statement, const Values &values)
 {
 	// The executor follows a row to its newest version only in READ COMMITTED, and
 	// not even there to another partition.
 	if (!IsolationUsesXactSnapshot() && !statement.follows_partitions)
-		return run_newest(statement, values, nulls);
+		return execute_newest(statement, values);
 
 	// Otherwise a new snapshot does nearly the same; for a row that changes between
 	// the snapshot and the visit, look again.
@@ -289,10 +311,16 @@ run(const Statement &statement, const Datum *values, const char *nulls)
 	uint64 processed = 0;
 	for (int i = 1; i < tries; i++) {
 		CHECK_FOR_INTERRUPTS();
-		if (try_once(statement, values, nulls, &processed))
+		if (try_once(statement, values, &processed))
 			return processed;
 	}
-	return run_newest(statement, values, nulls);
+	return execute_newest(statement, values);
+}
+
+uint64
+run(const Statement &statement, const Datum *values, const char *nulls)
+{
+	return execute_until_unchanged(statement, {values, nulls, nullptr});
 }
 
 // A queue's statements all return rows, or none; but a rule of the table may have made
@@ -308,19 +336,19 @@ with_rows(uint64 processed)
 uint64
 run(const Statement &statement, const Arguments &arguments)
 {
-	return with_rows(run(statement, arguments.values, arguments.nulls));
+	return with_rows(execute_until_unchanged(statement, values_of(arguments)));
 }
 
 uint64
 run_newest(const Statement &statement, const Arguments &arguments)
 {
-	return with_rows(run_newest(statement, arguments.values, arguments.nulls));
+	return with_rows(execute_newest(statement, values_of(arguments)));
 }
 
 uint64
 run_under(Snapshot snapshot, const Statement &statement, const Arguments &arguments)
 {
-	return with_rows(execute(statement, arguments.values, arguments.nulls, snapshot, true));
+	return with_rows(execute(statement, values_of(arguments), snapshot, true));
 }
 
 } // namespace queue_ext::statement

@@ -53,8 +53,9 @@ struct Arguments
 {
 	Datum values[parameter_count];
 	char nulls[parameter_count];
+	TupleDesc row_columns; // with which the row was made; null where there is none
 
-	explicit Arguments(TimestampTz call_time)
+	explicit Arguments(TimestampTz call_time) : row_columns(nullptr)
 	{
 		memset(values, 0, sizeof(values));
 		memset(nulls, 'n', sizeof(nulls));
@@ -65,6 +66,13 @@ struct Arguments
 	{
 		values[static_cast<int>(parameter)] = value;
 		nulls[static_cast<int>(parameter)] = ' ';
+	}
+
+	// Parameter::row, made with these columns (row_type.hpp).
+	void set_row(Datum row, TupleDesc columns)
+	{
+		set(Parameter::row, row);
+		row_columns = columns;
 	}
 };
 
@@ -137,7 +145,8 @@ void free_discarded();
 // Runs the statement and returns the number of rows it processed; what it
 // returned is in SPI_tuptable, which is not null. It works on the newest committed rows
 // at every isolation level. Raises what the executor raises, 0A000 where a rule has
-// made of it a command that returns nothing, and 42P01 where a table's name means another. Wants SPI open. Takes the locks that the
+// made of it a command that returns nothing, 42P01 where a table's name means another, and 42804
+// where the row's columns have changed since it was made. Wants SPI open. Takes the locks that the
 // statement takes.
 uint64 run(const Statement &statement, const Arguments &arguments);
 
@@ -147,7 +156,6 @@ uint64 run(const Statement &statement, const Datum *values, const char *nulls);
 
 // The same for a statement that changes no row: it has nothing to try again for.
 uint64 run_newest(const Statement &statement, const Arguments &arguments);
-uint64 run_newest(const Statement &statement, const Datum *values, const char *nulls);
 
 // Runs a statement that only reads under that snapshot, which must be registered.
 uint64 run_under(Snapshot snapshot, const Statement &statement, const Arguments &arguments);
