@@ -273,9 +273,11 @@ no_table_to_adopt(const char *name, const char *text)
 void
 gone_during_command(const char *name)
 {
-	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-					errmsg("relation \"%s\" was dropped or renamed during the command", name),
-					errhint("Check for event triggers that do that.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE),
+			 errmsg("relation \"%s\" was dropped or renamed during the command", name),
+			 errhint("Retry the command. If it fails again, check for event triggers that drop"
+					 " or rename tables.")));
 }
 
 void

@@ -70,7 +70,7 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void table_left_behind(const char *name, const char *text);
 // 42P01: there is no such table to make a queue of.
 [[noreturn]] void no_table_to_adopt(const char *name, const char *text);
-// 42P01: the relation was there a moment ago.
+// 42P01: the name meant the relation a moment ago.
 [[noreturn]] void gone_during_command(const char *name);
 // 42710: the table is that of a managed queue.
 [[noreturn]] void table_is_managed(const char *table, const char *queue);

@@ -37,7 +37,7 @@ _PG_init(void)
 	queue_ext::definition::register_definition_cache();
 	MarkGUCPrefixReserved("queue_ext"); // behind the last setting
 	queue_ext::claim::register_hold_callbacks();
-	queue_ext::statement::register_planner_hook();
+	queue_ext::statement::register_planning();
 	queue_ext::row::register_uses();
 	queue_ext::unique::register_rules();
 }

@@ -161,16 +161,18 @@ begin_dependent(Dependent *dependent, MemoryContext context)
 static void
 depend_on(Dependent *dependent, const Subject &subject)
 {
-	if (depends(dependent, subject))
-		return;
 	if (subjects == nullptr)
 		subjects = create_table("queue_ext dependencies", sizeof(Dependencies));
+	bool is_found;
+	auto *found = static_cast<Dependencies *>(hash_search(subjects, &subject, HASH_FIND, nullptr));
+	// It is there twice where another has come between, and no harm done: a thing may depend on
+	// too many others for its own list to be searched each time.
+	if (found != nullptr && found->list.first->of == dependent)
+		return;
 	// Before it is in the table there must be nothing left that could fail.
 	auto *dependency =
 		static_cast<Dependency *>(MemoryContextAllocZero(dependent->context, sizeof(Dependency)));
-	bool is_found;
-	auto *found =
-		static_cast<Dependencies *>(hash_search(subjects, &subject, HASH_ENTER, &is_found));
+	found = static_cast<Dependencies *>(hash_search(subjects, &subject, HASH_ENTER, &is_found));
 	if (!is_found)
 		found->list = {};
 	dependency->of = dependent;

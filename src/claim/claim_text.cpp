@@ -176,8 +176,10 @@ claim_statement(Definition *definition, int max_jobs)
 	int place = place_of(definition, max_jobs);
 	if (definition->claims[place].max_jobs != max_jobs) {
 		PreparedClaim fresh{max_jobs, {}};
-		statement::prepare(&fresh.statement, claim_text(definition, max_jobs), definition->row_type,
-						   definition::compiled_of(definition).access);
+		const char *text = claim_text(definition, max_jobs);
+		statement::prepare(&fresh.statement, text, definition->row_type,
+						   definition::compiled_of(definition).access,
+						   definition::tables_in(definition, text));
 		fresh.statement.follows_partitions = definition->is_partitioned;
 		definition::note_growth(definition);
 		// Parsing may have run code of the user's that claims, and what stood there is gone.
@@ -195,7 +197,7 @@ bool
 is_served(Definition *definition)
 {
 	const statement::Statement statement = claim_statement(definition, 1);
-	return statement::is_served(statement.plan, statement.access);
+	return statement::is_served(statement.plan, statement.access, statement.tables);
 }
 
 } // namespace queue_ext::claim

@@ -5,6 +5,7 @@
 #include "filler.hpp"
 
 #include "../definition/compiled.hpp"
+#include "../statement/row_type.hpp"
 #include "claim_text.hpp"
 #include "cursor_row.hpp"
 #include "directory.hpp"
@@ -93,7 +94,7 @@ set_cursor_argument(Arguments *arguments, const Program *program, Oid table, con
 		Datum row;
 		if (!make_row(program, table, cursor, &row))
 			return false;
-		arguments->set(Parameter::row, row);
+		arguments->set_row(row, statement::columns_of(get_rel_type_id(table)));
 		return true;
 	}
 	arguments->set(Parameter::priority, Int16GetDatum(static_cast<int16>(cursor.rank.priority)));

@@ -13,6 +13,7 @@
 
 #include "../definition/compiled.hpp"
 #include "../error.hpp"
+#include "../statement/row_type.hpp"
 #include "claim_text.hpp"
 #include "hold.hpp"
 
@@ -47,6 +48,7 @@ struct Candidates
 {
 	Candidate *elements;
 	uint64 count;
+	TupleDesc columns; // of the rows
 };
 
 } // namespace
@@ -60,6 +62,7 @@ read_candidates(Definition *definition, const Request &request, MemoryContext co
 	Candidates candidates{};
 	candidates.count = statement::run(statement, arguments_for(definition, request));
 	MemoryContext old = MemoryContextSwitchTo(context);
+	candidates.columns = statement::columns_of(definition->row_type);
 	candidates.elements =
 		static_cast<Candidate *>(palloc(sizeof(Candidate) * (candidates.count + 1)));
 	for (uint64 i = 0; i < candidates.count; i++) {
@@ -76,26 +79,26 @@ read_candidates(Definition *definition, const Request &request, MemoryContext co
 
 // Reads the row again: true, and it is in SPI_tuptable, if it is still pending.
 static bool
-recheck(Definition *definition, const Request &request, Datum row)
+recheck(Definition *definition, const Request &request, const statement::Row &row)
 {
 	const Statement &statement = definition::prepared_of(definition, Prepared::recheck,
 														 [&] { return recheck_text(definition); });
 	Arguments arguments = arguments_for(definition, request);
-	arguments.set(Parameter::row, row);
+	arguments.set_row(row.value, row.columns);
 	return statement::run(statement, arguments) > 0;
 }
 
 static bool
 try_claim(Definition *definition, const Request &request, const Candidate &candidate,
-		  const Output &output)
+		  TupleDesc columns, const Output &output)
 {
 	const Oid table = definition->source;
 	const HoldNumber hold = try_hold(definition, candidate.identity);
 	if (hold == 0)
 		return false;
 	// What is pending may be a function that lets go of the lock.
-	const bool is_won =
-		recheck(definition, request, candidate.row) && has_hold(table, candidate.identity, hold);
+	const bool is_won = recheck(definition, request, {candidate.row, columns}) &&
+						has_hold(table, candidate.identity, hold);
 	if (is_won)
 		put_rows(1, output);
 	else
@@ -116,7 +119,8 @@ claim_by_session(Definition *definition, const Request &request, const Output &o
 		CHECK_FOR_INTERRUPTS();
 		const Candidates candidates = read_candidates(definition, request, context);
 		for (uint64 i = 0; i < candidates.count && claimed < wanted; i++)
-			claimed += try_claim(definition, request, candidates.elements[i], output);
+			claimed +=
+				try_claim(definition, request, candidates.elements[i], candidates.columns, output);
 		if (candidates.count == 0)
 			break;
 		MemoryContextReset(context);

@@ -7,7 +7,6 @@
 #include "../catalog/own_table.hpp"
 #include "../definition/name.hpp"
 #include "../definition/shape.hpp"
-#include "../statement/statement.hpp"
 
 namespace queue_ext::claim {
 
@@ -46,14 +45,15 @@ create_wake_trigger(Oid table, bool for_each_row)
 		return;
 	const char *schema = catalog::own_schema();
 	const char *name = definition::qualified_name(table);
-	definition::run_command_on(table,
+	const statement::Named named{table, name};
+	definition::run_command_on(named,
 							   psprintf("create trigger %s after insert or update on %s for each %s"
 										" execute function %s.queue_wake()",
 										wake_trigger_name, name, for_each_row ? "row" : "statement",
 										quote_identifier(schema)));
 	// Whatever the session's replication role: a row that came by replication is a job.
 	definition::run_command_on(
-		table, psprintf("alter table %s enable always trigger %s", name, wake_trigger_name));
+		named, psprintf("alter table %s enable always trigger %s", name, wake_trigger_name));
 	// So that the extension can be dropped, and the trigger goes with it.
 	const ObjectAddress trigger{TriggerRelationId, get_trigger_oid(table, wake_trigger_name, false),
 								0};
@@ -65,10 +65,12 @@ create_wake_trigger(Oid table, bool for_each_row)
 void
 drop_wake_trigger(Oid table)
 {
-	const char *name = find_trigger(table);
-	if (name != nullptr)
-		statement::run_command(psprintf("drop trigger %s on %s", quote_identifier(name),
-										definition::qualified_name(table)));
+	const char *trigger = find_trigger(table);
+	if (trigger == nullptr)
+		return;
+	const char *name = definition::qualified_name(table);
+	definition::run_command_on({table, name},
+							   psprintf("drop trigger %s on %s", quote_identifier(trigger), name));
 }
 
 } // namespace queue_ext::claim

@@ -23,4 +23,12 @@ take_growth()
 	return has_any;
 }
 
+statement::Tables
+tables_in(const Definition *definition, const char *text)
+{
+	const bool names_archive =
+		definition->archive_name != nullptr && strstr(text, definition->archive_name) != nullptr;
+	return {definition->tables, names_archive ? 2 : 1};
+}
+
 } // namespace queue_ext::definition

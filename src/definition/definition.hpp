@@ -92,13 +92,14 @@ struct Definition
 	Size size;                        // with its statements, as measured
 	bool has_grown;                   // since
 
-	const char *name;         // as stored: one part, not quoted
-	Oid source;               // the table
-	const char *source_name;  // qualified and quoted
-	const char *lock_name;    // the queue's, in the names of locks (name.hpp)
-	bool is_archived;         // finished jobs go to the archive
-	Oid archive;              // the last one it had, or InvalidOid
-	const char *archive_name; // likewise; null when there is no such table (any more)
+	const char *name;           // as stored: one part, not quoted
+	Oid source;                 // the table
+	const char *source_name;    // qualified and quoted
+	const char *lock_name;      // the queue's, in the names of locks (name.hpp)
+	bool is_archived;           // finished jobs go to the archive
+	Oid archive;                // the last one it had, or InvalidOid
+	const char *archive_name;   // likewise; null when there is no such table (any more)
+	statement::Named tables[2]; // the source and the archive
 
 	Oid row_type; // of the table
 
@@ -137,6 +138,9 @@ void note_growth(Definition *definition);
 // Whether that has happened to any since it was last asked.
 bool take_growth();
 
+// Those of the definition's tables that the text of a statement names.
+statement::Tables tables_in(const Definition *definition, const char *text);
+
 // The definition's statement of that kind, prepared when first asked for from the
 // text that make_text() returns. Raises what prepare() raises. Wants SPI open.
 template <typename MakeText>
@@ -145,7 +149,8 @@ prepared_of(Definition *definition, Prepared which, statement::Access access, Ma
 {
 	statement::Statement *statement = &definition->prepared[static_cast<int>(which)];
 	if (!statement->is_prepared()) {
-		prepare(statement, make_text(), definition->row_type, access);
+		const char *text = make_text();
+		prepare(statement, text, definition->row_type, access, tables_in(definition, text));
 		statement->follows_partitions = definition->is_partitioned;
 		note_growth(definition);
 	}

@@ -219,6 +219,8 @@ read_tables(Definition *definition)
 	definition->is_partitioned = get_rel_relkind(source) == RELKIND_PARTITIONED_TABLE;
 	if (OidIsValid(definition->archive))
 		definition->archive_name = copy(qualified_name(definition->archive));
+	definition->tables[0] = {source, definition->source_name};
+	definition->tables[1] = {definition->archive, definition->archive_name};
 	return true;
 }
 

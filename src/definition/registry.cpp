@@ -19,7 +19,7 @@ using catalog::Dependent;
 
 namespace {
 
-// Which rows of the registry: those with the name, or else of the source, or else all.
+// Which rows of the registry: those with the name and the source, as far as they are given.
 struct Which
 {
 	const char *name;
@@ -49,17 +49,17 @@ each_row(const Which &which, Body &&body)
 	Relation registry = table_open(catalog::registry_oid(), AccessShareLock);
 	check_columns(registry, registry_columns, lengthof(registry_columns));
 	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
-	ScanKeyData key;
+	ScanKeyData keys[2];
+	int key_count = 0;
 	if (which.name != nullptr)
-		ScanKeyInit(&key, column_name, BTEqualStrategyNumber, F_TEXTEQ,
+		ScanKeyInit(&keys[key_count++], column_name, BTEqualStrategyNumber, F_TEXTEQ,
 					PointerGetDatum(cstring_to_text(which.name)));
-	else
-		ScanKeyInit(&key, column_source, BTEqualStrategyNumber, F_OIDEQ,
+	if (OidIsValid(which.source))
+		ScanKeyInit(&keys[key_count++], column_source, BTEqualStrategyNumber, F_OIDEQ,
 					ObjectIdGetDatum(which.source));
-	const int key_count = which.name != nullptr || OidIsValid(which.source) ? 1 : 0;
 	const Oid index = key_count > 0 ? index_for(which, registry) : InvalidOid;
 	SysScanDesc scan =
-		systable_beginscan(registry, index, OidIsValid(index), snapshot, key_count, &key);
+		systable_beginscan(registry, index, OidIsValid(index), snapshot, key_count, keys);
 	for (HeapTuple row; HeapTupleIsValid(row = systable_getnext(scan));) {
 		CHECK_FOR_INTERRUPTS();
 		if (!body(row, RelationGetDescr(registry)))
@@ -201,9 +201,7 @@ bool
 read_definition(Oid source, const char *name, MemoryContext context, Definition *definition)
 {
 	bool is_found = false;
-	each_row({name, InvalidOid}, [&](HeapTuple row, TupleDesc descriptor) {
-		if (source_of(row, descriptor) != source)
-			return true;
+	each_row({name, source}, [&](HeapTuple row, TupleDesc descriptor) {
 		const RowReader reader{row, descriptor};
 		MemoryContext old = MemoryContextSwitchTo(context);
 		definition->name = reader.string(column_name);

@@ -6,11 +6,12 @@
 
 #include "../catalog/owner.hpp"
 #include "../error.hpp"
-#include "../statement/statement.hpp"
 #include "managed.hpp"
 #include "name.hpp"
 
 namespace queue_ext::definition {
+
+using statement::Named;
 
 namespace {
 
@@ -146,18 +147,18 @@ archive_name(Oid table)
 }
 
 void
-check_is_there(Oid relation, const char *name)
+run_command_on(const Named &table, const char *text)
 {
-	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)))
-		error::gone_during_command(name);
+	statement::run_command(text);
+	statement::check_named(table);
 }
 
 void
-run_command_on(Oid table, const char *text)
+drop_table(const Named &table)
 {
-	const char *name = qualified_name(table);
-	statement::run_command(text);
-	check_is_there(table, name);
+	statement::run_command(psprintf("drop table %s", table.name));
+	if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(table.table)))
+		error::gone_during_command(table.name);
 }
 
 Oid
@@ -166,9 +167,9 @@ make_archive(Oid table)
 	const Oid schema = get_rel_namespace(table);
 	const char *name = archive_name(table);
 	const char *qualified = quote_qualified_identifier(get_namespace_name(schema), name);
-	run_command_on(table, psprintf(create_archive_text, qualified));
+	run_command_on({table, qualified_name(table)}, psprintf(create_archive_text, qualified));
 	const Oid archive = get_relname_relid(name, schema);
-	check_is_there(archive, qualified);
+	statement::check_named({archive, qualified});
 	return archive;
 }
 
@@ -254,12 +255,13 @@ void
 make_missing_indexes(Oid table)
 {
 	const char *name = qualified_name(table);
+	const Named named{table, name};
 	if (!has_primary_key(table))
-		run_command_on(table, psprintf("alter table %s add primary key (id)", name));
+		run_command_on(named, psprintf("alter table %s add primary key (id)", name));
 	if (!has_index(table, {{"priority", "run_at", "id"}, "dead_at", IS_NULL}))
-		run_command_on(table, psprintf(create_claim_index_text, name));
+		run_command_on(named, psprintf(create_claim_index_text, name));
 	if (!has_index(table, {{"unique_key"}, "unique_key", IS_NOT_NULL}))
-		run_command_on(table, psprintf(create_unique_index_text, name));
+		run_command_on(named, psprintf(create_unique_index_text, name));
 }
 
 } // namespace queue_ext::definition

@@ -5,6 +5,8 @@
 
 #include "../postgres.hpp"
 
+#include "../statement/statement.hpp"
+
 namespace queue_ext::definition {
 
 // What keeps the relation from being a managed queue's table, or its archive, as a sentence
@@ -16,13 +18,13 @@ const char *fault_of_archive(Oid table);
 // table must be locked; its partitions and children get locked in ACCESS SHARE mode.
 void check_can_carry(Relation table);
 
-// Raises 42P01 unless the relation, which had that name, is there still: an event trigger may
-// have dropped it.
-void check_is_there(Oid relation, const char *name);
+// Runs a command as run_command() does, which may name the table so. Raises 42P01 if the name
+// means another afterwards, or none: an event trigger may have dropped or renamed the table, or
+// somebody its schema, while the command was waiting for it.
+void run_command_on(const statement::Named &table, const char *text);
 
-// Runs a command on the table, as run_command() does, after which the table is there still:
-// raises 42P01 otherwise.
-void run_command_on(Oid table, const char *text);
+// The same for a command after which the table is not there. Raises 42P01 if it is.
+void drop_table(const statement::Named &table);
 
 // Makes the table that finished jobs of the queue go to. Raises 42P07 where there is such a
 // table, 42622 where its name would be too long, 42P01 where it is gone at once.

@@ -88,7 +88,7 @@ advance_sequence(Oid table, Oid archive)
 															definition::qualified_name(archive))
 												 : "0";
 	definition::run_command_on(
-		table,
+		{table, name},
 		// Its next id is asked for, which its last one does not tell after a RESTART.
 		psprintf("select case when n operator(pg_catalog.>) m then pg_catalog.setval(s, n, false)"
 				 " else pg_catalog.setval(s, m) end from (select s::pg_catalog.regclass, m,"
@@ -124,7 +124,7 @@ adopt(const char *written)
 		OidIsValid(archive) ? definition::qualified_name(archive) : nullptr;
 	definition::make_missing_indexes(table);
 	if (name_of_archive != nullptr)
-		definition::check_is_there(archive, name_of_archive);
+		statement::check_named({archive, name_of_archive});
 	advance_sequence(table, archive);
 
 	definition::Options options{};

@@ -29,8 +29,9 @@ alter(const text *name, Options options, const bool *archived)
 											 "and attach it anew to change more.");
 	if (options.max_attempts != nullptr)
 		definition::run_command_on(
-			definition->source, psprintf("alter table %s alter column max_attempts set default %d",
-										 definition->source_name, *options.max_attempts));
+			definition->tables[0],
+			psprintf("alter table %s alter column max_attempts set default %d",
+					 definition->source_name, *options.max_attempts));
 	// The archive that was switched off is kept, and comes back.
 	Oid archive = InvalidOid;
 	options.is_archived = archived;

@@ -4,10 +4,14 @@
 
 #include "../postgres.hpp"
 
+#include "../definition/definition.hpp"
+
 namespace queue_ext::queue {
 
-// Runs a statement that has the moment as $1 and a state, or null, as $2. It reads the whole
-// table, so it has no pinned plan. Wants SPI open. Raises what the executor raises.
-void run_by_state(const char *statement, const text *state, bool is_read_only);
+// Runs a statement on the queue's table that has the moment as $1 and a state, or null, as $2.
+// It reads the whole table, so it has no pinned plan. Wants SPI open. Raises what
+// run_unpinned() raises.
+void run_by_state(const definition::Definition *definition, const char *text, const ::text *state,
+				  bool is_read_only);
 
 } // namespace queue_ext::queue

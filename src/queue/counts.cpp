@@ -38,7 +38,7 @@ queue_ext_queue_counts(PG_FUNCTION_ARGS)
 							 i == 0 ? "" : ",", definition::job_states[i]);
 		appendStringInfo(&query, " from (select %s as state from %s as t) as s",
 						 definition::job_state("$1"), definition->source_name);
-		run_by_state(query.data, nullptr, true);
+		run_by_state(definition, query.data, nullptr, true);
 		for (size_t i = 0; i < lengthof(definition::job_states); i++)
 			counts[i] = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc,
 													static_cast<int>(i) + 1, &nulls[i]));

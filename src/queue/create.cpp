@@ -54,10 +54,11 @@ create(const text *name_text, const Options &options, bool archived)
 
 	const char *table = pstrdup(quote_qualified_identifier(name.schema, name.name));
 	statement::run_command(psprintf(definition::create_table_text, table, *options.max_attempts));
-	statement::run_command(psprintf(definition::create_claim_index_text, table));
-	statement::run_command(psprintf(definition::create_unique_index_text, table));
 	const Oid source = get_relname_relid(name.name, schema);
-	definition::check_is_there(source, table);
+	const statement::Named named{source, table};
+	statement::check_named(named);
+	definition::run_command_on(named, psprintf(definition::create_claim_index_text, table));
+	definition::run_command_on(named, psprintf(definition::create_unique_index_text, table));
 	const Oid archive = archived ? definition::make_archive(source) : InvalidOid;
 
 	unique::forget_dropped();

@@ -7,8 +7,8 @@
 #include "../argument.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
+#include "../definition/shape.hpp"
 #include "../error.hpp"
-#include "../statement/statement.hpp"
 #include "../unique/memory.hpp"
 
 namespace queue_ext::queue {
@@ -30,8 +30,8 @@ drop(const text *name)
 	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
 	definition::delete_definition(definition->name, definition->source);
 	if (definition->is_archived && definition->archive_name != nullptr)
-		statement::run_command(psprintf("drop table %s", definition->archive_name));
-	statement::run_command(psprintf("drop table %s", definition->source_name));
+		definition::drop_table(definition->tables[1]);
+	definition::drop_table(definition->tables[0]);
 	// Now that nobody inserts any more.
 	(void) unique::forget_all(definition->source);
 	return true;

@@ -5,12 +5,12 @@
 #include "finish_call.hpp"
 
 #include "../argument.hpp"
-#include "../catalog/row_type.hpp"
 #include "../claim/remove.hpp"
 #include "../claim/wake.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../result.hpp"
+#include "../statement/row_type.hpp"
 #include "finish_row.hpp"
 
 namespace queue_ext::queue {
@@ -158,13 +158,15 @@ finish_row(FunctionCallInfo fcinfo, Action action, const FinishOptions &options,
 	const auto open = [&] {
 		definition = open_queue(name, use_for(action));
 	};
+	TupleDesc columns = nullptr;
 	if (OidIsValid(get_typ_typrelid(type)))
-		catalog::lock_for_rows(type, open);
+		columns = statement::lock_for_rows(type, open);
 	else
 		open();
 	if (type != definition->row_type)
 		error::wrong_row_type(definition->name, definition->row_type, type);
-	const bool is_done = finish_row(definition, action, PG_GETARG_DATUM(1), options, extended);
+	const bool is_done =
+		finish_row(definition, action, {PG_GETARG_DATUM(1), columns}, options, extended);
 	if (is_done)
 		wake(definition, action, options);
 	return is_done;

@@ -16,6 +16,7 @@ using definition::Definition;
 using definition::Prepared;
 using statement::Arguments;
 using statement::Parameter;
+using statement::Row;
 
 namespace {
 
@@ -88,7 +89,7 @@ text_of(const Definition *definition, const Compiled &compiled, Action action,
 // How often the job was handed out, as far as the queue knows. Raises 42804 where the table's
 // owner has made another column of that.
 static int32
-attempt_of(const Definition *definition, Datum job)
+attempt_of(const Definition *definition, const Row &job)
 {
 	if (!definition->is_managed)
 		return 1;
@@ -98,15 +99,16 @@ attempt_of(const Definition *definition, Datum job)
 	if (number <= 0 || get_atttype(table, number) != INT4OID)
 		error::column_changed(get_rel_name(table), name, INT4OID, definition->source_name);
 	bool is_null;
-	const Datum attempt = GetAttributeByNum(DatumGetHeapTupleHeader(job), number, &is_null);
+	const Datum attempt = GetAttributeByNum(DatumGetHeapTupleHeader(job.value), number, &is_null);
 	return is_null ? 1 : DatumGetInt32(attempt);
 }
 
 static Arguments
-arguments_for(const Definition *definition, Action action, Datum job, const FinishOptions &options)
+arguments_for(const Definition *definition, Action action, const Row &job,
+			  const FinishOptions &options)
 {
 	Arguments arguments = common_arguments(definition, options);
-	arguments.set(Parameter::row, job);
+	arguments.set_row(job.value, job.columns);
 	if (action == Action::fail) {
 		const int32 attempt = options.retry_in == nullptr ? attempt_of(definition, job) : 1;
 		arguments.set(Parameter::retry_at,
@@ -121,7 +123,7 @@ arguments_for(const Definition *definition, Action action, Datum job, const Fini
 
 // Raises 55000 or 22004 where the receipt's row cannot be told from others.
 static void
-check_key(const Definition *definition, const Compiled &compiled, Datum job)
+check_key(const Definition *definition, const Compiled &compiled, const Row &job)
 {
 	if (compiled.identity.has_key())
 		return;
@@ -131,7 +133,8 @@ check_key(const Definition *definition, const Compiled &compiled, Datum job)
 		error::no_key(table, compiled.key_advice.command, compiled.key_advice.obstacle);
 	for (int i = 0; i < key.length; i++) {
 		bool is_null;
-		(void) GetAttributeByNum(DatumGetHeapTupleHeader(job), key.columns[i].number, &is_null);
+		(void) GetAttributeByNum(DatumGetHeapTupleHeader(job.value), key.columns[i].number,
+								 &is_null);
 		if (is_null)
 			error::null_in_key(table,
 							   get_attname(definition->source, key.columns[i].number, false));
@@ -183,7 +186,7 @@ finish_held(Definition *definition, Action action, const Rule &rule, const Argum
 }
 
 bool
-finish_row(Definition *definition, Action action, Datum job, const FinishOptions &options,
+finish_row(Definition *definition, Action action, const Row &job, const FinishOptions &options,
 		   Datum *extended)
 {
 	const Compiled &compiled = definition::compiled_of(definition);
@@ -192,6 +195,8 @@ finish_row(Definition *definition, Action action, Datum job, const FinishOptions
 	if (rule.assignments == nullptr &&
 		(action == Action::extend || (action != Action::complete && !is_lock)))
 		error::no_fragment(definition->name, rule.label);
+	// Compiling may have run code of the user's that has altered the table.
+	statement::check_readable(job.columns);
 	check_key(definition, compiled, job);
 
 	const Arguments arguments = arguments_for(definition, action, job, options);

@@ -59,7 +59,8 @@ queue_ext_queue_purge(PG_FUNCTION_ARGS)
 		PG_RETURN_INT64(forget_done(definition));
 	int64 purged = 0;
 	statement::with_spi([&] {
-		run_by_state(psprintf("delete from %s as t where $2 is null"
+		run_by_state(definition,
+					 psprintf("delete from %s as t where $2 is null"
 							  " or %s operator(pg_catalog.=) $2",
 							  definition->source_name, definition::job_state("$1")),
 					 state, false);

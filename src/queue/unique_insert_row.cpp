@@ -4,16 +4,17 @@
 
 #include "../argument.hpp"
 #include "../catalog/rights.hpp"
-#include "../catalog/row_type.hpp"
 #include "../claim/wake.hpp"
 #include "../definition/definition_cache.hpp"
 #include "../error.hpp"
+#include "../statement/row_type.hpp"
 #include "../unique/allocate.hpp"
 #include "../unique/row_insert.hpp"
 #include "../unique/rule_cache.hpp"
 
 namespace queue_ext::queue {
 
+using unique::NewRows;
 using unique::RowOutcome;
 using unique::RowQueue;
 using unique::RowRule;
@@ -33,19 +34,30 @@ check_table(Oid table)
 	catalog::check_any_right(table, ACL_INSERT);
 }
 
+namespace {
+
+// A table, and the columns with which rows of it were made.
+struct RowTable
+{
+	Oid table;
+	TupleDesc columns;
+};
+
+} // namespace
+
 // Opens the table with that row type, locked as for INSERT.
-static Oid
+static RowTable
 lock_table(const char *what, Oid type)
 {
 	const Oid table = OidIsValid(type) ? get_typ_typrelid(type) : InvalidOid;
 	if (!OidIsValid(table) || get_rel_relkind(table) == RELKIND_COMPOSITE_TYPE)
 		error::not_a_table_row(what, type);
 	check_table(table);
-	catalog::lock_for_rows(type, [&] {
+	const TupleDesc columns = statement::lock_for_rows(type, [&] {
 		LockRelationOid(table, RowExclusiveLock);
 		check_table(table); // again: waiting for the lock may have let in a change
 	});
-	return table;
+	return {table, columns};
 }
 
 // The rule that the arguments from number 1 on ask for.
@@ -80,15 +92,15 @@ wake_queues(const RowRule *rule)
 // Calls put(outcome) for each row, with SPI open.
 template <typename Put>
 static void
-insert_all(FunctionCallInfo fcinfo, Oid table, const Datum *rows, int count, Put &&put)
+insert_all(FunctionCallInfo fcinfo, Oid table, const NewRows &rows, Put &&put)
 {
 	RowRule *rule = rule_of_arguments(fcinfo, table);
 	bool is_any_inserted = false;
 	begin_use(rule);
 	statement::with_spi([&] {
-		auto *outcomes = unique::allocate<RowOutcome>(count);
-		insert_unique_rows(rule, rows, count, outcomes);
-		for (int i = 0; i < count; i++) {
+		auto *outcomes = unique::allocate<RowOutcome>(rows.count);
+		insert_unique_rows(rule, rows, outcomes);
+		for (int i = 0; i < rows.count; i++) {
 			is_any_inserted = is_any_inserted || outcomes[i].is_inserted;
 			put(outcomes[i]);
 		}
@@ -106,11 +118,11 @@ queue_ext_queue_unique_insert_row(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	argument::check_not_null(fcinfo, 0, "job");
-	const Oid table = lock_table("job", get_fn_expr_argtype(fcinfo->flinfo, 0));
+	const RowTable of = lock_table("job", get_fn_expr_argtype(fcinfo->flinfo, 0));
 	const Datum row = PG_GETARG_DATUM(0);
 	Datum values[2];
 	bool nulls[2];
-	insert_all(fcinfo, table, &row, 1, [&](const RowOutcome &outcome) {
+	insert_all(fcinfo, of.table, {of.columns, &row, 1}, [&](const RowOutcome &outcome) {
 		values[0] = BoolGetDatum(outcome.is_inserted);
 		nulls[0] = false;
 		values[1] =
@@ -130,11 +142,11 @@ queue_ext_queue_unique_insert_rows(PG_FUNCTION_ARGS)
 	if (array_contains_nulls(array))
 		error::null_element("jobs");
 	const Oid type = ARR_ELEMTYPE(array);
-	const Oid table = lock_table("jobs", type);
+	const RowTable of = lock_table("jobs", type);
 	Datum *rows;
 	int count;
 	deconstruct_array(array, type, -1, false, TYPALIGN_DOUBLE, &rows, nullptr, &count);
-	insert_all(fcinfo, table, rows, count, [&](const RowOutcome &outcome) {
+	insert_all(fcinfo, of.table, {of.columns, rows, count}, [&](const RowOutcome &outcome) {
 		Datum values[] = {BoolGetDatum(outcome.is_inserted), outcome.row};
 		bool nulls[] = {false, !outcome.has_row};
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);

@@ -230,7 +230,7 @@ prepared_of(KeyedTable *table, int number, const Opened &opened)
 			quote_qualified_identifier(get_namespace_name(RelationGetNamespace(opened.relation)),
 									   RelationGetRelationName(opened.relation));
 		statement::prepare(statement, psprintf(table->statements[number], name), table->parameters,
-						   table->parameter_count, statement::Access::by_key);
+						   table->parameter_count, statement::Access::by_key, {});
 	}
 	return *statement;
 }

@@ -5,6 +5,7 @@
 #include "plan.hpp"
 
 #include "../compat.hpp"
+#include "../error.hpp"
 #include "search_path.hpp"
 
 namespace queue_ext::statement {
@@ -36,16 +37,46 @@ hide_indexes(RelOptInfo *relation)
 	relation->indexlist = visible;
 }
 
+static uint64 schema_changes = 0;
+
+static void
+on_schema_change(Datum, compat::SysCacheId, uint32)
+{
+	schema_changes++;
+}
+
+uint64
+schema_change_count()
+{
+	return schema_changes;
+}
+
 void
-register_planner_hook()
+register_planning()
 {
 	compat::register_relation_hook(hide_indexes);
+	CacheRegisterSyscacheCallback(NAMESPACEOID, on_schema_change, static_cast<Datum>(0));
+}
+
+void
+check_named(const Named &named)
+{
+	const RangeVar *name =
+		makeRangeVarFromNameList(textToQualifiedNameList(cstring_to_text(named.name)));
+	if (!OidIsValid(named.table) || RangeVarGetRelid(name, NoLock, true) != named.table)
+		error::gone_during_command(named.name);
 }
 
 static CachedPlanSource *
 source_of(SPIPlanPtr plan)
 {
 	return static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));
+}
+
+void
+parse_again(SPIPlanPtr plan)
+{
+	source_of(plan)->is_valid = false;
 }
 
 namespace {
@@ -320,19 +351,28 @@ plan_claim(SPIPlanPtr plan, Access access)
 		make_plan(plan, ordered_settings);
 }
 
-static void
-make_pinned(SPIPlanPtr plan, Access access)
+// False where a name may have meant another table for a moment: then it is parsed again.
+static bool
+make_pinned(SPIPlanPtr plan, Access access, const Tables &tables)
 {
+	const uint64 changes_before = schema_changes;
 	if (access == Access::by_key)
 		make_plan(plan, ordered_settings);
 	else
 		plan_claim(plan, access);
+	for (int i = 0; i < tables.count; i++)
+		check_named(tables.list[i]);
+	if (schema_changes != changes_before) {
+		parse_again(plan);
+		return false;
+	}
 	// Planning may have pinned others.
 	pinned_of(plan)->generation = source_of(plan)->gplan->generation;
+	return true;
 }
 
 void
-pin(SPIPlanPtr plan, Access access)
+pin(SPIPlanPtr plan, Access access, const Tables &tables)
 {
 	// With all locks held no news come between here and the execution, so what is
 	// executed was parsed and planned by us. Only where everything that is cached is
@@ -343,8 +383,8 @@ pin(SPIPlanPtr plan, Access access)
 	CachedPlanSource *source = source_of(plan);
 	for (int i = 0; i < tries; i++) {
 		CHECK_FOR_INTERRUPTS();
-		if (!is_planned(source, pinned_of(plan)))
-			make_pinned(plan, access);
+		if (!is_planned(source, pinned_of(plan)) && !make_pinned(plan, access, tables))
+			continue;
 		compat::set_search_path_current(source);
 		take_locks(plan);
 		if (is_planned(source, pinned_of(plan)))
@@ -353,9 +393,9 @@ pin(SPIPlanPtr plan, Access access)
 }
 
 bool
-is_served(SPIPlanPtr plan, Access access)
+is_served(SPIPlanPtr plan, Access access, const Tables &tables)
 {
-	pin(plan, access);
+	pin(plan, access, tables);
 	const Plan *rows = limit_of(plan);
 	return rows == nullptr || (judge(rows, access).is_served && !reads_ahead(rows));
 }

@@ -9,6 +9,12 @@
 // Likewise the search path: the statement is parsed and planned under PostgreSQL's
 // own schema alone, whatever the user's path.
 //
+// A table is named in a statement's text, and its lock keeps the table's name, but not that
+// of its schema. A name is resolved when the statement is parsed, and a plan that is valid has
+// been parsed since the last message about a schema: so only a new plan is looked at. It is
+// pinned if the names mean the tables that the caller has in mind, and if no such message has
+// come since the parsing began.
+//
 // A claim's statement asks for more. An index that merely has the right order
 // leads past every row of the table that is not pending, so the planner is asked
 // again without it, as long as there is another.
@@ -27,17 +33,41 @@ enum class Access {
 	restricted, // the first by an index that has the order, and the pending rows alone
 };
 
-// Registers the planner's hook. Called once, by _PG_init.
-void register_planner_hook();
+// Registers the planner's hook, and the callback that counts changes of schemas. Called once,
+// by _PG_init.
+void register_planning();
 
-// Sees to it that the plan's generic plan is there and pinned. Raises what the
-// planner raises.
-void pin(SPIPlanPtr plan, Access access);
+// A table, and how the text of a statement calls it: qualified and quoted.
+struct Named
+{
+	Oid table;
+	const char *name;
+};
+
+// Those that a text names, as long as a statement is kept.
+struct Tables
+{
+	const Named *list;
+	int count;
+};
+
+// Raises 42P01 unless the name means the table.
+void check_named(const Named &named);
+
+// Sees to it that the plan's generic plan is there and pinned, and that the names of these
+// tables mean them in it. Raises what the planner raises, and 42P01.
+void pin(SPIPlanPtr plan, Access access, const Tables &tables);
+
+// How often the name of any schema may have changed, as far as this backend knows.
+uint64 schema_change_count();
+
+// Lets the statement be parsed anew before it is run.
+void parse_again(SPIPlanPtr plan);
 
 // The plan is about to be freed. Never raises.
 void forget_plan(SPIPlanPtr plan);
 
 // Whether the pinned plan finds its rows as it should. Pins it if need be.
-bool is_served(SPIPlanPtr plan, Access access);
+bool is_served(SPIPlanPtr plan, Access access, const Tables &tables);
 
 } // namespace queue_ext::statement

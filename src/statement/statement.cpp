@@ -6,6 +6,7 @@
 
 #include "../error.hpp"
 #include "qualify.hpp"
+#include "row_type.hpp"
 #include "search_path.hpp"
 #include "subtransaction.hpp"
 
@@ -61,17 +62,19 @@ parameter_type(Parameter parameter)
 }
 
 void
-prepare(Statement *statement, const char *text, Oid row_type, Access access)
+prepare(Statement *statement, const char *text, Oid row_type, Access access, const Tables &tables)
 {
 	Oid types[parameter_count];
 	for (int i = 0; i < parameter_count; i++)
 		types[i] = OidIsValid(parameters[i].type) ? parameters[i].type : row_type;
-	prepare(statement, text, types, parameter_count, access);
+	prepare(statement, text, types, parameter_count, access, tables);
 }
 
 void
-prepare(Statement *statement, const char *text, const Oid *types, int type_count, Access access)
+prepare(Statement *statement, const char *text, const Oid *types, int type_count, Access access,
+		const Tables &tables)
 {
+	const uint64 changes_before = schema_change_count();
 	SPIPlanPtr plan = nullptr;
 	with_search_path(bare_search_path, [&] {
 		Assert(is_qualified(text));
@@ -80,9 +83,11 @@ prepare(Statement *statement, const char *text, const Oid *types, int type_count
 	});
 	if (plan == nullptr || SPI_keepplan(plan) != 0)
 		elog(ERROR, "could not prepare statement: %s", SPI_result_code_string(SPI_result));
+	if (schema_change_count() != changes_before)
+		parse_again(plan);
 	// Parsing may have run code of the user's that has prepared it, too.
 	discard_later(statement);
-	*statement = {plan, access, false};
+	*statement = {plan, access, tables, false};
 }
 
 Size
@@ -164,52 +169,141 @@ run_command(const char *text)
 	});
 }
 
+// Parses the statement at a time when the name means the table.
+static SPIPlanPtr
+parse_named(const Named &named, const char *text, Oid *types, int type_count)
+{
+	constexpr int tries = 10; // where caches are discarded all the time
+	for (int i = 1;; i++) {
+		CHECK_FOR_INTERRUPTS();
+		const uint64 changes_before = schema_change_count();
+		SPIPlanPtr plan = SPI_prepare(text, type_count, types);
+		if (plan == nullptr)
+			elog(ERROR, "could not prepare statement: %s", SPI_result_code_string(SPI_result));
+		check_named(named);
+		if (schema_change_count() == changes_before || i == tries)
+			return plan;
+	}
+}
+
+void
+run_unpinned(const Named &named, const char *text, Oid *types, int type_count, Datum *values,
+			 const char *nulls, bool only_reads)
+{
+	Assert(is_qualified(text));
+	SPIPlanPtr plan = parse_named(named, text, types, type_count);
+	const int result = SPI_execute_plan(plan, values, nulls, only_reads, 0);
+	if (result < 0)
+		elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
+}
+
+namespace {
+
+// The values for one run, of whatever statement.
+struct Values
+{
+	const Datum *values;
+	const char *nulls;
+	TupleDesc row_columns; // of the row among them; or null
+};
+
+} // namespace
+
+static Values
+values_of(const Arguments &arguments)
+{
+	return {arguments.values, arguments.nulls, arguments.row_columns};
+}
+
 // SPI copies what it is given.
 static uint64
-execute(const Statement &statement, const Datum *values, const char *nulls, Snapshot snapshot,
-		bool only_reads)
+execute(const Statement &statement, const Values &values, Snapshot snapshot, bool only_reads)
 {
-	pin(statement.plan, statement.access);
-	const int result = SPI_execute_snapshot(statement.plan, const_cast<Datum *>(values), nulls,
-											snapshot, InvalidSnapshot, only_reads, !only_reads, 0);
+	pin(statement.plan, statement.access, statement.tables);
+	// Planning may have run code of the user's that has altered the table.
+	if (values.row_columns != nullptr)
+		check_readable(values.row_columns);
+	const int result =
+		SPI_execute_snapshot(statement.plan, const_cast<Datum *>(values.values), values.nulls,
+							 snapshot, InvalidSnapshot, only_reads, !only_reads, 0);
 	if (result < 0)
 		elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
 	return SPI_processed;
 }
 
-uint64
-run_newest(const Statement &statement, const Datum *values, const char *nulls)
+static uint64
+execute_newest(const Statement &statement, const Values &values)
 {
 	// Without a snapshot of ours SPI takes the transaction's, which is a new one
 	// in READ COMMITTED.
 	const Snapshot snapshot = IsolationUsesXactSnapshot() ? GetLatestSnapshot() : InvalidSnapshot;
-	return execute(statement, values, nulls, snapshot, false);
+	return execute(statement, values, snapshot, false);
 }
 
-// Whether the error is that a row has been changed since the snapshot was taken.
-// (SERIALIZABLE's own conflicts come with a detail, and do not go away.)
+namespace {
+
+// Finds out whether an error is of the statement itself: then there is only SPI's own entry
+// between this one and the error. Code of the user's has more: SPI's for its statement, or its
+// language's.
+struct Watch
+{
+	ErrorContextCallback callback;
+	volatile bool is_statements_own; // of the last error or notice
+};
+
+} // namespace
+
+static void
+note_depth(void *argument)
+{
+	auto *watch = static_cast<Watch *>(argument);
+	watch->is_statements_own = error_context_stack->previous == &watch->callback;
+}
+
+template <typename Body>
+static void
+with_watch(Watch *watch, Body &&body)
+{
+	watch->callback = {error_context_stack, note_depth, watch};
+	error_context_stack = &watch->callback;
+	body();
+	error_context_stack = watch->callback.previous;
+}
+
+// Whether the error is that a row has been changed since the snapshot was taken: as the
+// executor says it, or heapam for it. (SERIALIZABLE's own conflicts come from elsewhere, and do
+// not go away.)
 static bool
 is_changed_row(const ErrorData *error)
 {
-	return error->sqlerrcode == ERRCODE_T_R_SERIALIZATION_FAILURE && error->detail == nullptr;
+	static constexpr const char *files[] = {"nodeModifyTable.c", "nodeLockRows.c", "trigger.c",
+											"heapam_handler.c"};
+	if (error->sqlerrcode != ERRCODE_T_R_SERIALIZATION_FAILURE || error->filename == nullptr)
+		return false;
+	for (const char *file : files)
+		if (strcmp(error->filename, file) == 0)
+			return true;
+	return false;
 }
 
 // One try inside a subtransaction. False, with everything it did undone, when a
-// row had been changed since the snapshot was taken.
+// row of the statement had been changed since the snapshot was taken.
 static bool
-try_once(const Statement &statement, const Datum *values, const char *nulls, uint64 *processed)
+try_once(const Statement &statement, const Values &values, uint64 *processed)
 {
-	return in_subtransaction([&] { *processed = run_newest(statement, values, nulls); },
-							 is_changed_row);
+	Watch watch{};
+	return in_subtransaction(
+		[&] { with_watch(&watch, [&] { *processed = execute_newest(statement, values); }); },
+		[&](const ErrorData *error) { return watch.is_statements_own && is_changed_row(error); });
 }
 
-uint64
-run(const Statement &statement, const Datum *values, const char *nulls)
+static uint64
+execute_until_unchanged(const Statement &statement, const Values &values)
 {
 	// The executor follows a row to its newest version only in READ COMMITTED, and
 	// not even there to another partition.
 	if (!IsolationUsesXactSnapshot() && !statement.follows_partitions)
-		return run_newest(statement, values, nulls);
+		return execute_newest(statement, values);
 
 	// Otherwise a new snapshot does nearly the same; for a row that changes between
 	// the snapshot and the visit, look again.
@@ -217,10 +311,16 @@ run(const Statement &statement, const Datum *values, const char *nulls)
 	uint64 processed = 0;
 	for (int i = 1; i < tries; i++) {
 		CHECK_FOR_INTERRUPTS();
-		if (try_once(statement, values, nulls, &processed))
+		if (try_once(statement, values, &processed))
 			return processed;
 	}
-	return run_newest(statement, values, nulls);
+	return execute_newest(statement, values);
+}
+
+uint64
+run(const Statement &statement, const Datum *values, const char *nulls)
+{
+	return execute_until_unchanged(statement, {values, nulls, nullptr});
 }
 
 // A queue's statements all return rows, or none; but a rule of the table may have made
@@ -236,19 +336,19 @@ with_rows(uint64 processed)
 uint64
 run(const Statement &statement, const Arguments &arguments)
 {
-	return with_rows(run(statement, arguments.values, arguments.nulls));
+	return with_rows(execute_until_unchanged(statement, values_of(arguments)));
 }
 
 uint64
 run_newest(const Statement &statement, const Arguments &arguments)
 {
-	return with_rows(run_newest(statement, arguments.values, arguments.nulls));
+	return with_rows(execute_newest(statement, values_of(arguments)));
 }
 
 uint64
 run_under(Snapshot snapshot, const Statement &statement, const Arguments &arguments)
 {
-	return with_rows(execute(statement, arguments.values, arguments.nulls, snapshot, true));
+	return with_rows(execute(statement, values_of(arguments), snapshot, true));
 }
 
 } // namespace queue_ext::statement

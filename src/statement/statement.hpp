@@ -53,8 +53,9 @@ struct Arguments
 {
 	Datum values[parameter_count];
 	char nulls[parameter_count];
+	TupleDesc row_columns; // with which the row was made; null where there is none
 
-	explicit Arguments(TimestampTz call_time)
+	explicit Arguments(TimestampTz call_time) : row_columns(nullptr)
 	{
 		memset(values, 0, sizeof(values));
 		memset(nulls, 'n', sizeof(nulls));
@@ -66,12 +67,20 @@ struct Arguments
 		values[static_cast<int>(parameter)] = value;
 		nulls[static_cast<int>(parameter)] = ' ';
 	}
+
+	// Parameter::row, made with these columns (row_type.hpp).
+	void set_row(Datum row, TupleDesc columns)
+	{
+		set(Parameter::row, row);
+		row_columns = columns;
+	}
 };
 
 struct Statement
 {
 	SPIPlanPtr plan; // null until prepared
 	Access access;
+	Tables tables;
 	bool follows_partitions; // a row may have gone to another partition meanwhile
 
 	bool is_prepared() const
@@ -91,16 +100,22 @@ with_spi(Body &&body)
 }
 
 // Runs a command as the caller: DDL, planned by nobody. Opens SPI itself. Raises what
-// the command raises.
+// the command raises. To which table it comes the caller has to find out (check_named()).
 void run_command(const char *text);
+
+// Runs a statement that names the table, without a pinned plan. Wants SPI open. Raises what the
+// executor raises, and 42P01 where the name means another table by now.
+void run_unpinned(const Named &named, const char *text, Oid *types, int type_count, Datum *values,
+				  const char *nulls, bool only_reads);
 
 // Prepares the statement for the life of the backend; row_type is the type of
 // Parameter::row. Raises what the parser raises. Wants SPI open.
-void prepare(Statement *statement, const char *text, Oid row_type, Access access);
+void prepare(Statement *statement, const char *text, Oid row_type, Access access,
+			 const Tables &tables);
 
 // The same, for a statement with parameters of its own.
 void prepare(Statement *statement, const char *text, const Oid *types, int type_count,
-			 Access access);
+			 Access access, const Tables &tables);
 
 // The memory that the statement and its plan take. Never raises.
 Size size_of(const Statement &statement);
@@ -129,8 +144,9 @@ void free_discarded();
 
 // Runs the statement and returns the number of rows it processed; what it
 // returned is in SPI_tuptable, which is not null. It works on the newest committed rows
-// at every isolation level. Raises what the executor raises, and 0A000 where a rule has
-// made of it a command that returns nothing. Wants SPI open. Takes the locks that the
+// at every isolation level. Raises what the executor raises, 0A000 where a rule has
+// made of it a command that returns nothing, 42P01 where a table's name means another, and 42804
+// where the row's columns have changed since it was made. Wants SPI open. Takes the locks that the
 // statement takes.
 uint64 run(const Statement &statement, const Arguments &arguments);
 
@@ -140,7 +156,6 @@ uint64 run(const Statement &statement, const Datum *values, const char *nulls);
 
 // The same for a statement that changes no row: it has nothing to try again for.
 uint64 run_newest(const Statement &statement, const Arguments &arguments);
-uint64 run_newest(const Statement &statement, const Datum *values, const char *nulls);
 
 // Runs a statement that only reads under that snapshot, which must be registered.
 uint64 run_under(Snapshot snapshot, const Statement &statement, const Arguments &arguments);

@@ -103,7 +103,7 @@ command_for(const RowRule *rule, List *conjuncts)
 {
 	StringInfoData command;
 	initStringInfo(&command);
-	appendStringInfo(&command, "CREATE INDEX ON %s (", rule->table_name);
+	appendStringInfo(&command, "CREATE INDEX ON %s (", rule->named.name);
 	const char *comma = "";
 	for (int i = 0; i < rule->column_count; i++) {
 		if (!can_be_indexed(rule->columns[i]))
@@ -144,7 +144,7 @@ warn_once(const RowRule *rule)
 	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
 	warned = lappend_oid(warned, rule->table);
 	MemoryContextSwitchTo(old);
-	error::warn_no_unique_index(rule->table_name, rule->index_command);
+	error::warn_no_unique_index(rule->named.name, rule->index_command);
 }
 
 } // namespace queue_ext::unique

@@ -4,6 +4,7 @@
 
 #include "row_insert.hpp"
 
+#include "../statement/row_type.hpp"
 #include "allocate.hpp"
 #include "locks.hpp"
 
@@ -68,13 +69,15 @@ lock_string(const RowRule *rule, const Row *row)
 }
 
 static Row *
-read_rows(const RowRule *rule, const Datum *datums, int count)
+read_rows(const RowRule *rule, const NewRows &given)
 {
-	auto *rows = allocate<Row>(count);
+	auto *rows = allocate<Row>(given.count);
+	// While it is open nobody alters it.
 	Relation table = table_open(rule->table, NoLock);
-	for (int i = 0; i < count; i++) {
+	statement::check_readable(given.columns);
+	for (int i = 0; i < given.count; i++) {
 		CHECK_FOR_INTERRUPTS();
-		rows[i].row = datums[i];
+		rows[i].row = given.rows[i];
 		rows[i].place = i;
 		read_row(rule, RelationGetDescr(table), &rows[i]);
 		rows[i].lock = lock_named(lock_string(rule, &rows[i]));
@@ -140,12 +143,12 @@ take_all_locks(const RowRule *rule, const Row *rows, int count)
 	pfree(locks);
 }
 
-// Runs the statement on the row; true if it returned one.
+// Runs the statement on the row, made with these columns; true if it returned one.
 static bool
-run_on(const Statement &statement, const Row *row, RowOutcome *outcome)
+run_on(const Statement &statement, const Row *row, TupleDesc columns, RowOutcome *outcome)
 {
 	Arguments arguments(GetCurrentTimestamp());
-	arguments.set(Parameter::row, row->row);
+	arguments.set_row(row->row, columns);
 	statement::run_newest(statement, arguments);
 	if (SPI_tuptable->numvals > 0) {
 		bool is_null;
@@ -159,22 +162,23 @@ run_on(const Statement &statement, const Row *row, RowOutcome *outcome)
 }
 
 static void
-find_or_insert(RowRule *rule, const Row *row, RowOutcome *outcome)
+find_or_insert(RowRule *rule, const Row *row, TupleDesc columns, RowOutcome *outcome)
 {
-	if (!run_on(find_statement(rule, row->value_nulls), row, outcome))
-		outcome->is_inserted = run_on(insert_statement(rule, row->is_null), row, outcome);
+	if (!run_on(find_statement(rule, row->value_nulls), row, columns, outcome))
+		outcome->is_inserted = run_on(insert_statement(rule, row->is_null), row, columns, outcome);
 }
 
 void
-insert_unique_rows(RowRule *rule, const Datum *datums, int count, RowOutcome *outcomes)
+insert_unique_rows(RowRule *rule, const NewRows &given, RowOutcome *outcomes)
 {
-	Row *rows = read_rows(rule, datums, count);
+	Row *rows = read_rows(rule, given);
+	const int count = given.count;
 	find_equal(rule, rows, count);
 	take_all_locks(rule, rows, count);
 	for (int i = 0; i < count; i++) {
 		CHECK_FOR_INTERRUPTS();
 		if (rows[i].first == &rows[i]) {
-			find_or_insert(rule, &rows[i], &outcomes[i]);
+			find_or_insert(rule, &rows[i], given.columns, &outcomes[i]);
 			continue;
 		}
 		outcomes[i] = outcomes[rows[i].first->place];

@@ -19,9 +19,17 @@ struct RowOutcome
 	bool is_inserted;
 };
 
+// Rows that were made with these columns.
+struct NewRows
+{
+	TupleDesc columns;
+	const Datum *rows;
+	int count;
+};
+
 // Inserts those rows that are not there, the first of equal ones. What outcomes have is
 // in SPI's memory. The table must be locked. Wants SPI open. Raises what SELECT and
-// INSERT raise, and what waiting for a lock does.
-void insert_unique_rows(RowRule *rule, const Datum *rows, int count, RowOutcome *outcomes);
+// INSERT raise, what waiting for a lock does, and 42804 where the rows cannot be read any more.
+void insert_unique_rows(RowRule *rule, const NewRows &rows, RowOutcome *outcomes);
 
 } // namespace queue_ext::unique

@@ -83,7 +83,8 @@ masked_statement(RowRule *rule, MaskedStatement *list, const bool *is_null, int 
 	const int place = place_of(list, is_null, count);
 	if (!is_for(list[place], is_null, count)) {
 		Statement fresh{};
-		statement::prepare(&fresh, make_text(), rule->row_type, statement::Access::by_key);
+		statement::prepare(&fresh, make_text(), rule->row_type, statement::Access::by_key,
+						   {&rule->named, 1});
 		rule->has_grown = true;
 		// Parsing may have run code of the user's that inserts, too, and has moved these. Only
 		// now the last one is given up.
@@ -98,8 +99,8 @@ find_text(const RowRule *rule, const bool *is_null)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	appendStringInfo(&text, "select t.*::%s from %s as t where true", rule->table_name,
-					 rule->table_name);
+	appendStringInfo(&text, "select t.*::%s from %s as t where true", rule->named.name,
+					 rule->named.name);
 	for (int i = 0; i < rule->column_count; i++) {
 		const Column &column = rule->columns[i];
 		if (is_null[i])
@@ -141,8 +142,8 @@ insert_text(const RowRule *rule, const bool *is_null)
 	table_close(table, NoLock);
 	const char *rest = columns.len > 0 ? psprintf("(%s) values (%s)", columns.data, values.data)
 									   : "default values";
-	return psprintf("insert into %s as t %s returning t.*::%s", rule->table_name, rest,
-					rule->table_name);
+	return psprintf("insert into %s as t %s returning t.*::%s", rule->named.name, rest,
+					rule->named.name);
 }
 
 Statement

@@ -40,13 +40,13 @@ struct RowRule
 	bool has_grown;
 
 	Oid table;
+	statement::Named named; // it, for statements
 	Oid row_type;
 	const char *by;          // the columns' names as a JSON array
 	const char *among_text;  // as the caller wrote it; null for all rows
 	const char *search_path; // under which
 	const char *among;       // compiled
 
-	const char *table_name; // for statements
 	const char *lock_space; // "table=public.orders"; of partitions, the root's
 	int width;              // of the table
 	int column_count;

@@ -173,7 +173,7 @@ fill_in(RowRule *rule, Relation table, const Names &names)
 {
 	depend_on_tables(rule);
 	rule->row_type = table->rd_rel->reltype;
-	rule->table_name = definition::qualified_name(rule->table);
+	rule->named = {rule->table, definition::qualified_name(rule->table)};
 	rule->lock_space = lock_space_of(rule->table);
 	rule->width = RelationGetNumberOfAttributes(table);
 	rule->column_count = names.count;
