@@ -116,7 +116,17 @@ set role regress_temporary_caller;
 select queue_send('emails', '"no schema"') > 0 as sent;
 select queue_send('emails', '"no schema"') > 0 as sent;
 select pg_my_temp_schema() as temporary;
+-- Nor does reading a fragment.
 reset role;
+create table test_temporary.rows (id integer primary key, done boolean not null default false);
+create index on test_temporary.rows (id) where not done;
+grant select, insert on test_temporary.rows to regress_temporary_caller;
+set role regress_temporary_caller;
+select inserted from queue_unique_insert_row((1, false)::test_temporary.rows, '{id}', among => 'not done');
+select pg_my_temp_schema() as temporary;
+reset role;
+select queue_attach('rows', 'test_temporary.rows', 'not done', 'id', 'done = true');
+select pg_my_temp_schema() as temporary;
 do $$ begin execute format('grant temporary on database %I to public', current_database()); end $$;
 
 select queue_drop('public.emails');

@@ -40,10 +40,13 @@ current_search_path()
 {
 	StringInfoData path;
 	initStringInfo(&path);
-	ListCell *cell;
-	foreach (cell, fetch_search_path(true)) {
-		const Oid schema = lfirst_oid(cell);
-		const char *name = isAnyTempNamespace(schema) ? nullptr : get_namespace_name(schema);
+	// Not fetch_search_path(), which may make the session's temporary schema.
+	const int length = fetch_search_path_array(nullptr, 0);
+	auto *schemas = static_cast<Oid *>(palloc(sizeof(Oid) * Max(length, 1)));
+	(void) fetch_search_path_array(schemas, length);
+	for (int i = 0; i < length; i++) {
+		const char *name =
+			isAnyTempNamespace(schemas[i]) ? nullptr : get_namespace_name(schemas[i]);
 		if (name != nullptr)
 			appendStringInfo(&path, "%s%s", path.len > 0 ? ", " : "", quote_identifier(name));
 	}
