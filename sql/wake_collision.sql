@@ -42,7 +42,7 @@ begin
 	looked := 0;
 	for low in 1 .. 60 by 10 loop
 		for part in 1 .. 13 loop
-			for try in 1 .. 50 loop
+			for try in 1 .. 300 loop
 				perform pop(low, low + 9);
 				perform queue_claim_stats_reset();
 				commit;
