@@ -39,6 +39,15 @@ $node->safe_psql('another', q{select queue_send('q', '"there"', -1)});
 is($node->safe_psql('mine', q{select payload, priority from queue_pop('q')}), '1|0', 'nor the other way round');
 is($node->safe_psql('another', q{select payload from queue_pop('q')}), '"there"', '... where it is');
 
+# A copy has tables of the same OIDs and files, and candidates of its own.
+$node->safe_psql('postgres', 'create database copied template mine');
+for my $database ('mine', 'copied', 'mine')
+{
+	my $next = $node->safe_psql($database, 'select min(id) from q where leased_until is null');
+	is($node->safe_psql($database, q{select id from queue_pop('q')}), $next, "what comes next in the database $database");
+}
+$node->safe_psql('postgres', 'drop database copied');
+
 # Others take the rings, again and again.
 $node->safe_psql('another', q{select queue_create(format('q%s', n)) from generate_series(1, 40) as n});
 my $all_in_order = 1;
