@@ -169,12 +169,19 @@ make_new_row(const Claimer *claimer)
 		raise_violation(writer);
 }
 
+// The row read, which lies in a buffer.
+static const BufferHeapTupleTableSlot *
+slot_of(const Claimer *claimer)
+{
+	return reinterpret_cast<const BufferHeapTupleTableSlot *>(claimer->old_row);
+}
+
 // Versions that claims and completions leave behind are removed when a page has no
 // room for one more, and not at each visit, as the executor does it.
 static void
 make_room(const Claimer *claimer, const Candidate *candidate)
 {
-	const auto *slot = reinterpret_cast<const BufferHeapTupleTableSlot *>(claimer->old_row);
+	const BufferHeapTupleTableSlot *slot = slot_of(claimer);
 	// What the new version may need beyond the old one.
 	constexpr Size growth = 64;
 	// Read without a lock: it is a hint.
@@ -312,8 +319,7 @@ static bool
 is_taken(const Claimer *claimer)
 {
 	const HeapTupleHeader header = header_of(claimer->old_row);
-	const Buffer buffer =
-		reinterpret_cast<const BufferHeapTupleTableSlot *>(claimer->old_row)->buffer;
+	const Buffer buffer = slot_of(claimer)->buffer;
 	// The two must be of one moment: an XID taken for a multixact would be an error.
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	const uint16 mask = header->t_infomask;

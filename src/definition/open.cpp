@@ -130,6 +130,12 @@ open_managed_queue(const text *name, Use use, const char *hint)
 	return definition;
 }
 
+Definition *
+open_queue_of_name(Oid table, const char *name, Use use)
+{
+	return open(use, [&] { return find_definition(table, name); });
+}
+
 static Definition *
 find_by_table(Oid table)
 {

@@ -39,6 +39,9 @@ Definition *open_managed_queue(const text *name, Use use, const char *hint);
 // 42725 when there are more, 42P01 when the table has been dropped.
 Definition *open_queue_of_table(Oid table, Use use);
 
+// The queue of that name on that table; null when there is none.
+Definition *open_queue_of_name(Oid table, const char *name, Use use);
+
 // Raises 42704; the hint says how there could be such a queue.
 [[noreturn]] void raise_no_such_queue(const char *text);
 

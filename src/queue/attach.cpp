@@ -16,6 +16,7 @@
 #include "../definition/name.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
+#include "../definition/settings.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
@@ -106,8 +107,8 @@ index_predicate(const NewQueue &queue, Relation table)
 	return predicate.data;
 }
 
-// The command for the index, or null where there can be none; one a table where they inherit, since no index spans
-// them.
+// The command for the index, or null where there can be none; one a table where they
+// inherit, since no index spans them.
 static const char *
 index_command(const Definition *definition, const NewQueue &queue, Relation table)
 {
@@ -163,13 +164,10 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 
 	queue.name = name.name;
 	definition::Options options{};
-	const bool is_archived = false;
-	const Interval second{USECS_PER_SEC, 0, 0};
-	const Interval hour{USECS_PER_HOUR, 0, 0};
-	options.is_archived = &is_archived;
+	options.is_archived = &definition::default_settings.is_archived;
 	options.lease = lease;
-	options.backoff_base = &second;
-	options.backoff_cap = &hour;
+	options.backoff_base = &definition::default_settings.backoff_base;
+	options.backoff_cap = &definition::default_settings.backoff_cap;
 	insert_definition(queue, options);
 
 	const char *qualified = quote_qualified_identifier(name.schema, name.name);

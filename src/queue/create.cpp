@@ -1,9 +1,10 @@
 // create.cpp - queue_create: a managed queue and its table.
 //
-// Whatever makes, changes or drops a queue keeps to one order. It checks first whether the caller may: make a table in the schema, or change the
-// table. Then it locks the queues of the table, the queue's name, and last the table, in
-// that order, so that none of them deadlocks with another. The tables are made, altered and
-// dropped by ordinary commands as the caller, so PostgreSQL checks the privileges, too.
+// Whatever makes, changes or drops a queue keeps to one order. It checks first whether the
+// caller may: make a table in the schema, or change the table. Then it locks the queues of the
+// table, the queue's name, and last the table, in that order, so that none of them deadlocks
+// with another. The tables are made, altered and dropped by ordinary commands as the caller,
+// so PostgreSQL checks the privileges, too.
 
 #include "../postgres.hpp"
 

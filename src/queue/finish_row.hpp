@@ -18,7 +18,8 @@ namespace queue_ext::queue {
 // Does it to the row; action is complete, release, fail or extend. True if the
 // receipt was good. For extend *extended is the row as it is then, in the current
 // context. Raises 55000 where the table has no key, or the queue no such fragment,
-// 42804 where the job cannot be read any more, and what the executor raises. Locks the row. SPI must not be open.
+// 42804 where the job cannot be read any more, and what the executor raises. Locks the row.
+// SPI must not be open.
 bool finish_row(definition::Definition *definition, Action action, const statement::Row &job,
 				const FinishOptions &options, Datum *extended);
 

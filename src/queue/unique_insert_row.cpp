@@ -5,7 +5,7 @@
 #include "../argument.hpp"
 #include "../catalog/rights.hpp"
 #include "../claim/wake.hpp"
-#include "../definition/definition_cache.hpp"
+#include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../statement/row_type.hpp"
 #include "../unique/allocate.hpp"
@@ -76,16 +76,13 @@ rule_of_arguments(FunctionCallInfo fcinfo, Oid table)
 static void
 wake_queues(const RowRule *rule)
 {
-	definition::begin_call();
 	ListCell *cell;
 	foreach (cell, rule->queues) {
 		const auto *queue = static_cast<const RowQueue *>(lfirst(cell));
 		definition::Definition *definition =
-			definition::find_definition(queue->source, queue->name);
-		if (definition == nullptr)
-			continue;
-		definition::touch(definition);
-		claim::note_given_back(definition, 0);
+			definition::open_queue_of_name(queue->source, queue->name, definition::Use::name);
+		if (definition != nullptr)
+			claim::note_given_back(definition, 0);
 	}
 }
 

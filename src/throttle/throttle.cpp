@@ -63,10 +63,8 @@ alter(FunctionCallInfo fcinfo)
 {
 	argument::check_may_write("throttle_alter()");
 	const text *resource = resource_of(fcinfo);
-	const Interval *interval = argument::optional_interval(fcinfo, 1);
+	const Interval *interval = argument::optional_duration(fcinfo, 1, "throttle_interval");
 	const int32 grants = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
-	if (interval != nullptr)
-		check_duration("throttle_interval", interval);
 	check_grants(grants);
 	if (!alter_resource(resource, interval, PG_ARGISNULL(2) ? nullptr : &grants))
 		error::no_such_resource(text_to_cstring(resource));
