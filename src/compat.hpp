@@ -67,17 +67,6 @@ has_returning(const UpdateStmt *update)
 #endif
 }
 
-// 19 has GROUP BY ALL, which is not in the list of what is grouped by.
-inline bool
-has_group_by(const SelectStmt *select)
-{
-#if PG_VERSION_NUM >= 190000
-	return select->groupClause != NIL || select->groupByAll;
-#else
-	return select->groupClause != NIL;
-#endif
-}
-
 // 18 has generated columns that are not stored.
 inline bool
 has_generated(const TupleConstr *constraints)

@@ -28,7 +28,7 @@ is_bare_select(const SelectStmt *select)
 {
 	return select->op == SETOP_NONE && select->distinctClause == NIL &&
 		   select->intoClause == nullptr && select->fromClause == NIL &&
-		   select->whereClause == nullptr && !compat::has_group_by(select) &&
+		   select->whereClause == nullptr && select->groupClause == NIL &&
 		   select->havingClause == nullptr && select->windowClause == NIL &&
 		   select->valuesLists == NIL && select->limitOffset == nullptr &&
 		   select->limitCount == nullptr && select->lockingClause == NIL &&
