@@ -254,28 +254,27 @@ any_index(UpdatedIndexes updated)
 
 // 19 puts options behind the command's number.
 inline TM_Result
-update_tuple(Relation table, ItemPointer place, TupleTableSlot *slot, CommandId command, bool wait,
+update_tuple(Relation table, ItemPointer tid, TupleTableSlot *slot, CommandId command, bool wait,
 			 TM_FailureData *failure, LockTupleMode *mode, UpdatedIndexes *updated)
 {
 #if PG_VERSION_NUM >= 190000
-	return table_tuple_update(table, place, slot, command, 0, InvalidSnapshot, InvalidSnapshot,
-							  wait, failure, mode, updated);
+	return table_tuple_update(table, tid, slot, command, 0, InvalidSnapshot, InvalidSnapshot, wait,
+							  failure, mode, updated);
 #else
-	return table_tuple_update(table, place, slot, command, InvalidSnapshot, InvalidSnapshot, wait,
+	return table_tuple_update(table, tid, slot, command, InvalidSnapshot, InvalidSnapshot, wait,
 							  failure, mode, updated);
 #endif
 }
 
 // 19 replaced changingPart by options.
 inline TM_Result
-delete_tuple(Relation table, ItemPointer place, CommandId command, Snapshot snapshot, bool wait,
+delete_tuple(Relation table, ItemPointer tid, CommandId command, Snapshot snapshot, bool wait,
 			 TM_FailureData *failure)
 {
 #if PG_VERSION_NUM >= 190000
-	return table_tuple_delete(table, place, command, 0, snapshot, InvalidSnapshot, wait, failure);
+	return table_tuple_delete(table, tid, command, 0, snapshot, InvalidSnapshot, wait, failure);
 #else
-	return table_tuple_delete(table, place, command, snapshot, InvalidSnapshot, wait, failure,
-							  false);
+	return table_tuple_delete(table, tid, command, snapshot, InvalidSnapshot, wait, failure, false);
 #endif
 }
 

@@ -438,7 +438,7 @@ assigned_generated(const char *column)
 }
 
 void
-assigned_identity(const char *column)
+assigned_row_key(const char *column)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_GENERATED_ALWAYS),

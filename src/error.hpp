@@ -107,7 +107,7 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void assigned_twice(const char *column);
 // 428C9: a generated column, or an identity column that is always generated.
 [[noreturn]] void assigned_generated(const char *column);
-[[noreturn]] void assigned_identity(const char *column);
+[[noreturn]] void assigned_row_key(const char *column);
 // 22023: a claim left its row pending.
 [[noreturn]] void still_pending(const char *queue, const char *pending, const char *on_claim);
 

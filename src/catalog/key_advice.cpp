@@ -5,7 +5,7 @@
 #include "key_advice.hpp"
 
 #include "../compat.hpp"
-#include "identity.hpp"
+#include "row_key.hpp"
 
 namespace queue_ext::catalog {
 

@@ -4,7 +4,7 @@
 
 #include "claim_text.hpp"
 
-#include "../catalog/identity.hpp"
+#include "../catalog/row_key.hpp"
 #include "../catalog/own_table.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/definition_cache.hpp"
@@ -13,7 +13,7 @@
 
 namespace queue_ext::claim {
 
-using catalog::Identity;
+using catalog::RowKey;
 using definition::ClaimMode;
 using definition::Compiled;
 using definition::Definition;
@@ -33,9 +33,9 @@ arguments_for(const Definition *definition, const Request &request)
 }
 
 const char *
-row_identity(Definition *definition)
+row_key(Definition *definition)
 {
-	return catalog::identity_text(definition::compiled_of(definition).identity, "t");
+	return catalog::row_key_text(definition::compiled_of(definition).row_key, "t");
 }
 
 const char *
@@ -43,7 +43,7 @@ unknown_condition(Definition *definition)
 {
 	return psprintf(" and not %s.queue_is_held(%u::pg_catalog.oid, %s)",
 					quote_identifier(catalog::own_schema()), definition->source,
-					row_identity(definition));
+					row_key(definition));
 }
 
 const char *
@@ -76,13 +76,13 @@ lock_text(Definition *definition, const char *columns, const char *condition, in
 
 // The key's columns, renamed so that no column of the table is meant.
 static const char *
-candidate_columns(const Identity &identity)
+candidate_columns(const RowKey &row_key)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	for (int i = 0; i < identity.length; i++)
+	for (int i = 0; i < row_key.length; i++)
 		appendStringInfo(&text, "%st.%s as candidate_%d", i == 0 ? "" : ", ",
-						 identity.columns[i].name, i);
+						 row_key.columns[i].name, i);
 	return text.data;
 }
 
@@ -90,12 +90,12 @@ candidate_columns(const Identity &identity)
 // scan of the whole key into account, and takes it where VACUUM has left it the
 // belief that the table is empty.
 static const char *
-candidate_matches(const Identity &identity)
+candidate_matches(const RowKey &row_key)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	for (int i = 0; i < identity.length; i++) {
-		const catalog::KeyColumn &column = identity.columns[i];
+	for (int i = 0; i < row_key.length; i++) {
+		const catalog::KeyColumn &column = row_key.columns[i];
 		appendStringInfo(
 			&text, "%st.%s %s candidate.candidate_%d and t.%s %s candidate.candidate_%d",
 			i == 0 ? "" : " and ", column.name, column.at_least, i, column.name, column.at_most, i);
@@ -116,17 +116,17 @@ write_text(Definition *definition, const char *source, const char *condition)
 static const char *
 write_by_key_text(Definition *definition, int max_jobs)
 {
-	const Identity &identity = definition::compiled_of(definition).identity;
+	const RowKey &row_key = definition::compiled_of(definition).row_key;
 	return psprintf("with candidate as materialized (%s) %s",
-					lock_text(definition, candidate_columns(identity), "", max_jobs),
-					write_text(definition, "candidate", candidate_matches(identity)));
+					lock_text(definition, candidate_columns(row_key), "", max_jobs),
+					write_text(definition, "candidate", candidate_matches(row_key)));
 }
 
 // In a table with a key, all of the claim; else the locking.
 static const char *
 update_text(Definition *definition, int max_jobs)
 {
-	return definition::compiled_of(definition).identity.has_key()
+	return definition::compiled_of(definition).row_key.has_key()
 			   ? write_by_key_text(definition, max_jobs)
 			   : lock_text(definition, "t.tableoid, t.ctid", "", max_jobs);
 }
@@ -138,7 +138,7 @@ write_located_text(Definition *definition)
 					  psprintf("rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
 							   " as located(located_table, located_place)",
 							   statement::placeholder(Parameter::tables),
-							   statement::placeholder(Parameter::places)),
+							   statement::placeholder(Parameter::tids)),
 					  "t.ctid operator(pg_catalog.=) located.located_place"
 					  " and t.tableoid operator(pg_catalog.=) located.located_table");
 }
@@ -150,10 +150,10 @@ claim_text(Definition *definition, int max_jobs)
 		case ClaimMode::update:
 			return update_text(definition, max_jobs);
 		case ClaimMode::transaction:
-			return lock_text(definition, psprintf("t.*, %s", row_identity(definition)),
+			return lock_text(definition, psprintf("t.*, %s", row_key(definition)),
 							 unknown_condition(definition), max_jobs);
 		case ClaimMode::session:
-			return read_text(definition, psprintf("%s, t", row_identity(definition)),
+			return read_text(definition, psprintf("%s, t", row_key(definition)),
 							 unknown_condition(definition), max_jobs);
 	}
 	pg_unreachable();

@@ -13,8 +13,8 @@ namespace queue_ext::claim {
 statement::Arguments arguments_for(const definition::Definition *definition,
 								   const Request &request);
 
-// The identity of the row "t", as SQL.
-const char *row_identity(definition::Definition *definition);
+// The row key of the row "t", as SQL.
+const char *row_key(definition::Definition *definition);
 
 // " and ..." so that rows that this session knows already are passed by.
 const char *unknown_condition(definition::Definition *definition);

@@ -1,4 +1,4 @@
-// cursor_row.hpp - a row's order columns in the cursor of a ring that is not ranked.
+// cursor_row.hpp - a row's order columns in the cursor of a ring that is not sorted.
 //
 // Invariant: what is in the cursor is checked before any of PostgreSQL's functions sees
 // it: by the forms of the columns' types (cursor.hpp), and texts by the encoding. The
@@ -9,16 +9,16 @@
 #include "../postgres.hpp"
 
 #include "cursor.hpp"
-#include "program.hpp"
+#include "compiled_claim.hpp"
 
 namespace queue_ext::claim {
 
 // The cursor of the row that the last statement returned, whose columns from the third
 // on are the order's. None where they are too large. The table must be locked.
-Cursor cursor_of(const Program *program, Oid table, HeapTuple row);
+Cursor cursor_of(const CompiledClaim *claim, Oid table, HeapTuple row);
 
 // Makes of the cursor a row of the table, with the order's columns alone. False if the
 // bytes are no such row. The table must be locked.
-bool make_row(const Program *program, Oid table, const Cursor &cursor, Datum *row);
+bool make_row(const CompiledClaim *claim, Oid table, const Cursor &cursor, Datum *row);
 
 } // namespace queue_ext::claim

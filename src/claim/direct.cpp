@@ -10,7 +10,7 @@
 //   transaction  Its lock is taken, which is refused for the same reasons.
 //   session      The advisory lock of its key is taken first, and only then is the row
 //                read: whoever had the lock before may have finished the job, and has
-//                committed that before letting go (hold.hpp).
+//                committed that before letting go (held_row.hpp).
 //
 // A place that has been given to another row since is no candidate: that row's turn has
 // not come, or it has a candidate of its own.
@@ -22,13 +22,13 @@
 #include "../error.hpp"
 #include "../row/rights.hpp"
 #include "claim_text.hpp"
-#include "directory.hpp"
+#include "shared_memory.hpp"
 #include "filler.hpp"
-#include "hold.hpp"
+#include "held_row.hpp"
 #include "path.hpp"
 #include "portable.hpp"
 #include "segment.hpp"
-#include "undo.hpp"
+#include "transaction_callbacks.hpp"
 #include "writer.hpp"
 
 namespace queue_ext::claim {
@@ -47,8 +47,8 @@ rights_for(ClaimMode mode)
 bool
 can_claim_directly(Definition *definition)
 {
-	return is_direct_allowed() && program_of(definition)->is_direct && !is_writing(definition) &&
-		   !has_wakes(definition->source) &&
+	return is_direct_allowed() && compiled_claim_of(definition)->is_direct &&
+		   !is_writing(definition) && !has_wakes(definition->source) &&
 		   row::has_rights(definition->source, rights_for(definition->claim_mode));
 }
 
@@ -94,7 +94,7 @@ open_claimer(Definition *definition, const Request &request, const Output *outpu
 	claimer.writer = open_writer(definition, arguments_for(definition, request),
 								 writes ? CMD_UPDATE : CMD_SELECT);
 	Relation table = claimer.writer.table;
-	claimer.lock_mode = row::lock_mode_for(table, claimer.writer.program->written);
+	claimer.lock_mode = row::lock_mode_for(table, claimer.writer.claim->written);
 	claimer.old_row = table_slot_create(table, nullptr);
 	claimer.map = convert_tuples_by_name(RelationGetDescr(table), output->descriptor);
 	if (claimer.map != nullptr)
@@ -115,7 +115,7 @@ static bool
 is_pending(const Claimer *claimer, TupleTableSlot *row)
 {
 	claimer->writer.context->ecxt_scantuple = row;
-	return ExecQual(claimer->writer.program->pending, claimer->writer.context);
+	return ExecQual(claimer->writer.claim->pending, claimer->writer.context);
 }
 
 // From here on it is now.
@@ -146,7 +146,7 @@ static void
 make_new_row(const Claimer *claimer)
 {
 	const Writer *writer = &claimer->writer;
-	const Program *program = writer->program;
+	const CompiledClaim *claim = writer->claim;
 	TupleTableSlot *row = writer->row;
 	const TupleDesc descriptor = RelationGetDescr(writer->table);
 	slot_getallattrs(claimer->old_row);
@@ -157,15 +157,15 @@ make_new_row(const Claimer *claimer)
 		if (TupleDescAttr(descriptor, i)->attisdropped)
 			row->tts_isnull[i] = true;
 	writer->context->ecxt_scantuple = claimer->old_row;
-	for (int i = 0; i < program->column_count; i++) {
-		const ColumnValue &column = program->columns[i];
+	for (int i = 0; i < claim->column_count; i++) {
+		const ColumnValue &column = claim->columns[i];
 		const int index = column.number - 1;
 		row->tts_values[index] =
 			ExecEvalExprSwitchContext(column.value, writer->context, &row->tts_isnull[index]);
 	}
 	ExecStoreVirtualTuple(row);
 	row->tts_tableOid = RelationGetRelid(writer->table);
-	if (!keeps_constraints(writer, program->columns, program->column_count))
+	if (!keeps_constraints(writer, claim->columns, claim->column_count))
 		raise_violation(writer);
 }
 
@@ -191,17 +191,17 @@ make_room(const Claimer *claimer, const Candidate *candidate)
 	// Pruning moves rows about.
 	ExecMaterializeSlot(claimer->old_row);
 	const Buffer buffer =
-		ReadBuffer(claimer->writer.table, ItemPointerGetBlockNumber(&candidate->place));
+		ReadBuffer(claimer->writer.table, ItemPointerGetBlockNumber(&candidate->tid));
 	compat::prune_page(claimer->writer.table, buffer);
 	ReleaseBuffer(buffer);
 }
 
 // Takes the row's lock without waiting.
 static bool
-lock_row(const Claimer *claimer, ItemPointer place)
+lock_row(const Claimer *claimer, ItemPointer tid)
 {
 	TM_FailureData failure;
-	return table_tuple_lock(claimer->writer.table, place, SnapshotSelf, claimer->old_row,
+	return table_tuple_lock(claimer->writer.table, tid, SnapshotSelf, claimer->old_row,
 							GetCurrentCommandId(true), LockTupleNoKeyExclusive, LockWaitSkip, 0,
 							&failure) == TM_Ok;
 }
@@ -242,10 +242,10 @@ is_own(const Claimer *claimer)
 static bool
 has_place(Claimer *claimer, const Candidate *candidate)
 {
-	if (!ItemPointerIsValid(&candidate->place) ||
-		ItemPointerGetOffsetNumber(&candidate->place) > MaxOffsetNumber)
+	if (!ItemPointerIsValid(&candidate->tid) ||
+		ItemPointerGetOffsetNumber(&candidate->tid) > MaxOffsetNumber)
 		return false;
-	const BlockNumber block = ItemPointerGetBlockNumber(&candidate->place);
+	const BlockNumber block = ItemPointerGetBlockNumber(&candidate->tid);
 	if (block >= claimer->block_count)
 		claimer->block_count = RelationGetNumberOfBlocks(claimer->writer.table);
 	return block < claimer->block_count;
@@ -256,17 +256,16 @@ has_place(Claimer *claimer, const Candidate *candidate)
 static bool
 is_same(const Claimer *claimer, const Candidate &candidate)
 {
-	const Program *program = claimer->writer.program;
+	const CompiledClaim *claim = claimer->writer.claim;
 	TupleTableSlot *row = claimer->old_row;
-	if (!program->key.is_ranked)
+	if (!claim->key.is_sorted)
 		return HeapTupleHeaderGetRawXmin(header_of(row)) == candidate.writer;
 	const auto value = [&](AttrNumber column) {
 		bool is_null;
 		return slot_getattr(row, column, &is_null);
 	};
-	return Rank{DatumGetInt16(value(program->priority)),
-				DatumGetTimestampTz(value(program->run_at)),
-				DatumGetInt64(value(program->id))} == candidate.rank();
+	return SortKey{DatumGetInt16(value(claim->priority)), DatumGetTimestampTz(value(claim->run_at)),
+				   DatumGetInt64(value(claim->id))} == candidate.sort_key();
 }
 
 // Reads the candidate's row. Counts why not.
@@ -274,7 +273,7 @@ static bool
 read(Claimer *claimer, Candidate *candidate)
 {
 	if (!has_place(claimer, candidate) ||
-		!table_tuple_fetch_row_version(claimer->writer.table, &candidate->place, SnapshotSelf,
+		!table_tuple_fetch_row_version(claimer->writer.table, &candidate->tid, SnapshotSelf,
 									   claimer->old_row) ||
 		!is_same(claimer, *candidate)) {
 		claimer->counters.gone++;
@@ -314,7 +313,7 @@ is_locked_by_any(const Claimer *claimer, MultiXactId lockers, uint16 mask)
 }
 
 // Whether somebody is about to change the row read, or has locked it, as far as can be
-// seen without trying, which would take a transaction number.
+// seen without trying, which would take a XID.
 static bool
 is_taken(const Claimer *claimer)
 {
@@ -343,7 +342,7 @@ is_unwritten(const Claimer *claimer, Candidate *candidate, CommandId command)
 		return true;
 	TupleTableSlot *slot = table_slot_create(claimer->writer.table, nullptr);
 	const bool is_there =
-		table_tuple_fetch_row_version(claimer->writer.table, &candidate->place, SnapshotSelf, slot);
+		table_tuple_fetch_row_version(claimer->writer.table, &candidate->tid, SnapshotSelf, slot);
 	ExecDropSingleTupleTableSlot(slot);
 	return is_there;
 }
@@ -356,7 +355,7 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 		return false;
 	// The executor checks a foreign key again of a version that replaces the transaction's
 	// own, as the check of that one, which may be still to come, then finds it gone.
-	if (claimer->writer.program->has_foreign_key && is_of_this_transaction(claimer)) {
+	if (claimer->writer.claim->has_foreign_key && is_of_this_transaction(claimer)) {
 		claimer->needs_statement = true;
 		return false;
 	}
@@ -369,7 +368,7 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 	compat::UpdatedIndexes updated;
 	Writer *writer = &claimer->writer;
 	if (!is_unwritten(claimer, candidate, command) ||
-		row::update_at_once(writer->table, &candidate->place, writer->program->written,
+		row::update_at_once(writer->table, &candidate->tid, writer->claim->written,
 							claimer->old_row, writer->row, &updated) != TM_Ok) {
 		claimer->counters.locked++;
 		return false;
@@ -383,16 +382,16 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 	return true;
 }
 
-// The identity of the row read, in the context of its evaluation.
+// The row key of the row read, in the context of its evaluation.
 static const char *
-identity_of(const Claimer *claimer)
+row_key_of(const Claimer *claimer)
 {
 	claimer->writer.context->ecxt_scantuple = claimer->old_row;
 	bool is_null;
-	const Datum identity = ExecEvalExprSwitchContext(claimer->writer.program->identity,
-													 claimer->writer.context, &is_null);
+	const Datum row_key = ExecEvalExprSwitchContext(claimer->writer.claim->row_key,
+													claimer->writer.context, &is_null);
 	MemoryContext old = MemoryContextSwitchTo(claimer->writer.context->ecxt_per_tuple_memory);
-	const char *result = is_null ? "" : TextDatumGetCString(identity);
+	const char *result = is_null ? "" : TextDatumGetCString(row_key);
 	MemoryContextSwitchTo(old);
 	return result;
 }
@@ -402,12 +401,12 @@ claim_by_row_lock(Claimer *claimer, Candidate *candidate)
 {
 	if (!read(claimer, candidate))
 		return false;
-	const char *identity = identity_of(claimer);
-	if (is_known(claimer->definition->source, identity) || !lock_row(claimer, &candidate->place)) {
+	const char *row_key = row_key_of(claimer);
+	if (is_known(claimer->definition->source, row_key) || !lock_row(claimer, &candidate->tid)) {
 		claimer->counters.locked++;
 		return false;
 	}
-	hold_row(claimer->definition->source, identity);
+	hold_row(claimer->definition->source, row_key);
 	put(claimer, claimer->old_row);
 	return true;
 }
@@ -418,15 +417,15 @@ claim_by_session_lock(Claimer *claimer, Candidate *candidate)
 	if (!read(claimer, candidate))
 		return false;
 	const Oid table = claimer->definition->source;
-	const char *identity = identity_of(claimer);
-	const HoldNumber hold = try_hold(claimer->definition, identity);
-	if (hold == 0) {
+	const char *row_key = row_key_of(claimer);
+	const HeldId held = try_hold(claimer->definition, row_key);
+	if (held == 0) {
 		claimer->counters.locked++;
 		return false;
 	}
-	if (!read(claimer, candidate) || strcmp(identity_of(claimer), identity) != 0 ||
-		!has_hold(table, identity, hold)) {
-		pass_by(table, identity, hold);
+	if (!read(claimer, candidate) || strcmp(row_key_of(claimer), row_key) != 0 ||
+		!has_hold(table, row_key, held)) {
+		pass_by(table, row_key, held);
 		return false;
 	}
 	put(claimer, claimer->old_row);
@@ -452,7 +451,7 @@ try_claim(Claimer *claimer, Candidate *candidate)
 static int
 try_all(Claimer *claimer, Ring *ring, Candidate *candidates, const Taken &taken)
 {
-	const RingKey &key = claimer->writer.program->key;
+	const RingKey &key = claimer->writer.claim->key;
 	int won = 0;
 	claimer->counters = {};
 	// Noted first: should this call fail, the candidates go back.
@@ -513,9 +512,9 @@ is_idle(Ring *ring, const RingKey &key, Wakes *wakes, TimestampTz call_time)
 	// In this order: what is no longer under way has been told.
 	const bool is_quiet = pg_atomic_read_u32(&wakes->under_way) == 0;
 	pg_read_barrier();
-	const uint32 wake_number = pg_atomic_read_u32(&wakes->number);
+	const uint32 wake_generation = pg_atomic_read_u32(&wakes->generation);
 	return is_quiet && is_shared_by_all() &&
-		   take(ring, key, call_time, wake_number, 0, nullptr).is_idle;
+		   take(ring, key, call_time, wake_generation, 0, nullptr).is_idle;
 }
 
 namespace {
@@ -524,7 +523,7 @@ namespace {
 struct Watch
 {
 	Wakes *wakes;
-	uint32 sweep_number;
+	uint32 sweep_generation;
 };
 
 } // namespace
@@ -535,8 +534,8 @@ static bool
 is_done(const Claimer *claimer, Ring *ring, const Pass &pass, const Watch &watch, uint64 claimed)
 {
 	return (claimed > 0 && leaves_nothing(pass)) ||
-		   is_exhausted(ring, claimer->writer.program->key, claimer->request.call_time,
-						pg_atomic_read_u32(&watch.wakes->number), watch.sweep_number);
+		   is_exhausted(ring, claimer->writer.claim->key, claimer->request.call_time,
+						pg_atomic_read_u32(&watch.wakes->generation), watch.sweep_generation);
 }
 
 // Claims from the ring until there are enough, or nothing is claimable. False when the
@@ -549,12 +548,12 @@ drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 	Candidate candidates[run_length];
 	Definition *definition = claimer->definition;
 	const Request &request = claimer->request;
-	const RingKey &key = claimer->writer.program->key;
+	const RingKey &key = claimer->writer.claim->key;
 	const auto wanted = static_cast<uint64>(request.max_jobs);
 	const Watch watch{get_wakes(definition->source), last_sweep(ring, key)};
 	// Without a cursor what stands behind the first rows is out of reach while those
 	// are locked.
-	const bool has_cursor = claimer->writer.program->order_count > 0;
+	const bool has_cursor = claimer->writer.claim->order_count > 0;
 	const int most_futile = has_cursor ? 100 : 1;
 	Pass pass{};
 	Waits waits{};
@@ -564,7 +563,7 @@ drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 		CHECK_FOR_INTERRUPTS();
 		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
 		const Taken taken = take(ring, key, request.call_time,
-								 pg_atomic_read_u32(&watch.wakes->number), asked, candidates);
+								 pg_atomic_read_u32(&watch.wakes->generation), asked, candidates);
 		if (taken.is_foreign)
 			return false;
 		if (taken.count > 0) {
@@ -602,7 +601,7 @@ claim_from(Ring *ring, Definition *definition, const Request &request, const Out
 	uint64 claimed = 0;
 	// What this command has written so far is to be seen, and may be written over.
 	CommandCounterIncrement();
-	const HoldNumber begun = begin_passing();
+	const HeldId begun = begin_passing();
 	Claimer claimer = open_claimer(definition, request, &output);
 	const bool is_settled = drain(&claimer, ring, &claimed);
 	close_claimer(&claimer);
@@ -613,7 +612,7 @@ claim_from(Ring *ring, Definition *definition, const Request &request, const Out
 	if (is_settled)
 		return claimed;
 	// The ring may have been given away: next time, ask for it anew.
-	definition->program->ring = nullptr;
+	definition->claim->ring = nullptr;
 	Request rest = request;
 	rest.max_jobs -= static_cast<int>(claimed);
 	return claimed + claim_portable(definition, rest, output);
@@ -623,9 +622,9 @@ uint64
 claim_direct(Definition *definition, const Request &request, const Output &output)
 {
 	Ring *ring = ring_of(definition);
-	const RingKey &key = program_of(definition)->key;
+	const RingKey &key = compiled_claim_of(definition)->key;
 	uint64 claimed = 0;
-	if (!program_of(definition)->has_wake_trigger ||
+	if (!compiled_claim_of(definition)->has_wake_trigger ||
 		!is_idle(ring, key, get_wakes(definition->source), request.call_time))
 		claimed = claim_from(ring, definition, request, output);
 	if (claimed == 0) {

@@ -5,7 +5,7 @@
 #include "../postgres.hpp"
 
 #include "../definition/definition.hpp"
-#include "program.hpp"
+#include "compiled_claim.hpp"
 #include "request.hpp"
 
 namespace queue_ext::claim {
@@ -26,7 +26,7 @@ struct Filled
 // How often a call has waited in vain for one fill.
 struct Waits
 {
-	uint32 number; // of the fill
+	uint32 generation; // of the fill
 	int count;
 };
 

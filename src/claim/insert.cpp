@@ -7,7 +7,7 @@
 #include "../compat.hpp"
 #include "../row/rights.hpp"
 #include "path.hpp"
-#include "undo.hpp"
+#include "transaction_callbacks.hpp"
 #include "writer.hpp"
 
 namespace queue_ext::claim {
@@ -19,28 +19,28 @@ constexpr int chunk_size = 64;
 
 // What INSERT ... RETURNING id would be asked for.
 static bool
-may_insert(Oid table, const Program *program)
+may_insert(Oid table, const CompiledClaim *claim)
 {
-	const AttrNumber given[] = {program->payload, program->priority, program->run_at,
-								program->max_attempts};
+	const AttrNumber given[] = {claim->payload, claim->priority, claim->run_at,
+								claim->max_attempts};
 	return row::has_right_on(table, ACL_INSERT, given, lengthof(given)) &&
-		   row::has_right_on(table, ACL_SELECT, &program->id, 1);
+		   row::has_right_on(table, ACL_SELECT, &claim->id, 1);
 }
 
 bool
 can_insert_directly(Definition *definition)
 {
-	const Program *program = program_of(definition);
-	return is_direct_allowed() && program->can_insert && !is_writing(definition) &&
-		   may_insert(definition->source, program);
+	const CompiledClaim *claim = compiled_claim_of(definition);
+	return is_direct_allowed() && claim->can_insert && !is_writing(definition) &&
+		   may_insert(definition->source, claim);
 }
 
 bool
 can_insert_keyed_directly(Definition *definition)
 {
-	const Program *program = program_of(definition);
-	return can_insert_directly(definition) && program->unique_key != InvalidAttrNumber &&
-		   row::has_right_on(definition->source, ACL_INSERT, &program->unique_key, 1);
+	const CompiledClaim *claim = compiled_claim_of(definition);
+	return can_insert_directly(definition) && claim->unique_key != InvalidAttrNumber &&
+		   row::has_right_on(definition->source, ACL_INSERT, &claim->unique_key, 1);
 }
 
 static void
@@ -54,9 +54,9 @@ set_value(TupleTableSlot *row, AttrNumber number, Datum value)
 static void
 name_given(const Writer *writer)
 {
-	const Program *program = writer->program;
-	const AttrNumber given[] = {program->payload, program->priority, program->run_at,
-								program->max_attempts, program->unique_key};
+	const CompiledClaim *claim = writer->claim;
+	const AttrNumber given[] = {claim->payload, claim->priority, claim->run_at, claim->max_attempts,
+								claim->unique_key};
 	Bitmapset *columns = nullptr;
 	for (const AttrNumber number : given)
 		if (number != InvalidAttrNumber && !writer->row->tts_isnull[number - 1])
@@ -68,24 +68,24 @@ name_given(const Writer *writer)
 static void
 make_row(const Writer *writer, const NewJobs &jobs, int index)
 {
-	const Program *program = writer->program;
+	const CompiledClaim *claim = writer->claim;
 	TupleTableSlot *row = writer->row;
 	ExecClearTuple(row);
 	memset(row->tts_isnull, true, sizeof(bool) * RelationGetDescr(writer->table)->natts);
-	set_value(row, program->payload, jobs.payloads[index]);
-	set_value(row, program->priority, Int16GetDatum(jobs.priority));
-	set_value(row, program->run_at, TimestampTzGetDatum(jobs.run_at));
-	set_value(row, program->max_attempts, Int32GetDatum(jobs.max_attempts));
-	for (int i = 0; i < program->default_count; i++) {
-		const ColumnValue &column = program->defaults[i];
+	set_value(row, claim->payload, jobs.payloads[index]);
+	set_value(row, claim->priority, Int16GetDatum(jobs.priority));
+	set_value(row, claim->run_at, TimestampTzGetDatum(jobs.run_at));
+	set_value(row, claim->max_attempts, Int32GetDatum(jobs.max_attempts));
+	for (int i = 0; i < claim->default_count; i++) {
+		const ColumnValue &column = claim->defaults[i];
 		row->tts_values[column.number - 1] = ExecEvalExprSwitchContext(
 			column.value, writer->context, &row->tts_isnull[column.number - 1]);
 	}
 	if (jobs.unique_keys != nullptr)
-		set_value(row, program->unique_key, jobs.unique_keys[index]);
+		set_value(row, claim->unique_key, jobs.unique_keys[index]);
 	ExecStoreVirtualTuple(row);
 	row->tts_tableOid = RelationGetRelid(writer->table);
-	if (!keeps_constraints(writer, program->defaults, program->default_count)) {
+	if (!keeps_constraints(writer, claim->defaults, claim->default_count)) {
 		name_given(writer);
 		raise_violation(writer);
 	}
@@ -96,7 +96,7 @@ static int64
 settle(Writer *writer, const NewJobs &jobs, TupleTableSlot *row)
 {
 	index_new_row(writer, row);
-	const int64 id = DatumGetInt64(row->tts_values[writer->program->id - 1]);
+	const int64 id = DatumGetInt64(row->tts_values[writer->claim->id - 1]);
 	note_offer(RelationGetRelid(writer->table), {row->tts_tid, jobs.priority, jobs.run_at, {id}});
 	return id;
 }

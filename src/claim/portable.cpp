@@ -14,17 +14,17 @@
 
 #include "portable.hpp"
 
-#include "../catalog/identity.hpp"
+#include "../catalog/row_key.hpp"
 #include "../definition/compiled.hpp"
 #include "../error.hpp"
 #include "claim_text.hpp"
-#include "hold.hpp"
+#include "held_row.hpp"
 #include "session.hpp"
-#include "undo.hpp"
+#include "transaction_callbacks.hpp"
 
 namespace queue_ext::claim {
 
-using catalog::Identity;
+using catalog::RowKey;
 using definition::ClaimMode;
 using definition::Definition;
 using definition::Prepared;
@@ -55,18 +55,18 @@ static void
 set_places(Arguments *arguments, uint64 count)
 {
 	auto *tables = static_cast<Datum *>(palloc(sizeof(Datum) * count));
-	auto *places = static_cast<Datum *>(palloc(sizeof(Datum) * count));
+	auto *tids = static_cast<Datum *>(palloc(sizeof(Datum) * count));
 	for (uint64 i = 0; i < count; i++) {
 		bool is_null;
 		tables[i] = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null);
-		places[i] = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &is_null);
+		tids[i] = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &is_null);
 	}
 	const int length = static_cast<int>(count);
 	arguments->set(
 		Parameter::tables,
 		PointerGetDatum(construct_array(tables, length, OIDOID, sizeof(Oid), true, TYPALIGN_INT)));
-	arguments->set(Parameter::places,
-				   PointerGetDatum(construct_array(places, length, TIDOID, sizeof(ItemPointerData),
+	arguments->set(Parameter::tids,
+				   PointerGetDatum(construct_array(tids, length, TIDOID, sizeof(ItemPointerData),
 												   false, TYPALIGN_SHORT)));
 }
 
@@ -76,7 +76,7 @@ claim_by_update(Definition *definition, const Request &request, const Output &ou
 	Arguments arguments = arguments_for(definition, request);
 	const Statement statement = claim_statement(definition, request.max_jobs);
 	uint64 claimed = statement::run(statement, arguments);
-	if (!definition::compiled_of(definition).identity.has_key() && claimed > 0) {
+	if (!definition::compiled_of(definition).row_key.has_key() && claimed > 0) {
 		set_places(&arguments, claimed);
 		claimed =
 			statement::run(definition::prepared_of(definition, Prepared::claim_located,
@@ -97,11 +97,11 @@ claim_by_lock(Definition *definition, const Request &request, const Output &outp
 	uint64 claimed = 0;
 	for (uint64 i = 0; i < locked; i++) {
 		HeapTuple row = SPI_tuptable->vals[i];
-		const char *identity = SPI_getvalue(row, descriptor, descriptor->natts);
+		const char *row_key = SPI_getvalue(row, descriptor, descriptor->natts);
 		// What is pending may be a function that claims, and had come first.
-		if (is_known(definition->source, identity))
+		if (is_known(definition->source, row_key))
 			continue;
-		hold_row(definition->source, identity);
+		hold_row(definition->source, row_key);
 		SPI_tuptable->vals[claimed++] = row;
 	}
 	put_rows(claimed, output);
@@ -115,13 +115,13 @@ check_key(Definition *definition)
 	const definition::Compiled &compiled = definition::compiled_of(definition);
 	if (definition->claim_mode == ClaimMode::update)
 		return;
-	const Identity &identity = compiled.identity;
-	if (definition->claim_mode == ClaimMode::session && !identity.has_key())
+	const RowKey &row_key = compiled.row_key;
+	if (definition->claim_mode == ClaimMode::session && !row_key.has_key())
 		error::no_key(get_rel_name(definition->source), compiled.key_advice.command,
 					  compiled.key_advice.obstacle);
-	if (OidIsValid(catalog::type_without_text(identity)))
+	if (OidIsValid(catalog::type_without_text(row_key)))
 		error::key_without_text(get_rel_name(definition->source),
-								catalog::type_without_text(identity));
+								catalog::type_without_text(row_key));
 }
 
 static uint64

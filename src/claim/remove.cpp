@@ -12,8 +12,8 @@
 #include "../compat.hpp"
 #include "../row/rights.hpp"
 #include "path.hpp"
-#include "program.hpp"
-#include "undo.hpp"
+#include "compiled_claim.hpp"
+#include "transaction_callbacks.hpp"
 #include "writer.hpp"
 
 namespace queue_ext::claim {
@@ -23,7 +23,7 @@ using definition::Definition;
 bool
 can_remove_directly(Definition *definition)
 {
-	return is_direct_allowed() && program_of(definition)->can_remove &&
+	return is_direct_allowed() && compiled_claim_of(definition)->can_remove &&
 		   row::has_rights(definition->source, ACL_DELETE | ACL_SELECT);
 }
 
@@ -31,7 +31,7 @@ namespace {
 
 struct Remover
 {
-	const Program *program;
+	const CompiledClaim *claim;
 	Relation table;
 	Relation key;
 	TupleTableSlot *row;
@@ -42,17 +42,17 @@ struct Remover
 // Fetches the version of the row at that place, or behind it in its HOT chain, that
 // the snapshot sees.
 static bool
-fetch(const Remover *remover, ItemPointer place, Snapshot snapshot)
+fetch(const Remover *remover, ItemPointer tid, Snapshot snapshot)
 {
 	auto *row = reinterpret_cast<BufferHeapTupleTableSlot *>(remover->row);
 	HeapTuple tuple = &row->base.tupdata;
-	const Buffer buffer = ReadBuffer(remover->table, ItemPointerGetBlockNumber(place));
+	const Buffer buffer = ReadBuffer(remover->table, ItemPointerGetBlockNumber(tid));
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	const bool is_found =
-		heap_hot_search_buffer(place, remover->table, buffer, snapshot, tuple, nullptr, true);
+		heap_hot_search_buffer(tid, remover->table, buffer, snapshot, tuple, nullptr, true);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	if (is_found) {
-		tuple->t_self = *place;
+		tuple->t_self = *tid;
 		ExecStoreBufferHeapTuple(tuple, remover->row, buffer);
 	}
 	ReleaseBuffer(buffer);
@@ -69,10 +69,10 @@ find(const Remover *remover, int64 id, Snapshot snapshot)
 	index_rescan(scan, &key, 1, nullptr, 0);
 	bool is_found = false;
 	while (!is_found) {
-		const ItemPointer place = index_getnext_tid(scan, ForwardScanDirection);
-		if (place == nullptr)
+		const ItemPointer tid = index_getnext_tid(scan, ForwardScanDirection);
+		if (tid == nullptr)
 			break;
-		is_found = fetch(remover, place, snapshot);
+		is_found = fetch(remover, tid, snapshot);
 	}
 	index_endscan(scan);
 	return is_found;
@@ -82,9 +82,9 @@ static bool
 is_good(const Remover *remover, const Receipt &receipt)
 {
 	bool is_null;
-	const Datum attempt = slot_getattr(remover->row, remover->program->attempt, &is_null);
+	const Datum attempt = slot_getattr(remover->row, remover->claim->attempt, &is_null);
 	return !is_null && DatumGetInt32(attempt) == receipt.attempt &&
-		   !slot_attisnull(remover->row, remover->program->leased_until);
+		   !slot_attisnull(remover->row, remover->claim->leased_until);
 }
 
 static bool
@@ -116,7 +116,7 @@ remove_directly(Definition *definition, const Receipt *receipts, int count, int6
 	// What this command has written so far is to be seen.
 	CommandCounterIncrement();
 	Remover remover{};
-	remover.program = program_of(definition);
+	remover.claim = compiled_claim_of(definition);
 	remover.table = table_open(definition->source, NoLock);
 	CheckCmdReplicaIdentity(remover.table, CMD_DELETE);
 	remover.key = index_open(compat::primary_key_of(remover.table), RowExclusiveLock);

@@ -60,37 +60,37 @@ with_ring(Ring *ring, const RingKey &key, Body &&body)
 
 // Whether there may be a row that the last sweep has not seen, and somebody has.
 static bool
-is_row_due(const Ring *ring, TimestampTz now, uint32 wake_number)
+is_row_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
-	return ring->sweep_due == 0 || now >= ring->row_due || wake_number != ring->wake_number;
+	return ring->sweep_due == 0 || now >= ring->row_due || wake_generation != ring->wake_generation;
 }
 
 static bool
-is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_number)
+is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
-	return now >= ring->sweep_due || is_row_due(ring, now, wake_number);
+	return now >= ring->sweep_due || is_row_due(ring, now, wake_generation);
 }
 
-// Whether the ring, ranked, is to hold what is claimable at that place.
+// Whether the ring, sorted, is to hold what is claimable at that place.
 static bool
-covers(const Ring *ring, const Rank &rank)
+covers(const Ring *ring, const SortKey &sort_key)
 {
-	return ring->is_at_end || (ring->cursor.size > 0 && !(ring->cursor.rank < rank));
+	return ring->is_at_end || (ring->cursor.size > 0 && !(ring->cursor.sort_key < sort_key));
 }
 
 static void
-move_cursor(Ring *ring, const Rank &rank)
+move_cursor(Ring *ring, const SortKey &sort_key)
 {
-	ring->cursor.size = sizeof(Rank);
-	ring->cursor.rank = rank;
+	ring->cursor.size = sizeof(SortKey);
+	ring->cursor.sort_key = sort_key;
 }
 
 // Moves the cursor on to that place, if it is not there yet.
 static void
-reach(Ring *ring, const Rank &rank)
+reach(Ring *ring, const SortKey &sort_key)
 {
-	if (ring->cursor.size == 0 || ring->cursor.rank < rank)
-		move_cursor(ring, rank);
+	if (ring->cursor.size == 0 || ring->cursor.sort_key < sort_key)
+		move_cursor(ring, sort_key);
 }
 
 void
@@ -102,7 +102,7 @@ reset(Ring *ring, const RingKey &key)
 	ring->cursor = {};
 	ring->is_at_end = false;
 	ring->sweep_due = 0;
-	ring->wake_number = 0;
+	ring->wake_generation = 0;
 	ring->swept_at = 0;
 	ring->sweep_cost_us = 0;
 	ring->fill_cost_us = 0;
@@ -111,10 +111,10 @@ reset(Ring *ring, const RingKey &key)
 	ring->idle_until = 0;
 	ring->filler = 0;
 	ring->has_dropped = false;
-	ring->in_hand = 0;
+	ring->in_flight = 0;
 	// A fill that is under way, and what was taken before, are not of this ring.
-	ring->fill_number++;
-	ring->change_number++;
+	ring->fill_generation++;
+	ring->change_generation++;
 	ring->counters = {};
 	SpinLockRelease(&ring->mutex);
 }
@@ -131,33 +131,33 @@ static int
 takeable(Ring *ring, int count)
 {
 	count = Min(count, static_cast<int>(ring->count));
-	if (!ring->key.is_ranked)
+	if (!ring->key.is_sorted)
 		return count;
-	while (count > 0 && !covers(ring, at(ring, count - 1)->rank()))
+	while (count > 0 && !covers(ring, at(ring, count - 1)->sort_key()))
 		count--;
 	return count;
 }
 
 Taken
-take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int max_count,
+take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, int max_count,
 	 Candidate *candidates)
 {
 	Taken taken{};
 	taken.is_low = true;
 	taken.is_foreign = !with_ring(ring, key, [&] {
 		ring->used_at = now;
-		if (is_sweep_due(ring, now, wake_number))
+		if (is_sweep_due(ring, now, wake_generation))
 			return;
 		taken.is_idle = now < ring->idle_until;
-		taken.sweep_number = ring->sweep_number;
+		taken.sweep_generation = ring->sweep_generation;
 		taken.count = takeable(ring, max_count);
 		for (int i = 0; i < taken.count; i++)
 			candidates[i] = *at(ring, i);
 		ring->first = (ring->first + taken.count) % ring_size;
 		ring->count -= taken.count;
-		ring->in_hand += taken.count;
+		ring->in_flight += taken.count;
 		if (taken.count > 0)
-			taken.number = ++ring->change_number;
+			taken.generation = ++ring->change_generation;
 		taken.is_low = ring->count <= low_water && !ring->is_at_end && ring->filler == 0;
 	});
 	return taken;
@@ -166,19 +166,20 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int ma
 uint32
 last_sweep(Ring *ring, const RingKey &key)
 {
-	uint32 number = 0;
-	with_ring(ring, key, [&] { number = ring->sweep_number; });
-	return number;
+	uint32 generation = 0;
+	with_ring(ring, key, [&] { generation = ring->sweep_generation; });
+	return generation;
 }
 
 bool
-is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number,
-			 uint32 sweep_number)
+is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation,
+			 uint32 sweep_generation)
 {
 	bool is_it = false;
 	with_ring(ring, key, [&] {
-		is_it = ring->sweep_number != sweep_number && ring->count == 0 && ring->is_at_end &&
-				ring->filler == 0 && ring->in_hand == 0 && !is_row_due(ring, now, wake_number) &&
+		is_it = ring->sweep_generation != sweep_generation && ring->count == 0 && ring->is_at_end &&
+				ring->filler == 0 && ring->in_flight == 0 &&
+				!is_row_due(ring, now, wake_generation) &&
 				ring->counters.claims == ring->claims_before &&
 				ring->counters.gone == ring->gone_before;
 	});
@@ -186,23 +187,23 @@ is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number
 }
 
 void
-let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_number)
+let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_generation)
 {
 	with_ring(ring, key, [&] {
-		if (ring->sweep_number == sweep_number)
-			ring->in_hand = Max(0, ring->in_hand - count);
+		if (ring->sweep_generation == sweep_generation)
+			ring->in_flight = Max(0, ring->in_flight - count);
 	});
 }
 
-// The index of the first candidate that does not come before the rank.
+// The index of the first candidate that does not come before the sort key.
 static uint32
-find_place(Ring *ring, const Rank &rank)
+find_place(Ring *ring, const SortKey &sort_key)
 {
 	uint32 low = 0;
 	uint32 high = ring->count;
 	while (low < high) {
 		const uint32 middle = (low + high) / 2;
-		if (at(ring, middle)->rank() < rank)
+		if (at(ring, middle)->sort_key() < sort_key)
 			low = middle + 1;
 		else
 			high = middle;
@@ -226,11 +227,11 @@ open_gap(Ring *ring, uint32 index)
 
 // A fill that is under way may not see that candidate, for which there is no room.
 static void
-note_dropped(Ring *ring, const Rank &rank)
+note_dropped(Ring *ring, const SortKey &sort_key)
 {
-	if (ring->filler != 0 && (!ring->has_dropped || rank < ring->dropped)) {
+	if (ring->filler != 0 && (!ring->has_dropped || sort_key < ring->dropped)) {
 		ring->has_dropped = true;
-		ring->dropped = rank;
+		ring->dropped = sort_key;
 	}
 }
 
@@ -239,8 +240,8 @@ static void
 drop_last(Ring *ring)
 {
 	ring->count--;
-	note_dropped(ring, at(ring, ring->count)->rank());
-	const Rank last = at(ring, ring->count - 1)->rank();
+	note_dropped(ring, at(ring, ring->count)->sort_key());
+	const SortKey last = at(ring, ring->count - 1)->sort_key();
 	if (covers(ring, last))
 		move_cursor(ring, last);
 	ring->is_at_end = false;
@@ -251,29 +252,29 @@ drop_last(Ring *ring)
 static void
 insert(Ring *ring, const Candidate &candidate, bool is_newest)
 {
-	const Rank rank = candidate.rank();
-	const bool is_covered = covers(ring, rank);
+	const SortKey sort_key = candidate.sort_key();
+	const bool is_covered = covers(ring, sort_key);
 	// A fill that is under way may not have seen it.
 	if (!is_covered && ring->filler == 0)
 		return;
-	const uint32 index = find_place(ring, rank);
-	for (uint32 i = index; i < ring->count && at(ring, i)->rank() == rank; i++) {
+	const uint32 index = find_place(ring, sort_key);
+	for (uint32 i = index; i < ring->count && at(ring, i)->sort_key() == sort_key; i++) {
 		if (is_newest)
-			at(ring, i)->place = candidate.place;
-		if (ItemPointerEquals(&at(ring, i)->place, const_cast<ItemPointer>(&candidate.place)))
+			at(ring, i)->tid = candidate.tid;
+		if (ItemPointerEquals(&at(ring, i)->tid, const_cast<ItemPointer>(&candidate.tid)))
 			return;
 	}
 	if (ring->count == ring_size) {
 		drop_last(ring);
 		if (index > ring->count) { // it would have been the last itself
-			note_dropped(ring, rank);
+			note_dropped(ring, sort_key);
 			return;
 		}
 	}
 	open_gap(ring, index);
 	*at(ring, index) = candidate;
 	if (ring->is_at_end)
-		reach(ring, rank);
+		reach(ring, sort_key);
 }
 
 void
@@ -287,11 +288,11 @@ offer(Ring *ring, const RingKey &key, const Candidate *candidates, int count)
 }
 
 void
-offer_from(Ring *ring, const RingKey &key, const Rank &first)
+offer_from(Ring *ring, const RingKey &key, const SortKey &first)
 {
 	with_ring(ring, key, [&] {
 		ring->idle_until = 0;
-		const bool is_behind = ring->cursor.size > 0 && ring->cursor.rank < first;
+		const bool is_behind = ring->cursor.size > 0 && ring->cursor.sort_key < first;
 		if (!is_behind || ring->filler != 0)
 			request_sweep(ring);
 		else
@@ -315,20 +316,20 @@ put_in_front(Ring *ring, const Candidate *candidates, int count)
 }
 
 void
-put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count, uint32 number)
+put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count, uint32 generation)
 {
 	if (count == 0)
 		return;
 	with_ring(ring, key, [&] {
 		ring->idle_until = 0;
-		if (key.is_ranked)
+		if (key.is_sorted)
 			for (int i = 0; i < count; i++)
 				insert(ring, candidates[i], false);
-		else if (ring->change_number == number)
+		else if (ring->change_generation == generation)
 			put_in_front(ring, candidates, count);
 		else
 			request_sweep(ring);
-		ring->change_number++;
+		ring->change_generation++;
 	});
 }
 
@@ -363,15 +364,15 @@ most_waits_for(const Ring *ring)
 }
 
 FillOrder
-begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int64 lost)
+begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, int64 lost)
 {
 	FillOrder order{};
 	with_ring(ring, key, [&] {
 		order.filler = ring->filler;
-		order.number = ring->fill_number;
+		order.generation = ring->fill_generation;
 		order.most_waits = most_waits_for(ring);
 		order.takeovers = ring->takeovers;
-		if (ring->filler != 0 && ring->fill_number != lost)
+		if (ring->filler != 0 && ring->fill_generation != lost)
 			return;
 		if (ring->filler != 0) { // whatever it was to read is to be read again
 			request_sweep(ring);
@@ -379,10 +380,10 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, 
 		}
 		ring->filler = MyProcPid;
 		ring->has_dropped = false;
-		order.number = ++ring->fill_number;
+		order.generation = ++ring->fill_generation;
 		order.is_mine = true;
 		order.is_sweep =
-			ring->is_at_end || is_sweep_due(ring, now, wake_number) || ring->cursor.size == 0;
+			ring->is_at_end || is_sweep_due(ring, now, wake_generation) || ring->cursor.size == 0;
 		ring->is_sweeping = order.is_sweep;
 		// What is asked for from here on has not been seen by this sweep.
 		if (order.is_sweep) {
@@ -390,9 +391,9 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, 
 			if (now >= ring->row_due)
 				ring->row_due = PG_INT64_MAX;
 			ring->idle_until = 0;
-			ring->wake_number = wake_number;
-			ring->sweep_number++;
-			ring->in_hand = 0; // it sees what others have
+			ring->wake_generation = wake_generation;
+			ring->sweep_generation++;
+			ring->in_flight = 0; // it sees what others have
 			ring->claims_before = ring->counters.claims;
 			ring->gone_before = ring->counters.gone;
 		}
@@ -412,33 +413,33 @@ merge(Ring *ring, const Fill &fill)
 	while (old_index < ring->count || new_index < fill.count) {
 		const bool has_old = old_index < ring->count;
 		const bool has_new = new_index < fill.count;
-		const Rank old_rank = has_old ? at(ring, old_index)->rank() : Rank{};
-		const Rank new_rank = has_new ? fill.candidates[new_index].rank() : Rank{};
-		const bool takes_new = has_new && (!has_old || !(old_rank < new_rank));
+		const SortKey old_sort_key = has_old ? at(ring, old_index)->sort_key() : SortKey{};
+		const SortKey new_sort_key = has_new ? fill.candidates[new_index].sort_key() : SortKey{};
+		const bool takes_new = has_new && (!has_old || !(old_sort_key < new_sort_key));
 		const Candidate &next = takes_new ? fill.candidates[new_index] : *at(ring, old_index);
 		new_index += takes_new;
 		old_index += !takes_new;
 		// Both may have the row, and not the same version of it.
-		const bool is_there = count > 0 && merged[count - 1].rank() == next.rank() &&
-							  ItemPointerEquals(const_cast<ItemPointer>(&merged[count - 1].place),
-												const_cast<ItemPointer>(&next.place));
+		const bool is_there = count > 0 && merged[count - 1].sort_key() == next.sort_key() &&
+							  ItemPointerEquals(const_cast<ItemPointer>(&merged[count - 1].tid),
+												const_cast<ItemPointer>(&next.tid));
 		if (!is_there)
 			merged[count++] = next;
 	}
 	clear(ring);
 	for (int i = 0; i < count; i++) {
 		// What was offered behind the cursor is read when that comes there.
-		if (!covers(ring, merged[i].rank()))
+		if (!covers(ring, merged[i].sort_key()))
 			break;
 		if (ring->count == ring_size) {
 			ring->is_at_end = false;
-			move_cursor(ring, merged[i - 1].rank());
+			move_cursor(ring, merged[i - 1].sort_key());
 			break;
 		}
 		ring->candidates[ring->count++] = merged[i];
 	}
 	if (ring->is_at_end && ring->count > 0)
-		reach(ring, at(ring, ring->count - 1)->rank());
+		reach(ring, at(ring, ring->count - 1)->sort_key());
 }
 
 // What was dropped during the fill, and all behind it, is to be read again.
@@ -448,10 +449,10 @@ step_back(Ring *ring)
 	if (!ring->has_dropped || !covers(ring, ring->dropped))
 		return;
 	ring->is_at_end = false;
-	while (ring->count > 0 && !(at(ring, ring->count - 1)->rank() < ring->dropped))
+	while (ring->count > 0 && !(at(ring, ring->count - 1)->sort_key() < ring->dropped))
 		ring->count--;
 	if (ring->count > 0)
-		move_cursor(ring, at(ring, ring->count - 1)->rank());
+		move_cursor(ring, at(ring, ring->count - 1)->sort_key());
 	else
 		request_sweep(ring);
 }
@@ -483,16 +484,16 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 {
 	bool is_lost = true;
 	with_ring(ring, key, [&] {
-		if (ring->fill_number != order.number)
+		if (ring->fill_generation != order.generation)
 			return;
 		is_lost = false;
 		const int count_before = order.is_sweep ? 0 : static_cast<int>(ring->count);
-		ring->change_number++;
+		ring->change_generation++;
 		ring->filler = 0;
 		ring->is_at_end = fill.is_complete;
 		if (fill.count > 0)
 			ring->cursor = fill.cursor;
-		if (key.is_ranked) {
+		if (key.is_sorted) {
 			merge(ring, fill);
 			step_back(ring);
 		} else
@@ -523,7 +524,7 @@ void
 cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 {
 	with_ring(ring, key, [&] {
-		if (ring->fill_number != order.number)
+		if (ring->fill_generation != order.generation)
 			return;
 		ring->filler = 0;
 		request_sweep(ring);
@@ -537,7 +538,7 @@ wait_for_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 	const auto is_under_way = [&] {
 		bool is_it = false;
 		with_ring(ring, key,
-				  [&] { is_it = ring->filler != 0 && ring->fill_number == order.number; });
+				  [&] { is_it = ring->filler != 0 && ring->fill_generation == order.generation; });
 		return is_it;
 	};
 	ConditionVariablePrepareToSleep(&ring->filled);

@@ -10,7 +10,7 @@
 namespace queue_ext::claim {
 
 // Each version of the library has a segment of its own: while sessions of two of them are
-// there, neither reads what the other has laid out differently (directory.cpp, ring.hpp).
+// there, neither reads what the other has laid out differently (shared_memory.cpp, ring.hpp).
 constexpr const char *segment_name = "queue_ext/" QUEUE_EXT_VERSION;
 
 namespace {

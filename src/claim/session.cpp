@@ -3,7 +3,7 @@
 // The rows that look pending are read in order; each is tried in turn. The lock is
 // taken first and the row looked at again after that, with a snapshot newer than
 // the lock: whoever had the lock before may have finished the job meanwhile, and
-// has committed that before letting go (hold.hpp). A row that is locked by another,
+// has committed that before letting go (held_row.hpp). A row that is locked by another,
 // or no longer pending, is passed by, and the reading goes on behind it; so a pop
 // comes back with fewer rows than it was asked for only when there are no more.
 
@@ -15,7 +15,7 @@
 #include "../error.hpp"
 #include "../statement/row_type.hpp"
 #include "claim_text.hpp"
-#include "hold.hpp"
+#include "held_row.hpp"
 
 namespace queue_ext::claim {
 
@@ -33,14 +33,14 @@ recheck_text(Definition *definition)
 {
 	const definition::Compiled &compiled = definition::compiled_of(definition);
 	return psprintf("select t.* from %s as t where %s and (%s)", definition->source_name,
-					catalog::key_matches_row(compiled.identity), compiled.pending);
+					catalog::key_matches_row(compiled.row_key), compiled.pending);
 }
 
 namespace {
 
 struct Candidate
 {
-	char *identity;
+	char *row_key;
 	Datum row;
 };
 
@@ -93,16 +93,16 @@ try_claim(Definition *definition, const Request &request, const Candidate &candi
 		  TupleDesc columns, const Output &output)
 {
 	const Oid table = definition->source;
-	const HoldNumber hold = try_hold(definition, candidate.identity);
-	if (hold == 0)
+	const HeldId held = try_hold(definition, candidate.row_key);
+	if (held == 0)
 		return false;
 	// What is pending may be a function that lets go of the lock.
 	const bool is_won = recheck(definition, request, {candidate.row, columns}) &&
-						has_hold(table, candidate.identity, hold);
+						has_hold(table, candidate.row_key, held);
 	if (is_won)
 		put_rows(1, output);
 	else
-		pass_by(table, candidate.identity, hold);
+		pass_by(table, candidate.row_key, held);
 	SPI_freetuptable(SPI_tuptable);
 	return is_won;
 }
@@ -113,7 +113,7 @@ claim_by_session(Definition *definition, const Request &request, const Output &o
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "queue_ext candidates", ALLOCSET_DEFAULT_SIZES);
 	const auto wanted = static_cast<uint64>(request.max_jobs);
-	const HoldNumber begun = begin_passing();
+	const HeldId begun = begin_passing();
 	uint64 claimed = 0;
 	while (claimed < wanted) {
 		CHECK_FOR_INTERRUPTS();

@@ -4,15 +4,15 @@
 
 #include "wake.hpp"
 
-#include "program.hpp"
-#include "undo.hpp"
+#include "compiled_claim.hpp"
+#include "transaction_callbacks.hpp"
 
 namespace queue_ext::claim {
 
 void
 note_given_back(definition::Definition *definition, TimestampTz due)
 {
-	if (definition->is_managed && program_of(definition)->has_wake_trigger)
+	if (definition->is_managed && compiled_claim_of(definition)->has_wake_trigger)
 		return; // which fires always
 	note_writes(definition->source);
 	if (due == 0)

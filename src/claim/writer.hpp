@@ -2,7 +2,7 @@
 // statement.
 //
 // Invariant: what a writer writes is what the executor would: the columns' constraints
-// hold and every index has its entry. The program (program.hpp) has seen to it that
+// hold and every index has its entry. The compiled claim (compiled_claim.hpp) has seen to it that
 // there is nothing else to do.
 
 #pragma once
@@ -11,13 +11,13 @@
 
 #include "../row/write.hpp"
 #include "../statement/statement.hpp"
-#include "program.hpp"
+#include "compiled_claim.hpp"
 
 namespace queue_ext::claim {
 
 struct Writer
 {
-	Program *program;
+	CompiledClaim *claim;
 	Relation table;
 	row::Target target;
 	ExprContext *context; // with the variables of expressions
@@ -27,8 +27,8 @@ struct Writer
 // Whether a call that this one is within has the queue's writer: the expressions are its.
 bool is_writing(const definition::Definition *definition);
 
-// The table must be locked, and the program made. Raises what the executor does where
-// updates need a replica identity and there is none; command: what will be done.
+// The table must be locked, and the compiled claim made. Raises what the executor does where
+// updates need a replica row key and there is none; command: what will be done.
 Writer open_writer(definition::Definition *definition, const statement::Arguments &arguments,
 				   CmdType command);
 

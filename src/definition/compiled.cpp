@@ -11,7 +11,7 @@
 
 namespace queue_ext::definition {
 
-using catalog::Identity;
+using catalog::RowKey;
 using catalog::KeyColumn;
 using statement::Access;
 
@@ -44,14 +44,14 @@ copy(MemoryContext context, const char *text)
 	return text == nullptr ? nullptr : MemoryContextStrdup(context, text);
 }
 
-static Identity
-copy_identity(MemoryContext context, const Identity &identity)
+static RowKey
+copy_row_key(MemoryContext context, const RowKey &row_key)
 {
-	Identity copied = identity;
+	RowKey copied = row_key;
 	copied.columns = static_cast<KeyColumn *>(
-		MemoryContextAlloc(context, sizeof(KeyColumn) * Max(identity.length, 1)));
-	for (int i = 0; i < identity.length; i++) {
-		const KeyColumn &column = identity.columns[i];
+		MemoryContextAlloc(context, sizeof(KeyColumn) * Max(row_key.length, 1)));
+	for (int i = 0; i < row_key.length; i++) {
+		const KeyColumn &column = row_key.columns[i];
 		copied.columns[i] = column;
 		copied.columns[i].name = copy(context, column.name);
 		copied.columns[i].equality = copy(context, column.equality);
@@ -63,7 +63,7 @@ copy_identity(MemoryContext context, const Identity &identity)
 
 // The names of its operators are part of statements.
 static void
-depend_on_key(catalog::Dependent *dependent, const Identity &key)
+depend_on_key(catalog::Dependent *dependent, const RowKey &key)
 {
 	for (int i = 0; i < key.length; i++)
 		for (const Oid one : key.columns[i].operators)
@@ -145,12 +145,12 @@ compile_all(Definition *definition, Relation table, MemoryContext context, Compi
 	compiled->on_extend = copy(context, on_extend.text);
 	compiled->access = access_for(pending, order_by);
 	copy_trees(compiled, pending, order_by, on_claim, context);
-	compiled->identity = copy_identity(context, catalog::find_identity(table));
-	// A hold is of an identity. A write looks for the key, and then at what the claim wrote.
-	// Where there is an identity, it is the key.
-	compiled->receipt_key = compiled->identity;
+	compiled->row_key = copy_row_key(context, catalog::find_row_key(table));
+	// A hold is of an row key. A write looks for the key, and then at what the claim wrote.
+	// Where there is an row key, it is the key.
+	compiled->receipt_key = compiled->row_key;
 	if (definition->claim_mode == ClaimMode::update && !compiled->receipt_key.has_key())
-		compiled->receipt_key = copy_identity(context, catalog::find_nullable_key(table));
+		compiled->receipt_key = copy_row_key(context, catalog::find_nullable_key(table));
 	depend_on_key(&definition->dependent, compiled->receipt_key);
 	if (!compiled->receipt_key.has_key()) {
 		const catalog::KeyAdvice advice = catalog::advise_key(table);

@@ -9,7 +9,7 @@
 
 #include "../postgres.hpp"
 
-#include "../catalog/identity.hpp"
+#include "../catalog/row_key.hpp"
 #include "../catalog/key_advice.hpp"
 #include "../statement/plan.hpp"
 #include "definition.hpp"
@@ -36,8 +36,8 @@ struct Compiled
 	Direction direction; // of order_by
 	List *order_columns; // the columns' numbers, where it is not mixed
 
-	catalog::Identity identity;    // what tells one row from another
-	catalog::Identity receipt_key; // what a receipt names its row by; a null there names none
+	catalog::RowKey row_key;       // what tells one row from another
+	catalog::RowKey receipt_key;   // what a receipt names its row by; a null there names none
 	catalog::KeyAdvice key_advice; // where there is no receipt_key
 };
 

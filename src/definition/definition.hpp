@@ -13,7 +13,7 @@
 #include "../statement/statement.hpp"
 
 namespace queue_ext::claim {
-struct Program;
+struct CompiledClaim;
 }
 namespace queue_ext::unique {
 struct Lookup;
@@ -62,7 +62,7 @@ enum class Prepared {
 	release_row,
 	fail_row,
 	extend_row,
-	row_identity,
+	row_key,
 	claim_located, // of a table without a key: writes the claim into located rows
 	fill_head,     // candidates for the ring
 	fill_behind,
@@ -115,9 +115,9 @@ struct Definition
 	Interval backoff_cap;
 	int32 max_attempts;
 
-	const Compiled *compiled; // null until compiled_of() has been asked
-	claim::Program *program;  // of the direct path; null until made
-	unique::Lookup *lookup;   // of unique inserts; null until made
+	const Compiled *compiled;    // null until compiled_of() has been asked
+	claim::CompiledClaim *claim; // of the direct path; null until made
+	unique::Lookup *lookup;      // of unique inserts; null until made
 
 	statement::Statement prepared[prepared_count];
 	PreparedClaim claims[prepared_claim_count]; // most recently made first

@@ -100,7 +100,7 @@ find_source(const Name &name, const char *text, Dependent *dependent)
 
 	// The best is the one whose schema comes first in the path.
 	Oid best = InvalidOid;
-	int best_rank = path_length;
+	int best_sort_key = path_length;
 	bool is_ambiguous = false;
 	each_row({name.name, InvalidOid}, [&](HeapTuple row, TupleDesc descriptor) {
 		const Oid source = source_of(row, descriptor);
@@ -108,12 +108,12 @@ find_source(const Name &name, const char *text, Dependent *dependent)
 		if (dependent != nullptr)
 			depend_on_relation(dependent, source);
 		const Oid schema = get_rel_namespace(source);
-		for (int rank = 0; OidIsValid(schema) && rank < path_length; rank++) {
-			if (path[rank] != schema || rank > best_rank)
+		for (int sort_key = 0; OidIsValid(schema) && sort_key < path_length; sort_key++) {
+			if (path[sort_key] != schema || sort_key > best_sort_key)
 				continue;
-			is_ambiguous = rank == best_rank;
+			is_ambiguous = sort_key == best_sort_key;
 			best = source;
-			best_rank = rank;
+			best_sort_key = sort_key;
 			break;
 		}
 		return true;

@@ -130,10 +130,10 @@ with_row(const text *task_id, UseRow &&use_row)
 static text *
 describe_holder()
 {
-	const char *program = application_name != nullptr ? application_name : "";
+	const char *claim = application_name != nullptr ? application_name : "";
 	const char *user = GetUserNameFromId(GetSessionUserId(), true);
 	return cstring_to_text(psprintf("%s, pid %d%s%s", user != nullptr ? user : "a dropped role",
-									MyProcPid, *program != '\0' ? ", " : "", program));
+									MyProcPid, *claim != '\0' ? ", " : "", claim));
 }
 
 namespace {

@@ -5,7 +5,7 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
-#include "../catalog/identity.hpp"
+#include "../catalog/row_key.hpp"
 #include "../catalog/key_advice.hpp"
 #include "../catalog/owner.hpp"
 #include "../claim/claim_text.hpp"
@@ -40,13 +40,13 @@ check_mode(const NewQueue &queue, Relation table)
 		error::on_claim_unused(queue.claim_mode);
 	if (mode == ClaimMode::update)
 		return;
-	const catalog::Identity identity = catalog::find_identity(table);
-	if (mode == ClaimMode::session && !identity.has_key()) {
+	const catalog::RowKey row_key = catalog::find_row_key(table);
+	if (mode == ClaimMode::session && !row_key.has_key()) {
 		const catalog::KeyAdvice advice = catalog::advise_key(table);
 		error::no_key(RelationGetRelationName(table), advice.command, advice.obstacle);
 	}
-	if (OidIsValid(type_without_text(identity)))
-		error::key_without_text(RelationGetRelationName(table), type_without_text(identity));
+	if (OidIsValid(type_without_text(row_key)))
+		error::key_without_text(RelationGetRelationName(table), type_without_text(row_key));
 }
 
 // The queue's name within its table's schema.
@@ -74,11 +74,11 @@ index_columns(const NewQueue &queue, Relation table)
 		if (columns != nullptr)
 			return columns;
 	}
-	const catalog::Identity identity = catalog::find_identity(table);
+	const catalog::RowKey row_key = catalog::find_row_key(table);
 	StringInfoData columns;
 	initStringInfo(&columns);
-	for (int i = 0; i < identity.length; i++)
-		appendStringInfo(&columns, "%s%s", i == 0 ? "" : ", ", identity.columns[i].name);
+	for (int i = 0; i < row_key.length; i++)
+		appendStringInfo(&columns, "%s%s", i == 0 ? "" : ", ", row_key.columns[i].name);
 	for (int i = 0; i < RelationGetNumberOfAttributes(table) && columns.len == 0; i++) {
 		const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(table), i);
 		if (!attribute->attisdropped)

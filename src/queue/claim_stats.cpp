@@ -3,7 +3,7 @@
 
 #include "../postgres.hpp"
 
-#include "../claim/directory.hpp"
+#include "../claim/shared_memory.hpp"
 
 namespace queue_ext::queue {
 

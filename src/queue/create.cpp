@@ -18,7 +18,7 @@
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
-#include "../unique/memory.hpp"
+#include "../unique/history.hpp"
 
 namespace queue_ext::queue {
 

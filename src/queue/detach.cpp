@@ -8,7 +8,7 @@
 #include "../claim/wake_trigger.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
-#include "../unique/memory.hpp"
+#include "../unique/history.hpp"
 
 namespace queue_ext::queue {
 

@@ -9,7 +9,7 @@
 #include "../definition/registry.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
-#include "../unique/memory.hpp"
+#include "../unique/history.hpp"
 
 namespace queue_ext::queue {
 

@@ -4,8 +4,8 @@
 
 #include "finish_row.hpp"
 
-#include "../catalog/identity.hpp"
-#include "../claim/hold.hpp"
+#include "../catalog/row_key.hpp"
+#include "../claim/held_row.hpp"
 #include "../definition/compiled.hpp"
 #include "../error.hpp"
 
@@ -125,9 +125,9 @@ arguments_for(const Definition *definition, Action action, const Row &job,
 static void
 check_key(const Definition *definition, const Compiled &compiled, const Row &job)
 {
-	if (compiled.identity.has_key())
+	if (compiled.row_key.has_key())
 		return;
-	const catalog::Identity &key = compiled.receipt_key;
+	const catalog::RowKey &key = compiled.receipt_key;
 	const char *table = get_rel_name(definition->source);
 	if (!key.has_key())
 		error::no_key(table, compiled.key_advice.command, compiled.key_advice.obstacle);
@@ -141,14 +141,14 @@ check_key(const Definition *definition, const Compiled &compiled, const Row &job
 	}
 }
 
-// The identity of the receipt's row, in SPI's memory.
+// The row key of the receipt's row, in SPI's memory.
 static char *
-identity_of(Definition *definition, const Arguments &arguments)
+row_key_of(Definition *definition, const Arguments &arguments)
 {
 	const Compiled &compiled = definition::compiled_of(definition);
-	const statement::Statement &statement = prepared_of(definition, Prepared::row_identity, [&] {
-		return psprintf("select %s", identity_text(compiled.identity,
-												   psprintf("(%s)", placeholder(Parameter::row))));
+	const statement::Statement &statement = prepared_of(definition, Prepared::row_key, [&] {
+		return psprintf("select %s", row_key_text(compiled.row_key,
+												  psprintf("(%s)", placeholder(Parameter::row))));
 	});
 	run(statement, arguments);
 	return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
@@ -176,11 +176,11 @@ static bool
 finish_held(Definition *definition, Action action, const Rule &rule, const Arguments &arguments,
 			Datum *extended)
 {
-	const char *identity = identity_of(definition, arguments);
-	if (identity == nullptr)
+	const char *row_key = row_key_of(definition, arguments);
+	if (row_key == nullptr)
 		return false;
-	const bool is_ours = action == Action::extend ? claim::is_held(definition, identity)
-												  : claim::finish_hold(definition, identity);
+	const bool is_ours = action == Action::extend ? claim::is_held(definition, row_key)
+												  : claim::finish_held_row(definition, row_key);
 	const bool writes = rule.assignments != nullptr || action == Action::complete;
 	return is_ours && (!writes || write_row(definition, action, rule, arguments, extended));
 }

@@ -4,7 +4,7 @@
 
 #include "../argument.hpp"
 #include "../claim/claim.hpp"
-#include "../claim/hold.hpp"
+#include "../claim/held_row.hpp"
 #include "../compat.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"

@@ -6,7 +6,7 @@
 #include "../definition/managed.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
-#include "../unique/memory.hpp"
+#include "../unique/history.hpp"
 #include "by_state.hpp"
 
 namespace queue_ext::queue {

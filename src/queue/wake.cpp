@@ -3,7 +3,7 @@
 
 #include "../postgres.hpp"
 
-#include "../claim/undo.hpp"
+#include "../claim/transaction_callbacks.hpp"
 #include "../error.hpp"
 
 namespace queue_ext::queue {

@@ -7,10 +7,10 @@
 // statement, whose expressions are its own.
 //
 // Example:
-//     if (!is_in_use(&program->use)) {
-//         begin_use(&program->use);
+//     if (!is_in_use(&compiled claim->use)) {
+//         begin_use(&compiled claim->use);
 //         ...
-//         end_use(&program->use);
+//         end_use(&compiled claim->use);
 //     }
 
 #pragma once

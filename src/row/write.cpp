@@ -51,26 +51,26 @@ lock_mode_for(Relation table, const Bitmapset *written)
 // is this transaction's own lock, and locks that do not conflict: the update passes by
 // them, but only if it may wait.
 static TM_Result
-lock_and_update(Relation table, ItemPointer place, const Bitmapset *written,
-				TupleTableSlot *scratch, TupleTableSlot *new_row, UpdatedIndexes *updated)
+lock_and_update(Relation table, ItemPointer tid, const Bitmapset *written, TupleTableSlot *scratch,
+				TupleTableSlot *new_row, UpdatedIndexes *updated)
 {
 	TM_FailureData failure;
 	const CommandId command = GetCurrentCommandId(true);
 	const LockTupleMode locked_mode = lock_mode_for(table, written);
-	const TM_Result locked = table_tuple_lock(table, place, SnapshotSelf, scratch, command,
+	const TM_Result locked = table_tuple_lock(table, tid, SnapshotSelf, scratch, command,
 											  locked_mode, LockWaitSkip, 0, &failure);
 	if (locked != TM_Ok)
 		return locked;
 	LockTupleMode mode;
 	const TM_Result result =
-		compat::update_tuple(table, place, new_row, command, true, &failure, &mode, updated);
+		compat::update_tuple(table, tid, new_row, command, true, &failure, &mode, updated);
 	// It has not waited: it wanted no more than was locked, and found nothing else.
 	Assert(mode <= locked_mode && result == TM_Ok);
 	return result;
 }
 
 TM_Result
-update_at_once(Relation table, ItemPointer place, const Bitmapset *written, TupleTableSlot *scratch,
+update_at_once(Relation table, ItemPointer tid, const Bitmapset *written, TupleTableSlot *scratch,
 			   TupleTableSlot *new_row, UpdatedIndexes *updated)
 {
 	// Its values may be the scratch row's.
@@ -81,12 +81,12 @@ update_at_once(Relation table, ItemPointer place, const Bitmapset *written, Tupl
 	// (design.md, "An update that does not wait").
 	TM_FailureData failure;
 	LockTupleMode mode;
-	const TM_Result result = compat::update_tuple(table, place, new_row, GetCurrentCommandId(true),
+	const TM_Result result = compat::update_tuple(table, tid, new_row, GetCurrentCommandId(true),
 												  false, &failure, &mode, updated);
 	if (result != TM_BeingModified)
 		return result;
 #endif
-	return lock_and_update(table, place, written, scratch, new_row, updated);
+	return lock_and_update(table, tid, written, scratch, new_row, updated);
 }
 
 static void

@@ -35,7 +35,7 @@ LockTupleMode lock_mode_for(Relation table, const Bitmapset *written);
 // place. TM_Ok; TM_WouldBlock when another transaction has a lock that conflicts, or
 // is writing; else why there is nothing to write over. The row of the scratch slot,
 // made for the table, may be lost.
-TM_Result update_at_once(Relation table, ItemPointer place, const Bitmapset *written,
+TM_Result update_at_once(Relation table, ItemPointer tid, const Bitmapset *written,
 						 TupleTableSlot *scratch, TupleTableSlot *new_row,
 						 compat::UpdatedIndexes *updated);
 

@@ -81,9 +81,9 @@ parse_again(SPIPlanPtr plan)
 
 namespace {
 
-// The plans pinned by this backend: which of its generic plans was the pinned one.
+// The plans generic by this backend: which of its generic plans was the generic one.
 // A plan that plancache.c has made anew since, on its own, is not.
-struct Pinned
+struct GenericPlan
 {
 	SPIPlanPtr plan; // the hash key
 	int generation;
@@ -91,20 +91,21 @@ struct Pinned
 
 } // namespace
 
-static HTAB *pinned = nullptr;
+static HTAB *generic_plans = nullptr;
 
-static Pinned *
-pinned_of(SPIPlanPtr plan)
+static GenericPlan *
+generic_plan_of(SPIPlanPtr plan)
 {
-	if (pinned == nullptr) {
+	if (generic_plans == nullptr) {
 		HASHCTL control{};
 		control.keysize =
-			sizeof(Pinned::plan); // NOLINT(bugprone-sizeof-expression): the pointer is the key
-		control.entrysize = sizeof(Pinned);
-		pinned = hash_create("queue_ext pinned plans", 64, &control, HASH_ELEM | HASH_BLOBS);
+			sizeof(GenericPlan::plan); // NOLINT(bugprone-sizeof-expression): the pointer is the key
+		control.entrysize = sizeof(GenericPlan);
+		generic_plans = hash_create("queue_ext pinned plans", 64, &control, HASH_ELEM | HASH_BLOBS);
 	}
 	bool is_found;
-	auto *entry = static_cast<Pinned *>(hash_search(pinned, &plan, HASH_ENTER, &is_found));
+	auto *entry =
+		static_cast<GenericPlan *>(hash_search(generic_plans, &plan, HASH_ENTER, &is_found));
 	if (!is_found)
 		entry->generation = -1;
 	return entry;
@@ -113,14 +114,14 @@ pinned_of(SPIPlanPtr plan)
 void
 forget_plan(SPIPlanPtr plan)
 {
-	if (pinned != nullptr)
-		hash_search(pinned, &plan, HASH_REMOVE, nullptr);
+	if (generic_plans != nullptr)
+		hash_search(generic_plans, &plan, HASH_REMOVE, nullptr);
 }
 
-// Whether the plan at hand is the pinned one and will be used: the conditions under
+// Whether the plan at hand is the generic one and will be used: the conditions under
 // which plancache.c keeps a generic plan.
 static bool
-is_planned(const CachedPlanSource *source, const Pinned *entry)
+is_planned(const CachedPlanSource *source, const GenericPlan *entry)
 {
 	const CachedPlan *plan = source->gplan;
 	if (!source->is_valid || plan == nullptr || !plan->is_valid ||
@@ -353,7 +354,7 @@ plan_claim(SPIPlanPtr plan, Access access)
 
 // False where a name may have meant another table for a moment: then it is parsed again.
 static bool
-make_pinned(SPIPlanPtr plan, Access access, const Tables &tables)
+make_generic_plan(SPIPlanPtr plan, Access access, const Tables &tables)
 {
 	const uint64 changes_before = schema_changes;
 	if (access == Access::by_key)
@@ -366,13 +367,13 @@ make_pinned(SPIPlanPtr plan, Access access, const Tables &tables)
 		parse_again(plan);
 		return false;
 	}
-	// Planning may have pinned others.
-	pinned_of(plan)->generation = source_of(plan)->gplan->generation;
+	// Planning may have generic others.
+	generic_plan_of(plan)->generation = source_of(plan)->gplan->generation;
 	return true;
 }
 
 void
-pin(SPIPlanPtr plan, Access access, const Tables &tables)
+keep_generic_plan(SPIPlanPtr plan, Access access, const Tables &tables)
 {
 	// With all locks held no news come between here and the execution, so what is
 	// executed was parsed and planned by us. Only where everything that is cached is
@@ -383,11 +384,11 @@ pin(SPIPlanPtr plan, Access access, const Tables &tables)
 	CachedPlanSource *source = source_of(plan);
 	for (int i = 0; i < tries; i++) {
 		CHECK_FOR_INTERRUPTS();
-		if (!is_planned(source, pinned_of(plan)) && !make_pinned(plan, access, tables))
+		if (!is_planned(source, generic_plan_of(plan)) && !make_generic_plan(plan, access, tables))
 			continue;
 		compat::set_search_path_current(source);
 		take_locks(plan);
-		if (is_planned(source, pinned_of(plan)))
+		if (is_planned(source, generic_plan_of(plan)))
 			return;
 	}
 }
@@ -395,7 +396,7 @@ pin(SPIPlanPtr plan, Access access, const Tables &tables)
 bool
 is_served(SPIPlanPtr plan, Access access, const Tables &tables)
 {
-	pin(plan, access, tables);
+	keep_generic_plan(plan, access, tables);
 	const Plan *rows = limit_of(plan);
 	return rows == nullptr || (judge(rows, access).is_served && !reads_ahead(rows));
 }

@@ -1,6 +1,6 @@
 // plan.hpp - one plan for a statement, and a good one.
 //
-// Invariant: a pinned statement has a generic plan that was made with sequential
+// Invariant: a generic statement has a generic plan that was made with sequential
 // scans, sorts and hash or merge joins out of favour. So it uses the index that
 // serves it, whatever the statistics said when it was planned: a queue's table is
 // empty one minute and holds millions of rows the next. The settings hold for
@@ -12,7 +12,7 @@
 // A table is named in a statement's text, and its lock keeps the table's name, but not that
 // of its schema. A name is resolved when the statement is parsed, and a plan that is valid has
 // been parsed since the last message about a schema: so only a new plan is looked at. It is
-// pinned if the names mean the tables that the caller has in mind, and if no such message has
+// generic if the names mean the tables that the caller has in mind, and if no such message has
 // come since the parsing began.
 //
 // A claim's statement asks for more. An index that merely has the right order
@@ -54,9 +54,9 @@ struct Tables
 // Raises 42P01 unless the name means the table.
 void check_named(const Named &named);
 
-// Sees to it that the plan's generic plan is there and pinned, and that the names of these
+// Sees to it that the plan's generic plan is there and generic, and that the names of these
 // tables mean them in it. Raises what the planner raises, and 42P01.
-void pin(SPIPlanPtr plan, Access access, const Tables &tables);
+void keep_generic_plan(SPIPlanPtr plan, Access access, const Tables &tables);
 
 // How often the name of any schema may have changed, as far as this backend knows.
 uint64 schema_change_count();
@@ -67,7 +67,7 @@ void parse_again(SPIPlanPtr plan);
 // The plan is about to be freed. Never raises.
 void forget_plan(SPIPlanPtr plan);
 
-// Whether the pinned plan finds its rows as it should. Pins it if need be.
+// Whether the generic plan finds its rows as it should. Pins it if need be.
 bool is_served(SPIPlanPtr plan, Access access, const Tables &tables);
 
 } // namespace queue_ext::statement

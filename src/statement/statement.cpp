@@ -187,8 +187,8 @@ parse_named(const Named &named, const char *text, Oid *types, int type_count)
 }
 
 void
-run_unpinned(const Named &named, const char *text, Oid *types, int type_count, Datum *values,
-			 const char *nulls, bool only_reads)
+run_once(const Named &named, const char *text, Oid *types, int type_count, Datum *values,
+		 const char *nulls, bool only_reads)
 {
 	Assert(is_qualified(text));
 	SPIPlanPtr plan = parse_named(named, text, types, type_count);
@@ -219,7 +219,7 @@ values_of(const Arguments &arguments)
 static uint64
 execute(const Statement &statement, const Values &values, Snapshot snapshot, bool only_reads)
 {
-	pin(statement.plan, statement.access, statement.tables);
+	keep_generic_plan(statement.plan, statement.access, statement.tables);
 	// Planning may have run code of the user's that has altered the table.
 	if (values.row_columns != nullptr)
 		check_readable(values.row_columns);

@@ -1,4 +1,4 @@
-// statement.hpp - one prepared SQL statement of a queue, with its plan pinned
+// statement.hpp - one prepared SQL statement of a queue, with its plan generic
 // (plan.hpp).
 //
 // All statements know the same parameters (Parameter); each uses what it needs.
@@ -36,7 +36,7 @@ enum class Parameter {
 	payloads,
 	row, // of the queue's table
 	tables,
-	places,
+	tids,
 	unique_key,
 	unique_keys,
 };
@@ -103,10 +103,10 @@ with_spi(Body &&body)
 // the command raises. To which table it comes the caller has to find out (check_named()).
 void run_command(const char *text);
 
-// Runs a statement that names the table, without a pinned plan. Wants SPI open. Raises what the
+// Runs a statement that names the table, without a generic plan. Wants SPI open. Raises what the
 // executor raises, and 42P01 where the name means another table by now.
-void run_unpinned(const Named &named, const char *text, Oid *types, int type_count, Datum *values,
-				  const char *nulls, bool only_reads);
+void run_once(const Named &named, const char *text, Oid *types, int type_count, Datum *values,
+			  const char *nulls, bool only_reads);
 
 // Prepares the statement for the life of the backend; row_type is the type of
 // Parameter::row. Raises what the parser raises. Wants SPI open.

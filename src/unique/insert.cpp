@@ -9,7 +9,7 @@
 #include "allocate.hpp"
 #include "find.hpp"
 #include "locks.hpp"
-#include "memory.hpp"
+#include "history.hpp"
 
 namespace queue_ext::unique {
 

@@ -4,7 +4,7 @@
 
 #include "rule_cache.hpp"
 
-#include "../catalog/identity.hpp"
+#include "../catalog/row_key.hpp"
 #include "../catalog/named_dependency.hpp"
 #include "../definition/definition_cache.hpp"
 #include "../definition/fragment.hpp"

@@ -45,7 +45,7 @@
 byte row[ROWS];
 bool is_being_sent[ROWS];
 
-/* directory.hpp, Wakes: of the table. */
+/* shared_memory.hpp, Wakes: of the table. */
 byte under_way;
 byte number;
 
@@ -53,17 +53,17 @@ byte number;
 bool candidate[ROWS];
 bool is_at_end;
 bool is_asked = true; /* sweep_due == 0 */
-byte wake_number;
+byte wake_generation;
 bool is_idle;         /* idle_until lies in the future */
-byte filler = NOBODY; /* fill_number: no process has two fills under way, so it names the fill */
+byte filler = NOBODY; /* fill_generation: no process has two fills under way, so it names the fill */
 byte takeovers;
-bool has_in_hand[BACKENDS + 1]; /* in_hand: a candidate each, taken since the last sweep began */
+bool has_in_flight[BACKENDS + 1]; /* in_flight: a candidate each, taken since the last sweep began */
 /* What the C++ tells by numbers of which only the equality counts, told by marks: that is
  * the same, and makes fewer states. */
 bool has_won_since;                 /* counters.claims != claims_before */
 bool has_gone_since;                /* counters.gone != gone_before */
-bool has_swept_since[BACKENDS + 1]; /* sweep_number is another one than when the call began */
-bool has_changed_since[BACKENDS + 1]; /* change_number, than when the candidate was taken */
+bool has_swept_since[BACKENDS + 1]; /* sweep_generation is another one than when the call began */
+bool has_changed_since[BACKENDS + 1]; /* change_generation, than when the candidate was taken */
 
 /* What is to be shown: since the call began, was there a moment with nothing claimable? */
 bool was_empty[BACKENDS + 1];
@@ -77,9 +77,9 @@ byte finished;
 #define NOTHING_TOLD ((row[0] != FREE || is_untold[0]) && (row[1] != FREE || is_untold[1]))
 
 #ifdef SLIP_HAND_IGNORED
-#define NO_HAND true
+#define NO_FLIGHT true
 #else
-#define NO_HAND (!has_in_hand[0] && !has_in_hand[1] && !has_in_hand[2] && !has_in_hand[3])
+#define NO_FLIGHT (!has_in_flight[0] && !has_in_flight[1] && !has_in_flight[2] && !has_in_flight[3])
 #endif
 #ifdef SLIP_CLAIMS_IGNORED
 #define NO_CLAIM true
@@ -87,17 +87,17 @@ byte finished;
 #define NO_CLAIM (!has_won_since)
 #endif
 
-/* ring->change_number++ */
+/* ring->change_generation++ */
 inline change()
 {
 	has_changed_since[0] = true; has_changed_since[1] = true; has_changed_since[2] = true; has_changed_since[3] = true
 }
 
-/* ring->sweep_number++ */
+/* ring->sweep_generation++ */
 inline sweep()
 {
 	has_swept_since[0] = true; has_swept_since[1] = true; has_swept_since[2] = true; has_swept_since[3] = true;
-	has_in_hand[0] = false; has_in_hand[1] = false; has_in_hand[2] = false; has_in_hand[3] = false
+	has_in_flight[0] = false; has_in_flight[1] = false; has_in_flight[2] = false; has_in_flight[3] = false
 }
 
 inline note_change()
@@ -121,7 +121,7 @@ inline insert(which)
 	fi
 }
 
-/* undo.cpp, after_commit(), wake(), withdraw(). */
+/* transaction_callbacks.cpp, after_commit(), wake(), withdraw(). */
 inline tell(which)
 {
 #ifdef RANKED
@@ -131,7 +131,7 @@ inline tell(which)
 #endif
 }
 
-/* undo.cpp, after_abort(); ring.cpp, put_back(). */
+/* transaction_callbacks.cpp, after_abort(); ring.cpp, put_back(). */
 inline put_back(which)
 {
 	atomic {
@@ -151,7 +151,7 @@ inline put_back(which)
 	}
 }
 
-/* send.cpp, and the trigger queue_wake; undo.cpp, on_transaction_end(). */
+/* send.cpp, and the trigger queue_wake; transaction_callbacks.cpp, on_transaction_end(). */
 inline send(which)
 {
 	/* XACT_EVENT_PRE_COMMIT: announce() */
@@ -179,39 +179,39 @@ inline pop()
 	atomic { was_empty[me] = NOTHING_FREE; was_told_empty[me] = NOTHING_TOLD };
 	/* is_idle(): what is no longer under way has been told. */
 #ifdef SLIP_READS_SWAPPED
-	seen_number = number;
-	atomic { is_empty = is_idle && !is_asked && seen_number == wake_number };
+	seen_generation = number;
+	atomic { is_empty = is_idle && !is_asked && seen_generation == wake_generation };
 	atomic { is_empty = is_empty && under_way == 0 };
 #else
 	is_quiet = (under_way == 0);
-	seen_number = number;
-	atomic { is_empty = is_quiet && is_idle && !is_asked && seen_number == wake_number };
+	seen_generation = number;
+	atomic { is_empty = is_quiet && is_idle && !is_asked && seen_generation == wake_generation };
 #endif
 	if
 	:: is_empty -> goto has_seen_nothing
 	:: else
 	fi;
 	/* drain() */
-	atomic { has_swept_since[me] = false; is_quiet = false; seen_number = 0 };
+	atomic { has_swept_since[me] = false; is_quiet = false; seen_generation = 0 };
 again:
-	seen_number = number;
+	seen_generation = number;
 	/* ring.cpp, take() */
 	atomic {
 		got = ROWS;
 		if
-		:: !is_asked && seen_number == wake_number && candidate[0] -> got = 0
-		:: !is_asked && seen_number == wake_number && candidate[1] -> got = 1
-		:: is_asked || seen_number != wake_number || (!candidate[0] && !candidate[1])
+		:: !is_asked && seen_generation == wake_generation && candidate[0] -> got = 0
+		:: !is_asked && seen_generation == wake_generation && candidate[1] -> got = 1
+		:: is_asked || seen_generation != wake_generation || (!candidate[0] && !candidate[1])
 		fi;
 		if
 		:: got < ROWS ->
 			candidate[got] = false;
-			has_in_hand[me] = true;
+			has_in_flight[me] = true;
 			change();
 			has_changed_since[me] = false
 		:: else
 		fi;
-		seen_number = 0
+		seen_generation = 0
 	};
 	if
 	:: got < ROWS ->
@@ -229,11 +229,11 @@ again:
 #ifdef SLIP_LET_GO_OF_OTHERS
 		/* However many are counted since, and whose. */
 		if
-		:: !has_in_hand[me] -> has_in_hand[0] = false; has_in_hand[1] = false; has_in_hand[2] = false; has_in_hand[3] = false
-		:: else -> has_in_hand[me] = false
+		:: !has_in_flight[me] -> has_in_flight[0] = false; has_in_flight[1] = false; has_in_flight[2] = false; has_in_flight[3] = false
+		:: else -> has_in_flight[me] = false
 		fi;
 #else
-		has_in_hand[me] = false;
+		has_in_flight[me] = false;
 #endif
 		if
 		:: is_won -> goto won
@@ -242,17 +242,17 @@ again:
 	:: else
 	fi;
 	/* ring.cpp, is_exhausted() */
-	seen_number = number;
+	seen_generation = number;
 	atomic {
 		is_empty = has_swept_since[me] && !candidate[0] && !candidate[1] && is_at_end && filler == NOBODY &&
-			!is_asked && seen_number == wake_number && NO_HAND && NO_CLAIM && !has_gone_since
+			!is_asked && seen_generation == wake_generation && NO_FLIGHT && NO_CLAIM && !has_gone_since
 	};
 	if
 	:: is_empty -> goto comes_back_empty
 	:: else
 	fi;
 	/* filler.cpp, take_order(); ring.cpp, begin_fill(): every fill here is a sweep. */
-	seen_number = number;
+	seen_generation = number;
 	atomic {
 		if
 		:: filler == NOBODY -> is_mine = true
@@ -266,7 +266,7 @@ again:
 			filler = me;
 #ifndef SLIP_ASKED_LATE
 			is_asked = false;
-			wake_number = seen_number;
+			wake_generation = seen_generation;
 #endif
 			is_idle = false;
 			sweep();
@@ -274,7 +274,7 @@ again:
 			has_gone_since = false
 		:: else
 		fi;
-		seen_number = 0
+		seen_generation = 0
 	};
 	if
 	:: !is_mine ->
@@ -302,7 +302,7 @@ again:
 			is_at_end = true;
 #ifdef SLIP_ASKED_LATE
 			is_asked = false;
-			wake_number = number;
+			wake_generation = number;
 #endif
 #ifdef RANKED
 #ifdef SLIP_OFFERS_THROWN_AWAY
@@ -365,7 +365,7 @@ portable:
 	:: else -> goto portable
 	fi;
 won_by_statement:
-	/* undo.cpp, after_abort(): what was written stood locked meanwhile. */
+	/* transaction_callbacks.cpp, after_abort(): what was written stood locked meanwhile. */
 	if
 	:: atomic { assert(row[got] == LOCKED); row[got] = ABSENT }
 	:: atomic { assert(row[got] == LOCKED); row[got] = FREE; is_untold[got] = true };
@@ -387,13 +387,13 @@ comes_back_empty:
 	assert(was_told_empty[me]);
 over:
 	/* What is not needed any more is to make no new state. */
-	atomic { got = 0; seen_number = 0; is_quiet = false; is_empty = false; is_mine = false; is_won = false; is_gone = false; seen[0] = false; seen[1] = false;
+	atomic { got = 0; seen_generation = 0; is_quiet = false; is_empty = false; is_mine = false; is_won = false; is_gone = false; seen[0] = false; seen[1] = false;
 		was_empty[me] = true; was_told_empty[me] = true; has_swept_since[me] = true; has_changed_since[me] = true }
 }
 
 proctype backend(byte me)
 {
-	byte got, seen_number;
+	byte got, seen_generation;
 	bool is_quiet, is_empty, is_mine, is_won, is_gone, seen[ROWS];
 	byte ops;
 	byte which;
@@ -415,7 +415,7 @@ next:
 /* Pops when all others are done: who was told of a row is found out here. */
 proctype last(byte me)
 {
-	byte got, seen_number;
+	byte got, seen_generation;
 	bool is_quiet, is_empty, is_mine, is_won, is_gone, seen[ROWS];
 
 	(finished == BACKENDS);

@@ -1,4 +1,4 @@
-// memory.hpp - the table queue_unique_job: jobs that were inserted where a finished one
+// history.hpp - the table queue_unique_job: jobs that were inserted where a finished one
 // counts, by the digest of their values.
 //
 // Invariant: a row says that the job was inserted, by a transaction that has committed

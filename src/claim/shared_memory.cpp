@@ -1,4 +1,4 @@
-// directory.cpp - see directory.hpp.
+// shared_memory.cpp - see shared_memory.hpp.
 //
 // Locking: the directory's LWLock is held shared to find a ring, exclusively to give
 // its place away; a ring's spinlock is taken within it, never the other way round. Wakes
@@ -6,7 +6,7 @@
 
 #include "../postgres.hpp"
 
-#include "directory.hpp"
+#include "shared_memory.hpp"
 
 #include "../compat.hpp"
 #include "segment.hpp"
@@ -30,7 +30,7 @@ struct Set
 	Wakes wakes[wakes_per_set];
 };
 
-struct Directory
+struct SharedMemory
 {
 	LWLock lock;
 	int tranche;
@@ -41,20 +41,20 @@ struct Directory
 
 static int max_rings = 1024;
 
-static Directory *directory = nullptr;
+static SharedMemory *shared = nullptr;
 static int set_count = 0; // of the directory
 
 static size_t
 size_for(int sets)
 {
-	return offsetof(Directory, sets) + sizeof(Set) * sets;
+	return offsetof(SharedMemory, sets) + sizeof(Set) * sets;
 }
 
 // How many sets there are in so much memory, which may have been rounded up.
 static int
 sets_in(size_t size)
 {
-	return static_cast<int>((size - offsetof(Directory, sets)) / sizeof(Set));
+	return static_cast<int>((size - offsetof(SharedMemory, sets)) / sizeof(Set));
 }
 static_assert(sizeof(Set) > FPM_PAGE_SIZE);
 
@@ -67,16 +67,16 @@ initialize(Set *set)
 	}
 	for (Wakes &wakes : set->wakes) {
 		pg_atomic_init_u64(&wakes.table, 0);
-		pg_atomic_init_u32(&wakes.number, 0);
+		pg_atomic_init_u32(&wakes.generation, 0);
 		pg_atomic_init_u32(&wakes.under_way, 0);
-		pg_atomic_init_u32(&wakes.ranked, 0);
+		pg_atomic_init_u32(&wakes.sorted, 0);
 	}
 }
 
 static void
 initialize(void *memory, size_t size, int tranche)
 {
-	auto *fresh = static_cast<Directory *>(memory);
+	auto *fresh = static_cast<SharedMemory *>(memory);
 	memset(memory, 0, size);
 	fresh->tranche = tranche;
 	LWLockInitialize(&fresh->lock, fresh->tranche);
@@ -107,23 +107,23 @@ register_shared_memory()
 	request_anchor();
 }
 
-static Directory *
+static SharedMemory *
 attached()
 {
-	if (directory != nullptr)
-		return directory;
+	if (shared != nullptr)
+		return shared;
 	Segment segment = attach_segment(size_for(wanted_sets()), initialize_shared);
 	if (segment.memory != nullptr)
-		compat::register_tranche(static_cast<Directory *>(segment.memory)->tranche, "queue_ext");
+		compat::register_tranche(static_cast<SharedMemory *>(segment.memory)->tranche, "queue_ext");
 	else {
 		segment.size = size_for(Min(wanted_sets(), most_local_sets));
 		segment.memory = MemoryContextAllocHuge(TopMemoryContext, segment.size);
 		// Not a new tranche: nobody else takes this lock, and in 19 a server has 256.
 		initialize(segment.memory, segment.size, LWTRANCHE_PER_SESSION_DSA);
 	}
-	directory = static_cast<Directory *>(segment.memory);
+	shared = static_cast<SharedMemory *>(segment.memory);
 	set_count = sets_in(segment.size);
-	return directory;
+	return shared;
 }
 
 static uint32
@@ -135,7 +135,7 @@ hash_of(Oid database, Oid table)
 static Set *
 set_of(const RingKey &key)
 {
-	Directory *all = attached();
+	SharedMemory *all = attached();
 	const uint32 name =
 		DatumGetUInt32(hash_any(reinterpret_cast<const unsigned char *>(NameStr(key.queue)),
 								static_cast<int>(strlen(NameStr(key.queue)))));
@@ -167,13 +167,13 @@ Ring *
 get_ring(const RingKey &key)
 {
 	Set *set = set_of(key);
-	LWLockAcquire(&directory->lock, LW_SHARED);
+	LWLockAcquire(&shared->lock, LW_SHARED);
 	Ring *ring = find_in(set, key);
 	const bool is_there = ring != nullptr && ring->key == key;
-	LWLockRelease(&directory->lock);
+	LWLockRelease(&shared->lock);
 	if (is_there)
 		return ring;
-	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
 	ring = find_in(set, key);
 	if (ring == nullptr)
 		ring = least_recently_used(set);
@@ -181,10 +181,10 @@ get_ring(const RingKey &key)
 		reset(ring, key);
 		ring->used_at = GetCurrentTimestamp();
 	}
-	LWLockRelease(&directory->lock);
-	if (key.is_ranked) {
-		const auto place = (set - directory->sets) * set_size + (ring - set->rings);
-		pg_atomic_write_u32(&get_wakes(key.table)->ranked, static_cast<uint32>(place));
+	LWLockRelease(&shared->lock);
+	if (key.is_sorted) {
+		const auto place = (set - shared->sets) * set_size + (ring - set->rings);
+		pg_atomic_write_u32(&get_wakes(key.table)->sorted, static_cast<uint32>(place));
 	}
 	return ring;
 }
@@ -193,7 +193,7 @@ static Wakes *
 wakes_at(uint32 number)
 {
 	const uint32 place = number % (static_cast<uint32>(set_count) * wakes_per_set);
-	return &directory->sets[place / wakes_per_set].wakes[place % wakes_per_set];
+	return &shared->sets[place / wakes_per_set].wakes[place % wakes_per_set];
 }
 
 // Whether the wakes are the table's, which takes them if they are of none.
@@ -234,16 +234,16 @@ ring_at(int place)
 }
 
 Ring *
-find_ranked_ring(Oid table, RingKey *key)
+find_sorted_ring(Oid table, RingKey *key)
 {
-	const uint32 place = pg_atomic_read_u32(&get_wakes(table)->ranked);
+	const uint32 place = pg_atomic_read_u32(&get_wakes(table)->sorted);
 	if (place >= static_cast<uint32>(ring_count()))
 		return nullptr;
 	Ring *ring = ring_at(static_cast<int>(place));
 	SpinLockAcquire(&ring->mutex);
 	*key = ring->key;
 	SpinLockRelease(&ring->mutex);
-	const bool is_right = key->is_ranked && key->table == table && key->database == MyDatabaseId;
+	const bool is_right = key->is_sorted && key->table == table && key->database == MyDatabaseId;
 	return is_right ? ring : nullptr;
 }
 

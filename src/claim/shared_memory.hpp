@@ -1,4 +1,4 @@
-// directory.hpp - the shared memory of the claim engine: a fixed number of rings
+// shared_memory.hpp - the shared memory of the claim engine: a fixed number of rings
 // (queue_ext.max_rings), of which the least recently used makes room for a queue that
 // has none.
 //
@@ -28,17 +28,17 @@ Ring *get_ring(const RingKey &key);
 struct Wakes
 {
 	pg_atomic_uint64 table; // and its database; 0: of none yet
-	pg_atomic_uint32 number;
+	pg_atomic_uint32 generation;
 	pg_atomic_uint32 under_way;
-	pg_atomic_uint32 ranked; // the place of a ranked ring, perhaps of such a table
+	pg_atomic_uint32 sorted; // the place of a sorted ring, perhaps of such a table
 };
 
 // Those of the table. Does not raise but for want of memory.
 Wakes *get_wakes(Oid table);
 
-// The ranked ring of the table, whose key is put into *key; null where there is none
+// The sorted ring of the table, whose key is put into *key; null where there is none
 // that is known of.
-Ring *find_ranked_ring(Oid table, RingKey *key);
+Ring *find_sorted_ring(Oid table, RingKey *key);
 
 // The ring in that place, copied; false where there is none of this database.
 bool copy_ring(int place, Ring *copy);

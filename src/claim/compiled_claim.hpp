@@ -1,12 +1,12 @@
-// program.hpp - a queue's claim, ready to be run without a statement.
+// compiled_claim.hpp - a queue's claim, ready to be run without a statement.
 //
-// Invariant: a program is made only where a claim is nothing but reading a row,
+// Invariant: a compiled claim is made only where a claim is nothing but reading a row,
 // evaluating expressions and writing it or locking it: an ordinary table without
 // children or rules, on which no trigger fires for what a claim writes, expressions of
 // PostgreSQL's own functions alone (which do not change under a cached expression).
 // The same holds for what adds a job to a managed queue and what removes it. Code of the
 // user's may run nevertheless (row/use.hpp), so one call at a time evaluates them. A
-// program lives and dies with its definition.
+// compiled claim lives and dies with its definition.
 
 #pragma once
 
@@ -28,7 +28,7 @@ struct ColumnValue
 	bool not_null;
 };
 
-struct Program
+struct CompiledClaim
 {
 	MemoryContext context; // holds this struct and all it points to
 	bool is_direct;        // claims; false: the portable path has to do it
@@ -37,8 +37,8 @@ struct Program
 	bool has_wake_trigger; // on the table (wake.hpp)
 
 	ExprState *pending;
-	ExprState *identity; // as text, in the modes that lock
-	int column_count;    // what a claim writes
+	ExprState *row_key; // as text, in the modes that lock
+	int column_count;   // what a claim writes
 	ColumnValue *columns;
 	Bitmapset *written;   // these columns
 	bool has_foreign_key; // of other columns, or it would not be direct
@@ -66,8 +66,8 @@ struct Program
 	Ring *ring; // where it was last seen; null until asked for
 };
 
-// The definition's program, made when first asked for. The table must be locked.
-const Program *program_of(definition::Definition *definition);
+// The definition's compiled claim, made when first asked for. The table must be locked.
+const CompiledClaim *compiled_claim_of(definition::Definition *definition);
 
 // The ring of the queue, made if there is none; null where claims are not direct.
 Ring *ring_of(definition::Definition *definition);

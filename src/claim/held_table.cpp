@@ -1,39 +1,39 @@
-// hold_table.cpp - see hold_table.hpp.
+// held_table.cpp - see held_table.hpp.
 
 #include "../postgres.hpp"
 
-#include "hold_table.hpp"
+#include "held_table.hpp"
 
 #include "../compat.hpp"
 
 namespace queue_ext::claim {
 
-static HoldTable *tables = nullptr;
+static HeldTable *tables = nullptr;
 static bool any_changed = false;
 
 static void
 on_relation_change(Datum, Oid relation)
 {
-	for (HoldTable *table = tables; table != nullptr; table = table->next)
+	for (HeldTable *table = tables; table != nullptr; table = table->next)
 		if (!OidIsValid(relation) || table->oid == relation)
 			mark_table(table);
 }
 
 void
-register_hold_tables()
+register_held_tables()
 {
 	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
 }
 
-HoldTable *
+HeldTable *
 enter_table(Oid oid)
 {
-	HoldTable *table = tables;
+	HeldTable *table = tables;
 	while (table != nullptr && table->oid != oid)
 		table = table->next;
 	if (table == nullptr) {
 		table =
-			static_cast<HoldTable *>(MemoryContextAllocZero(TopMemoryContext, sizeof(HoldTable)));
+			static_cast<HeldTable *>(MemoryContextAllocZero(TopMemoryContext, sizeof(HeldTable)));
 		table->oid = oid;
 		table->next = tables;
 		tables = table;
@@ -43,11 +43,11 @@ enter_table(Oid oid)
 }
 
 void
-leave_table(HoldTable *table)
+leave_table(HeldTable *table)
 {
 	if (--table->count > 0)
 		return;
-	HoldTable **link = &tables;
+	HeldTable **link = &tables;
 	while (*link != table)
 		link = &(*link)->next;
 	*link = table->next;
@@ -55,7 +55,7 @@ leave_table(HoldTable *table)
 }
 
 void
-mark_table(HoldTable *table)
+mark_table(HeldTable *table)
 {
 	table->is_changed = true;
 	any_changed = true;
@@ -67,7 +67,7 @@ take_changed_tables()
 	if (!any_changed)
 		return false;
 	any_changed = false;
-	for (HoldTable *table = tables; table != nullptr; table = table->next) {
+	for (HeldTable *table = tables; table != nullptr; table = table->next) {
 		table->is_looked_at = table->is_changed;
 		table->is_changed = false;
 	}

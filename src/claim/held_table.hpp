@@ -1,4 +1,4 @@
-// hold_table.hpp - what becomes of tables in which a session holds rows by advisory
+// held_table.hpp - what becomes of tables in which a session holds rows by advisory
 // locks, which no lock on the table keeps as they are.
 //
 // A dropped table's rows are gone, and so are those of one that has been emptied by
@@ -17,9 +17,9 @@
 namespace queue_ext::claim {
 
 // A table of which rows are held.
-struct HoldTable
+struct HeldTable
 {
-	HoldTable *next;
+	HeldTable *next;
 	Oid oid;
 	int count;         // of holds
 	bool is_changed;   // something may have happened to it
@@ -36,13 +36,13 @@ struct Files
 };
 
 // The table's entry, with one hold more. Raises 53200 when there is no memory.
-HoldTable *enter_table(Oid table);
+HeldTable *enter_table(Oid table);
 
 // With one hold less. Never raises.
-void leave_table(HoldTable *table);
+void leave_table(HeldTable *table);
 
 // Has the table looked at again.
-void mark_table(HoldTable *table);
+void mark_table(HeldTable *table);
 
 // Whether any table may have changed since the last call. Those that have are to be looked
 // at.
@@ -55,6 +55,6 @@ Files files_of(Oid table, Oid index);
 bool are_rows_gone(Oid table, Files *files);
 
 // Registers the callback. Called once, by _PG_init.
-void register_hold_tables();
+void register_held_tables();
 
 } // namespace queue_ext::claim

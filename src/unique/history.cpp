@@ -1,8 +1,8 @@
-// memory.cpp - see memory.hpp.
+// history.cpp - see history.hpp.
 
 #include "../postgres.hpp"
 
-#include "memory.hpp"
+#include "history.hpp"
 
 #include "../catalog/own_table.hpp"
 #include "../definition/registry.hpp"
@@ -13,7 +13,7 @@ namespace queue_ext::unique {
 
 namespace {
 
-// The table's columns, in the order of memory.sql.
+// The table's columns, in the order of history.sql.
 enum Column : AttrNumber {
 	column_source = 1,
 	column_digest,

@@ -1,4 +1,4 @@
-// undo.hpp - what the end of a transaction means for rings.
+// transaction_callbacks.hpp - what the end of a transaction means for rings.
 //
 // Invariant: candidates whose claim is rolled back, with the transaction or with a
 // subtransaction, go back into their ring; rows that a transaction makes claimable
@@ -50,6 +50,6 @@ void note_due(Oid table, TimestampTz due);
 bool has_wakes(Oid table);
 
 // Registers the callbacks. Called once, by _PG_init.
-void register_undo();
+void register_transaction_callbacks();
 
 } // namespace queue_ext::claim

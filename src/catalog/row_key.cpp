@@ -1,8 +1,8 @@
-// identity.cpp - see identity.hpp.
+// row_key.cpp - see row_key.hpp.
 
 #include "../postgres.hpp"
 
-#include "identity.hpp"
+#include "row_key.hpp"
 
 #include "../compat.hpp"
 #include "../statement/statement.hpp"
@@ -79,27 +79,27 @@ operator_of(Relation index, int column, StrategyNumber strategy)
 							   static_cast<int16>(strategy));
 }
 
-static Identity
-identity_of(Relation table, Relation index)
+static RowKey
+row_key_of(Relation table, Relation index)
 {
-	Identity identity{};
-	identity.length = index->rd_index->indnkeyatts;
-	identity.index = RelationGetRelid(index);
-	identity.columns = static_cast<KeyColumn *>(palloc0(sizeof(KeyColumn) * identity.length));
-	for (int i = 0; i < identity.length; i++) {
+	RowKey row_key{};
+	row_key.length = index->rd_index->indnkeyatts;
+	row_key.index = RelationGetRelid(index);
+	row_key.columns = static_cast<KeyColumn *>(palloc0(sizeof(KeyColumn) * row_key.length));
+	for (int i = 0; i < row_key.length; i++) {
 		const Form_pg_attribute attribute =
 			TupleDescAttr(RelationGetDescr(table), index->rd_index->indkey.values[i] - 1);
 		const Oid equality = operator_of(index, i, BTEqualStrategyNumber);
 		const Oid at_least = operator_of(index, i, BTGreaterEqualStrategyNumber);
 		const Oid at_most = operator_of(index, i, BTLessEqualStrategyNumber);
-		identity.columns[i] = {
+		row_key.columns[i] = {
 			attribute->attnum,       pstrdup(quote_identifier(NameStr(attribute->attname))),
 			operator_name(equality), operator_name(at_least),
 			operator_name(at_most),  {equality, at_least, at_most},
 			attribute->atttypid,
 		};
 	}
-	return identity;
+	return row_key;
 }
 
 bool
@@ -110,47 +110,47 @@ is_inherited_from(Relation table)
 }
 
 // By an index of that fitness, by the primary key rather than by another.
-static Identity
+static RowKey
 find_by_index(Relation table, KeyFitness wanted)
 {
-	Identity identity{};
+	RowKey row_key{};
 	if (is_inherited_from(table))
-		return identity;
+		return row_key;
 	List *indexes = RelationGetIndexList(table);
 	const Oid primary = table->rd_pkindex;
 	ListCell *cell;
 	foreach (cell, indexes) {
 		const Oid oid = lfirst_oid(cell);
-		if (identity.has_key() && oid != primary)
+		if (row_key.has_key() && oid != primary)
 			continue;
 		Relation index = index_open(oid, AccessShareLock);
 		if (fitness_of(table, index) == wanted)
-			identity = identity_of(table, index);
+			row_key = row_key_of(table, index);
 		index_close(index, AccessShareLock);
 	}
 	list_free(indexes);
-	return identity;
+	return row_key;
 }
 
-Identity
-find_identity(Relation table)
+RowKey
+find_row_key(Relation table)
 {
 	return find_by_index(table, KeyFitness::key);
 }
 
-Identity
+RowKey
 find_nullable_key(Relation table)
 {
 	return find_by_index(table, KeyFitness::nullable);
 }
 
 char *
-key_matches_row(const Identity &identity)
+key_matches_row(const RowKey &row_key)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	for (int i = 0; i < identity.length; i++) {
-		const KeyColumn &column = identity.columns[i];
+	for (int i = 0; i < row_key.length; i++) {
+		const KeyColumn &column = row_key.columns[i];
 		appendStringInfo(&text, "%st.%s %s (%s).%s", i == 0 ? "" : " and ", column.name,
 						 column.equality, placeholder(statement::Parameter::row), column.name);
 	}
@@ -191,26 +191,26 @@ stable_text(const KeyColumn &column, const char *source)
 }
 
 Oid
-type_without_text(const Identity &identity)
+type_without_text(const RowKey &row_key)
 {
-	for (int i = 0; i < identity.length; i++)
-		if (stable_text(identity.columns[i], "t") == nullptr)
-			return identity.columns[i].type;
+	for (int i = 0; i < row_key.length; i++)
+		if (stable_text(row_key.columns[i], "t") == nullptr)
+			return row_key.columns[i].type;
 	return InvalidOid;
 }
 
 char *
-identity_text(const Identity &identity, const char *source)
+row_key_text(const RowKey &row_key, const char *source)
 {
-	if (!identity.has_key())
+	if (!row_key.has_key())
 		return psprintf("row(%s.tableoid, %s.ctid)::pg_catalog.text", source, source);
-	if (identity.length == 1)
-		return stable_text(identity.columns[0], source);
+	if (row_key.length == 1)
+		return stable_text(row_key.columns[0], source);
 	StringInfoData columns;
 	initStringInfo(&columns);
-	for (int i = 0; i < identity.length; i++)
+	for (int i = 0; i < row_key.length; i++)
 		appendStringInfo(&columns, "%s%s", i == 0 ? "" : ", ",
-						 stable_text(identity.columns[i], source));
+						 stable_text(row_key.columns[i], source));
 	return psprintf("row(%s)::pg_catalog.text", columns.data);
 }
 

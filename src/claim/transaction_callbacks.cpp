@@ -1,10 +1,10 @@
-// undo.cpp - see undo.hpp.
+// transaction_callbacks.cpp - see transaction_callbacks.hpp.
 
 #include "../postgres.hpp"
 
-#include "undo.hpp"
+#include "transaction_callbacks.hpp"
 
-#include "directory.hpp"
+#include "shared_memory.hpp"
 
 namespace queue_ext::claim {
 
@@ -30,19 +30,19 @@ struct Note
 	SubTransactionId made_in;
 
 	bool is_until_end; // its claims last no longer than the transaction
-	int in_hand;       // taken, and not yet tried to the last
+	int in_flight;     // taken, and not yet tried to the last
 	uint32 hand_sweep; // after that sweep; what was taken before does not count any more
 	Candidates taken;
 	bool has_more_taken; // than can be put back as they were
-	uint32 number;       // of the last change of the ring by this transaction
+	uint32 generation;   // of the last change of the ring by this transaction
 
 	Candidates offered;
 	bool has_more_offered;
-	Rank more_offered; // the first of those
-	bool wakes;        // rows have become claimable somewhere
-	TimestampTz due;   // when a row becomes claimable
-	bool is_under_way; // and that has been announced
-	bool has_writes;   // which may have hidden rows from others
+	SortKey more_offered; // the first of those
+	bool wakes;           // rows have become claimable somewhere
+	TimestampTz due;      // when a row becomes claimable
+	bool is_under_way;    // and that has been announced
+	bool has_writes;      // which may have hidden rows from others
 };
 
 } // namespace
@@ -139,13 +139,13 @@ note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const T
 {
 	Note *note = note_of_ring(ring, key);
 	note->is_until_end = is_until_end;
-	if (note->hand_sweep != taken.sweep_number)
-		note->in_hand = 0;
-	note->hand_sweep = taken.sweep_number;
-	note->in_hand += taken.count;
-	if (note->taken.count > 0 && taken.number != note->number + 1) // others were in between
-		note->has_more_taken |= !key.is_ranked;
-	note->number = taken.number;
+	if (note->hand_sweep != taken.sweep_generation)
+		note->in_flight = 0;
+	note->hand_sweep = taken.sweep_generation;
+	note->in_flight += taken.count;
+	if (note->taken.count > 0 && taken.generation != note->generation + 1) // others were in between
+		note->has_more_taken |= !key.is_sorted;
+	note->generation = taken.generation;
 	for (int i = 0; i < taken.count; i++)
 		if (!push(&note->taken, candidates[i]))
 			note->has_more_taken = true;
@@ -155,9 +155,9 @@ void
 note_tried(Ring *ring, const RingKey &key, const Taken &taken)
 {
 	Note *note = note_of_ring(ring, key);
-	let_go(ring, key, taken.count, taken.sweep_number);
-	if (note->hand_sweep == taken.sweep_number)
-		note->in_hand -= taken.count;
+	let_go(ring, key, taken.count, taken.sweep_generation);
+	if (note->hand_sweep == taken.sweep_generation)
+		note->in_flight -= taken.count;
 }
 
 void
@@ -180,10 +180,10 @@ note_wake(Oid table)
 }
 
 static void
-add_more_offered(Note *note, const Rank &rank)
+add_more_offered(Note *note, const SortKey &sort_key)
 {
-	if (!note->has_more_offered || rank < note->more_offered)
-		note->more_offered = rank;
+	if (!note->has_more_offered || sort_key < note->more_offered)
+		note->more_offered = sort_key;
 	note->has_more_offered = true;
 }
 
@@ -191,7 +191,7 @@ static void
 add_offer(Note *note, const Candidate &candidate)
 {
 	if (!push(&note->offered, candidate))
-		add_more_offered(note, candidate.rank());
+		add_more_offered(note, candidate.sort_key());
 }
 
 void
@@ -235,7 +235,7 @@ announce(Note *note)
 static void
 wake_table(const Note *note)
 {
-	pg_atomic_fetch_add_u32(&note->shared->number, 1);
+	pg_atomic_fetch_add_u32(&note->shared->generation, 1);
 }
 
 // Makes known what the transaction has made claimable.
@@ -243,7 +243,7 @@ static void
 wake(const Note *note)
 {
 	RingKey key;
-	Ring *ring = find_ranked_ring(note->key.table, &key);
+	Ring *ring = find_sorted_ring(note->key.table, &key);
 	if (note->wakes || ring == nullptr)
 		wake_table(note);
 	if (ring == nullptr)
@@ -276,9 +276,9 @@ after_abort(const Note *note)
 			wake_table(note);
 		return;
 	}
-	if (note->in_hand > 0)
-		let_go(note->ring, note->key, note->in_hand, note->hand_sweep);
-	put_back(note->ring, note->key, note->taken.elements, note->taken.count, note->number);
+	if (note->in_flight > 0)
+		let_go(note->ring, note->key, note->in_flight, note->hand_sweep);
+	put_back(note->ring, note->key, note->taken.elements, note->taken.count, note->generation);
 	if (note->has_more_taken)
 		ask_for_sweep(note->ring, note->key);
 }
@@ -345,10 +345,10 @@ merge_into(Note *parent, const Note *child)
 {
 	if (child->ring != nullptr) {
 		const bool is_next = child->taken.count == 0 || parent->taken.count == 0;
-		parent->has_more_taken |= child->has_more_taken || (!is_next && !child->key.is_ranked);
+		parent->has_more_taken |= child->has_more_taken || (!is_next && !child->key.is_sorted);
 		push_all(&parent->taken, child->taken, &parent->has_more_taken);
 		if (child->taken.count > 0)
-			parent->number = child->number;
+			parent->generation = child->generation;
 		parent->is_until_end |= child->is_until_end;
 	}
 	for (int i = 0; i < child->offered.count; i++)
@@ -402,7 +402,7 @@ on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransaction
 }
 
 void
-register_undo()
+register_transaction_callbacks()
 {
 	RegisterXactCallback(on_transaction_end, nullptr);
 	RegisterSubXactCallback(on_subtransaction_end, nullptr);

@@ -1,4 +1,4 @@
-// identity.hpp - what tells one row of a table from another.
+// row_key.hpp - what tells one row of a table from another.
 //
 // That is the primary key, or else a unique index that can stand in for one: not
 // partial, not deferrable, over plain columns that are all not null, under their own
@@ -32,7 +32,7 @@ struct KeyColumn
 	Oid type;
 };
 
-struct Identity
+struct RowKey
 {
 	int length; // 0: there is no key
 	KeyColumn *columns;
@@ -49,28 +49,28 @@ KeyFitness fitness_of(Relation table, Relation index);
 // Whether the table has children that are not its partitions.
 bool is_inherited_from(Relation table);
 
-// The identity of the table's rows, in the current context. The relation must be
+// The row key of the table's rows, in the current context. The relation must be
 // locked.
-Identity find_identity(Relation table);
+RowKey find_row_key(Relation table);
 
 // The same of a key whose columns may be null: it tells a row from all others that has no
 // null there.
-Identity find_nullable_key(Relation table);
+RowKey find_nullable_key(Relation table);
 
 // The operator, with its schema, for statements. In the current context.
 char *operator_name(Oid operator_oid);
 
 // "t.key = ($row).key and ...", for statements.
-char *key_matches_row(const Identity &identity);
+char *key_matches_row(const RowKey &row_key);
 
 // A type of the key whose values are not written alike in all sessions; InvalidOid
 // when there is none.
-Oid type_without_text(const Identity &identity);
+Oid type_without_text(const RowKey &row_key);
 
-// An expression for the identity of the row that "source" names ("t", or a
+// An expression for the row key of the row that "source" names ("t", or a
 // parameter in parentheses), as text: of one column its own text, whatever the
 // session's settings; without a key, where the row stands. Not for a key that
 // type_without_text() objects to.
-char *identity_text(const Identity &identity, const char *source);
+char *row_key_text(const RowKey &row_key, const char *source);
 
 } // namespace queue_ext::catalog

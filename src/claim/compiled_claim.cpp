@@ -1,17 +1,17 @@
-// program.cpp - see program.hpp.
+// compiled_claim.cpp - see compiled_claim.hpp.
 
 #include "../postgres.hpp"
 
-#include "program.hpp"
+#include "compiled_claim.hpp"
 
-#include "../catalog/identity.hpp"
+#include "../catalog/row_key.hpp"
 #include "../catalog/kept.hpp"
 #include "../catalog/owner.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/registry.hpp"
 #include "../statement/search_path.hpp"
 #include "cursor_form.hpp"
-#include "directory.hpp"
+#include "shared_memory.hpp"
 #include "wake_trigger.hpp"
 
 namespace queue_ext::claim {
@@ -84,23 +84,23 @@ has_wake_trigger(Relation table)
 
 template <typename T>
 static T *
-allocate(const Program *program, int count)
+allocate(const CompiledClaim *claim, int count)
 {
-	return static_cast<T *>(MemoryContextAllocZero(program->context, sizeof(T) * Max(count, 1)));
+	return static_cast<T *>(MemoryContextAllocZero(claim->context, sizeof(T) * Max(count, 1)));
 }
 
 static bool
-add_columns(Program *program, const List *targets, TupleDesc descriptor)
+add_columns(CompiledClaim *claim, const List *targets, TupleDesc descriptor)
 {
-	program->columns = allocate<ColumnValue>(program, list_length(targets));
+	claim->columns = allocate<ColumnValue>(claim, list_length(targets));
 	ListCell *cell;
 	foreach (cell, targets) {
 		const auto *target = lfirst_node(TargetEntry, cell);
 		ExprState *value =
-			row::prepare_expression(reinterpret_cast<Node *>(target->expr), program->context);
+			row::prepare_expression(reinterpret_cast<Node *>(target->expr), claim->context);
 		if (value == nullptr)
 			return false;
-		program->columns[program->column_count++] = {
+		claim->columns[claim->column_count++] = {
 			target->resno, value, TupleDescAttr(descriptor, target->resno - 1)->attnotnull};
 	}
 	return true;
@@ -108,42 +108,42 @@ add_columns(Program *program, const List *targets, TupleDesc descriptor)
 
 // The columns of the order, where a cursor can hold them.
 static void
-add_order(Program *program, const Compiled &compiled, TupleDesc descriptor)
+add_order(CompiledClaim *claim, const Compiled &compiled, TupleDesc descriptor)
 {
 	const int count = list_length(compiled.order_columns);
-	program->direction = compiled.direction;
-	program->order_columns = allocate<AttrNumber>(program, count);
-	program->cursor_columns = allocate<cursor::Column>(program, count);
+	claim->direction = compiled.direction;
+	claim->order_columns = allocate<AttrNumber>(claim, count);
+	claim->cursor_columns = allocate<cursor::Column>(claim, count);
 	int i = 0;
 	ListCell *cell;
 	foreach (cell, compiled.order_columns) {
 		const auto number = static_cast<AttrNumber>(lfirst_int(cell));
-		if (!find_form(TupleDescAttr(descriptor, number - 1), &program->cursor_columns[i]))
+		if (!find_form(TupleDescAttr(descriptor, number - 1), &claim->cursor_columns[i]))
 			return;
-		program->order_columns[i++] = number;
+		claim->order_columns[i++] = number;
 	}
-	program->order_count = count;
+	claim->order_count = count;
 }
 
 // Whether no two rows stand at the same place of the order, so that one can go on behind
 // the other.
 static bool
-is_total(const Program *program, const catalog::Identity &identity)
+is_total(const CompiledClaim *claim, const catalog::RowKey &row_key)
 {
-	for (int i = 0; i < identity.length; i++) {
+	for (int i = 0; i < row_key.length; i++) {
 		bool is_found = false;
-		for (int j = 0; j < program->order_count; j++)
-			is_found |= program->order_columns[j] == identity.columns[i].number;
+		for (int j = 0; j < claim->order_count; j++)
+			is_found |= claim->order_columns[j] == row_key.columns[i].number;
 		if (!is_found)
 			return false;
 	}
-	return identity.has_key();
+	return row_key.has_key();
 }
 
 // What the stamp is of. Numbers end in a comma, and each text begins with its length, so
 // that no two definitions have the same.
 static Stamp
-stamp_of(const Program *program, const Definition *definition, Relation table)
+stamp_of(const CompiledClaim *claim, const Definition *definition, Relation table)
 {
 	const TupleDesc descriptor = RelationGetDescr(table);
 	const Compiled &compiled = *definition->compiled;
@@ -151,8 +151,7 @@ stamp_of(const Program *program, const Definition *definition, Relation table)
 	StringInfoData text;
 	initStringInfo(&text);
 	appendStringInfo(&text, "%u,%d,%d,", table->rd_rel->relfilenode,
-					 static_cast<int>(definition->claim_mode),
-					 static_cast<int>(program->direction));
+					 static_cast<int>(definition->claim_mode), static_cast<int>(claim->direction));
 	appendStringInfo(&text, "%zu,%s%zu,%s", strlen(compiled.pending), compiled.pending,
 					 strlen(order), order);
 	appendStringInfo(&text, "%d,", descriptor->natts);
@@ -161,8 +160,8 @@ stamp_of(const Program *program, const Definition *definition, Relation table)
 		appendStringInfo(&text, "%u,%d,%u,", attribute->atttypid, attribute->atttypmod,
 						 attribute->attcollation);
 	}
-	for (int i = 0; i < program->order_count; i++)
-		appendStringInfo(&text, "%d,", program->order_columns[i]);
+	for (int i = 0; i < claim->order_count; i++)
+		appendStringInfo(&text, "%d,", claim->order_columns[i]);
 	const Datum digest = DirectFunctionCall1(
 		sha256_bytea, PointerGetDatum(cstring_to_text_with_len(text.data, text.len)));
 	Stamp stamp;
@@ -186,16 +185,16 @@ is_timeless(Node *expression)
 	return !is_variable(expression, nullptr) && !contain_mutable_functions(expression);
 }
 
-// The expression behind identity_text(), by way of a condition, which is what can be
+// The expression behind row_key_text(), by way of a condition, which is what can be
 // compiled.
 static ExprState *
-prepare_identity(const Definition *definition, Relation table, MemoryContext context)
+prepare_row_key(const Definition *definition, Relation table, MemoryContext context)
 {
-	const catalog::Identity &identity = definition->compiled->identity;
-	if (!identity.has_key() || OidIsValid(catalog::type_without_text(identity)))
+	const catalog::RowKey &row_key = definition->compiled->row_key;
+	if (!row_key.has_key() || OidIsValid(catalog::type_without_text(row_key)))
 		return nullptr; // a statement says what is wrong, if anything
 	const char *row = quote_identifier(RelationGetRelationName(table));
-	const Fragment fragment{psprintf("(%s) is not null", catalog::identity_text(identity, row)),
+	const Fragment fragment{psprintf("(%s) is not null", catalog::row_key_text(row_key, row)),
 							FragmentKind::condition, "identity", definition->name, false};
 	const definition::CompiledFragment compiled =
 		definition::compile(fragment, table, statement::bare_search_path);
@@ -207,19 +206,19 @@ prepare_identity(const Definition *definition, Relation table, MemoryContext con
 
 // What a job that is added has in the columns that its sender does not give.
 static bool
-add_defaults(Program *program, Relation table)
+add_defaults(CompiledClaim *claim, Relation table)
 {
 	const TupleDesc descriptor = RelationGetDescr(table);
-	program->defaults = allocate<ColumnValue>(program, descriptor->natts);
+	claim->defaults = allocate<ColumnValue>(claim, descriptor->natts);
 	for (int i = 0; i < descriptor->natts; i++) {
 		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
 		const AttrNumber number = attribute->attnum;
-		if (attribute->attisdropped || number == program->payload || number == program->priority ||
-			number == program->run_at || number == program->max_attempts)
+		if (attribute->attisdropped || number == claim->payload || number == claim->priority ||
+			number == claim->run_at || number == claim->max_attempts)
 			continue;
 		Node *expression = build_column_default(table, number);
 		ExprState *value =
-			expression == nullptr ? nullptr : row::prepare_expression(expression, program->context);
+			expression == nullptr ? nullptr : row::prepare_expression(expression, claim->context);
 		if (expression != nullptr && value == nullptr)
 			return false;
 		const bool is_domain = getBaseType(attribute->atttypid) != attribute->atttypid;
@@ -227,7 +226,7 @@ add_defaults(Program *program, Relation table)
 			continue;
 		if (value == nullptr)
 			return false; // an INSERT says what is wrong, if anything
-		program->defaults[program->default_count++] = {number, value, attribute->attnotnull};
+		claim->defaults[claim->default_count++] = {number, value, attribute->attnotnull};
 	}
 	return true;
 }
@@ -257,19 +256,19 @@ find_column(Relation table, const char *name, Oid type)
 
 // The columns that every managed queue has. False if the user has changed them.
 static bool
-find_columns(Program *program, Relation table)
+find_columns(CompiledClaim *claim, Relation table)
 {
-	program->id = find_column(table, "id", INT8OID);
-	program->attempt = find_column(table, "attempt", INT4OID);
-	program->leased_until = find_column(table, "leased_until", TIMESTAMPTZOID);
-	program->priority = find_column(table, "priority", INT2OID);
-	program->run_at = find_column(table, "run_at", TIMESTAMPTZOID);
-	program->max_attempts = find_column(table, "max_attempts", INT4OID);
-	program->payload = find_column(table, "payload", JSONBOID);
-	program->unique_key = find_column(table, "unique_key", TEXTOID);
-	const AttrNumber found[] = {program->id,       program->attempt, program->leased_until,
-								program->priority, program->run_at,  program->max_attempts,
-								program->payload};
+	claim->id = find_column(table, "id", INT8OID);
+	claim->attempt = find_column(table, "attempt", INT4OID);
+	claim->leased_until = find_column(table, "leased_until", TIMESTAMPTZOID);
+	claim->priority = find_column(table, "priority", INT2OID);
+	claim->run_at = find_column(table, "run_at", TIMESTAMPTZOID);
+	claim->max_attempts = find_column(table, "max_attempts", INT4OID);
+	claim->payload = find_column(table, "payload", JSONBOID);
+	claim->unique_key = find_column(table, "unique_key", TEXTOID);
+	const AttrNumber found[] = {claim->id,       claim->attempt, claim->leased_until,
+								claim->priority, claim->run_at,  claim->max_attempts,
+								claim->payload};
 	for (const AttrNumber number : found)
 		if (number == InvalidAttrNumber)
 			return false;
@@ -277,23 +276,23 @@ find_columns(Program *program, Relation table)
 }
 
 static void
-fill_in_managed(Program *program, const Definition *definition, Relation table)
+fill_in_managed(CompiledClaim *claim, const Definition *definition, Relation table)
 {
-	program->can_insert =
-		!has_trigger(table, TRIGGER_TYPE_INSERT, nullptr) && add_defaults(program, table);
-	program->can_remove = !definition->is_archived &&
-						  !has_trigger(table, TRIGGER_TYPE_DELETE, nullptr) &&
-						  is_keyed_by(table, program->id);
+	claim->can_insert =
+		!has_trigger(table, TRIGGER_TYPE_INSERT, nullptr) && add_defaults(claim, table);
+	claim->can_remove = !definition->is_archived &&
+						!has_trigger(table, TRIGGER_TYPE_DELETE, nullptr) &&
+						is_keyed_by(table, claim->id);
 }
 
 static void
-fill_in_key(Program *program, const Definition *definition, Relation table)
+fill_in_key(CompiledClaim *claim, const Definition *definition, Relation table)
 {
-	program->key.database = MyDatabaseId;
-	program->key.table = definition->source;
-	program->key.stamp = stamp_of(program, definition, table);
-	program->key.is_ranked = definition->is_managed && program->order_count > 0;
-	namestrcpy(&program->key.queue, definition->name);
+	claim->key.database = MyDatabaseId;
+	claim->key.table = definition->source;
+	claim->key.stamp = stamp_of(claim, definition, table);
+	claim->key.is_sorted = definition->is_managed && claim->order_count > 0;
+	namestrcpy(&claim->key.queue, definition->name);
 }
 
 // What a trigger does is its function's.
@@ -306,74 +305,74 @@ depend_on_triggers(Definition *definition, Relation table)
 }
 
 static bool
-fill_in(Program *program, Definition *definition, const Compiled &compiled, Relation table)
+fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, Relation table)
 {
 	depend_on_triggers(definition, table);
-	if (!row::is_plain(table) || (definition->is_managed && !find_columns(program, table)))
+	if (!row::is_plain(table) || (definition->is_managed && !find_columns(claim, table)))
 		return false;
 	const bool writes = definition->claim_mode == definition::ClaimMode::update;
-	program->written = compiled.written;
-	if (writes && has_trigger(table, TRIGGER_TYPE_UPDATE, program->written))
+	claim->written = compiled.written;
+	if (writes && has_trigger(table, TRIGGER_TYPE_UPDATE, claim->written))
 		return false;
-	program->has_foreign_key = writes && RelationGetFKeyList(table) != NIL;
-	program->pending = row::prepare_condition(compiled.condition, program->context);
-	program->is_timeless = is_timeless(compiled.condition);
-	if (program->pending == nullptr)
+	claim->has_foreign_key = writes && RelationGetFKeyList(table) != NIL;
+	claim->pending = row::prepare_condition(compiled.condition, claim->context);
+	claim->is_timeless = is_timeless(compiled.condition);
+	if (claim->pending == nullptr)
 		return false;
-	add_order(program, compiled, RelationGetDescr(table));
-	if (!is_total(program, compiled.identity))
-		program->order_count = 0;
-	fill_in_key(program, definition, table);
+	add_order(claim, compiled, RelationGetDescr(table));
+	if (!is_total(claim, compiled.row_key))
+		claim->order_count = 0;
+	fill_in_key(claim, definition, table);
 	// Of other queues' claims nobody tells; nor does a statement on a parent of this one.
-	program->has_wake_trigger =
-		has_wake_trigger(table) &&
-		!definition::has_other_queue(definition->source, definition->name) &&
-		!has_superclass(definition->source);
+	claim->has_wake_trigger = has_wake_trigger(table) &&
+							  !definition::has_other_queue(definition->source, definition->name) &&
+							  !has_superclass(definition->source);
 	if (!writes) {
-		program->identity = prepare_identity(definition, table, program->context);
-		return program->identity != nullptr;
+		claim->row_key = prepare_row_key(definition, table, claim->context);
+		return claim->row_key != nullptr;
 	}
-	if (!add_columns(program, compiled.assignments, RelationGetDescr(table)) ||
-		!row::prepare_checks(RelationGetDescr(table), &program->checks, program->context))
+	if (!add_columns(claim, compiled.assignments, RelationGetDescr(table)) ||
+		!row::prepare_checks(RelationGetDescr(table), &claim->checks, claim->context))
 		return false;
 	if (definition->is_managed)
-		fill_in_managed(program, definition, table);
+		fill_in_managed(claim, definition, table);
 	return true;
 }
 
-const Program *
-program_of(Definition *definition)
+const CompiledClaim *
+compiled_claim_of(Definition *definition)
 {
-	if (definition->program != nullptr)
-		return definition->program;
+	if (definition->claim != nullptr)
+		return definition->claim;
 	const Compiled &compiled = definition::compiled_of(definition);
-	Program *program = nullptr;
+	CompiledClaim *claim = nullptr;
 	catalog::make_kept("queue_ext program", definition->context, [&](MemoryContext context) {
-		program = static_cast<Program *>(MemoryContextAllocZero(context, sizeof(Program)));
-		program->context = context;
+		claim =
+			static_cast<CompiledClaim *>(MemoryContextAllocZero(context, sizeof(CompiledClaim)));
+		claim->context = context;
 		catalog::make_dependent(&definition->dependent, [&] {
 			Relation table = table_open(definition->source, AccessShareLock);
-			program->is_direct = fill_in(program, definition, compiled, table);
+			claim->is_direct = fill_in(claim, definition, compiled, table);
 			table_close(table, AccessShareLock);
 		});
 	});
-	definition->program = program;
+	definition->claim = claim;
 	definition::note_growth(definition);
-	return program;
+	return claim;
 }
 
 Ring *
 ring_of(Definition *definition)
 {
-	const Program *program = program_of(definition);
-	if (!program->is_direct)
+	const CompiledClaim *claim = compiled_claim_of(definition);
+	if (!claim->is_direct)
 		return nullptr;
-	if (program->ring == nullptr || !is_of(program->ring, program->key)) {
-		definition->program->ring = get_ring(program->key);
-		// Before this program was made, the trigger may have been off for a while.
-		distrust(program->ring, program->key);
+	if (claim->ring == nullptr || !is_of(claim->ring, claim->key)) {
+		definition->claim->ring = get_ring(claim->key);
+		// Before this compiled claim was made, the trigger may have been off for a while.
+		distrust(claim->ring, claim->key);
 	}
-	return program->ring;
+	return claim->ring;
 }
 
 } // namespace queue_ext::claim
