@@ -56,7 +56,7 @@ read_text(Definition *definition, const char *columns, const char *condition, in
 					compiled.order_by == nullptr ? "" : compiled.order_by, max_jobs);
 }
 
-// As strong as the claim's own lock, which then waits for no other.
+// As strong as the lock that the claim's own update takes, which then waits for no other.
 static const char *
 lock_strength(Definition *definition)
 {
@@ -74,7 +74,7 @@ lock_text(Definition *definition, const char *columns, const char *condition, in
 					read_text(definition, columns, condition, max_jobs), lock_strength(definition));
 }
 
-// The key's columns, renamed so that no column of the table is meant.
+// The key's columns, renamed so that they cannot be mistaken for columns of the table.
 static const char *
 candidate_columns(const RowKey &row_key)
 {
@@ -86,9 +86,8 @@ candidate_columns(const RowKey &row_key)
 	return text.data;
 }
 
-// Not by "=": that could be a merge join's, for whose sake the planner would take a
-// scan of the whole key into account, and takes it where VACUUM has left it the
-// belief that the table is empty.
+// A range instead of "=": the planner would consider a merge join for that, with a scan of the
+// whole key, and choose it where VACUUM has left statistics that say the table is empty.
 static const char *
 candidate_matches(const RowKey &row_key)
 {
@@ -103,7 +102,7 @@ candidate_matches(const RowKey &row_key)
 	return text.data;
 }
 
-// Behind the row stands whether it is pending still.
+// Returns the row, and as the last column whether it is still pending.
 static const char *
 write_text(Definition *definition, const char *source, const char *condition)
 {
@@ -113,6 +112,8 @@ write_text(Definition *definition, const char *source, const char *condition)
 					compiled.pending);
 }
 
+// The candidates are materialized, as a sub-select that runs twice would lock and claim too many
+// rows.
 static const char *
 write_by_key_text(Definition *definition, int max_jobs)
 {
@@ -122,7 +123,7 @@ write_by_key_text(Definition *definition, int max_jobs)
 					write_text(definition, "candidate", candidate_matches(row_key)));
 }
 
-// In a table with a key, all of the claim; else the locking.
+// The whole claim, in a table with a key; otherwise only the locking.
 static const char *
 update_text(Definition *definition, int max_jobs)
 {
@@ -143,6 +144,7 @@ write_located_text(Definition *definition)
 					  " and t.tableoid operator(pg_catalog.=) located.located_table");
 }
 
+// Mode session locks nothing here: the advisory lock comes first there (session.cpp).
 const char *
 claim_text(Definition *definition, int max_jobs)
 {
@@ -159,7 +161,7 @@ claim_text(Definition *definition, int max_jobs)
 	pg_unreachable();
 }
 
-// The place of the plan for so many, or else the last.
+// The index of the statement for so many jobs, or else the last, to be replaced.
 static int
 place_of(const Definition *definition, int max_jobs)
 {
@@ -170,6 +172,7 @@ place_of(const Definition *definition, int max_jobs)
 	return place;
 }
 
+// Moves the statement to the front, so that the last one is the least recently used.
 statement::Statement
 claim_statement(Definition *definition, int max_jobs)
 {
@@ -182,7 +185,8 @@ claim_statement(Definition *definition, int max_jobs)
 						   definition::tables_in(definition, text));
 		fresh.statement.follows_partitions = definition->is_partitioned;
 		definition::note_growth(definition);
-		// Parsing may have run code of the user's that claims, and what stood there is gone.
+		// Parsing may have run user-defined code that claims, so that other statements are there
+		// now.
 		place = definition::prepared_claim_count - 1;
 		definition::discard_after_calls(&definition->claims[place].statement);
 		definition->claims[place] = fresh;

@@ -21,8 +21,8 @@ using definition::Definition;
 using definition::Fragment;
 using definition::FragmentKind;
 
-// Whether the trigger does nothing where these columns (as pull_varattnos() counts them)
-// alone are written: it is a foreign key's, of other columns, or named for others.
+// Whether the trigger does nothing where only these columns (as pull_varattnos() counts them) are
+// written: it is a foreign key's, of other columns, or UPDATE OF others.
 static bool
 ignores_update(Relation table, const Trigger *trigger, const Bitmapset *written)
 {
@@ -48,12 +48,12 @@ ignores_update(Relation table, const Trigger *trigger, const Bitmapset *written)
 	}
 }
 
-// Whether a trigger, other than our own, may fire for the event (TRIGGER_TYPE_...);
-// for an update, of these columns.
+// Whether a trigger other than our own may fire for the event (TRIGGER_TYPE_...); for an update, of
+// these columns.
 static bool
 has_trigger(Relation table, int16 event, const Bitmapset *written)
 {
-	// A copy: the look at a trigger's function may let in a message that frees these.
+	// A copy, as reading a trigger's function may process an invalidation that frees the original.
 	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
 	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
 		const Trigger *trigger = &triggers->triggers[i];
@@ -66,7 +66,8 @@ has_trigger(Relation table, int16 event, const Bitmapset *written)
 	return false;
 }
 
-// Whether every INSERT and UPDATE of the table is made known to claims.
+// Whether every INSERT and UPDATE of the table fires the wake-up trigger: unconditionally, for all
+// columns, in any session_replication_role.
 static bool
 has_wake_trigger(Relation table)
 {
@@ -82,6 +83,7 @@ has_wake_trigger(Relation table)
 	return false;
 }
 
+// Zeroed, in the context of the claim; never of size 0.
 template <typename T>
 static T *
 allocate(const CompiledClaim *claim, int count)
@@ -89,6 +91,7 @@ allocate(const CompiledClaim *claim, int count)
 	return static_cast<T *>(MemoryContextAllocZero(claim->context, sizeof(T) * Max(count, 1)));
 }
 
+// False if an expression is too involved to be run without a statement.
 static bool
 add_columns(CompiledClaim *claim, const List *targets, TupleDesc descriptor)
 {
@@ -106,7 +109,7 @@ add_columns(CompiledClaim *claim, const List *targets, TupleDesc descriptor)
 	return true;
 }
 
-// The columns of the order, where a cursor can hold them.
+// The columns of the order; none if a cursor cannot hold one of them.
 static void
 add_order(CompiledClaim *claim, const Compiled &compiled, TupleDesc descriptor)
 {
@@ -125,8 +128,8 @@ add_order(CompiledClaim *claim, const Compiled &compiled, TupleDesc descriptor)
 	claim->order_count = count;
 }
 
-// Whether no two rows stand at the same place of the order, so that one can go on behind
-// the other.
+// Whether no two rows are equal in the order, as it contains the key: only then can a read go on
+// behind a row.
 static bool
 is_total(const CompiledClaim *claim, const catalog::RowKey &row_key)
 {
@@ -140,8 +143,8 @@ is_total(const CompiledClaim *claim, const catalog::RowKey &row_key)
 	return row_key.has_key();
 }
 
-// What the stamp is of. Numbers end in a comma, and each text begins with its length, so
-// that no two definitions have the same.
+// The digest of what RingKey::stamp covers. Numbers end in a comma and each text follows its
+// length, so that no two definitions give the same input.
 static Stamp
 stamp_of(const CompiledClaim *claim, const Definition *definition, Relation table)
 {
@@ -169,6 +172,7 @@ stamp_of(const CompiledClaim *claim, const Definition *definition, Relation tabl
 	return stamp;
 }
 
+// Whether the expression has a parameter, or a function such as CURRENT_TIMESTAMP.
 static bool
 is_variable(Node *node, void *context)
 {
@@ -185,14 +189,14 @@ is_timeless(Node *expression)
 	return !is_variable(expression, nullptr) && !contain_mutable_functions(expression);
 }
 
-// The expression behind row_key_text(), by way of a condition, which is what can be
+// Compiles the expression of row_key_text(), as a part of a condition, since only fragments can be
 // compiled.
 static ExprState *
 prepare_row_key(const Definition *definition, Relation table, MemoryContext context)
 {
 	const catalog::RowKey &row_key = definition->compiled->row_key;
 	if (!row_key.has_key() || OidIsValid(catalog::type_without_text(row_key)))
-		return nullptr; // a statement says what is wrong, if anything
+		return nullptr; // the statement raises what is wrong, if anything
 	const char *row = quote_identifier(RelationGetRelationName(table));
 	const Fragment fragment{psprintf("(%s) is not null", catalog::row_key_text(row_key, row)),
 							FragmentKind::condition, "identity", definition->name, false};
@@ -204,7 +208,8 @@ prepare_row_key(const Definition *definition, Relation table, MemoryContext cont
 		reinterpret_cast<Node *>(castNode(NullTest, compiled.expression)->arg), context);
 }
 
-// What a job that is added has in the columns that its sender does not give.
+// Compiles the defaults of the columns that a job's sender does not give. False if a default is too
+// involved.
 static bool
 add_defaults(CompiledClaim *claim, Relation table)
 {
@@ -225,13 +230,13 @@ add_defaults(CompiledClaim *claim, Relation table)
 		if (value == nullptr && !attribute->attnotnull && !is_domain)
 			continue;
 		if (value == nullptr)
-			return false; // an INSERT says what is wrong, if anything
+			return false; // the INSERT raises what is wrong, if anything
 		claim->defaults[claim->default_count++] = {number, value, attribute->attnotnull};
 	}
 	return true;
 }
 
-// Whether the table's primary key is the id.
+// Whether the table's primary key is the id, with an index that can be read for it.
 static bool
 is_keyed_by(Relation table, AttrNumber id)
 {
@@ -245,6 +250,7 @@ is_keyed_by(Relation table, AttrNumber id)
 	return is_it;
 }
 
+// InvalidAttrNumber if the column is gone or of another type.
 static AttrNumber
 find_column(Relation table, const char *name, Oid type)
 {
@@ -254,7 +260,7 @@ find_column(Relation table, const char *name, Oid type)
 	return InvalidAttrNumber;
 }
 
-// The columns that every managed queue has. False if the user has changed them.
+// Finds the columns that every managed queue has. False if the owner has changed them.
 static bool
 find_columns(CompiledClaim *claim, Relation table)
 {
@@ -275,6 +281,7 @@ find_columns(CompiledClaim *claim, Relation table)
 	return true;
 }
 
+// A job in an archived queue is not removed but moved, which takes a statement.
 static void
 fill_in_managed(CompiledClaim *claim, const Definition *definition, Relation table)
 {
@@ -295,7 +302,7 @@ fill_in_key(CompiledClaim *claim, const Definition *definition, Relation table)
 	namestrcpy(&claim->key.queue, definition->name);
 }
 
-// What a trigger does is its function's.
+// Triggers are judged by their functions, so a change of one must invalidate the definition.
 static void
 depend_on_triggers(Definition *definition, Relation table)
 {
@@ -304,6 +311,7 @@ depend_on_triggers(Definition *definition, Relation table)
 		catalog::depend_on_object(&definition->dependent, PROCOID, triggers->triggers[i].tgfoid);
 }
 
+// Returns whether claims can be direct; where not, what comes after is not filled in.
 static bool
 fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, Relation table)
 {
@@ -323,7 +331,7 @@ fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, 
 	if (!is_total(claim, compiled.row_key))
 		claim->order_count = 0;
 	fill_in_key(claim, definition, table);
-	// Of other queues' claims nobody tells; nor does a statement on a parent of this one.
+	// Claims of another queue on the table fire no trigger, nor does a statement on a parent table.
 	claim->has_wake_trigger = has_wake_trigger(table) &&
 							  !definition::has_other_queue(definition->source, definition->name) &&
 							  !has_superclass(definition->source);
@@ -339,6 +347,8 @@ fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, 
 	return true;
 }
 
+// Records what was looked at as dependencies of the definition, so that an invalidation discards
+// both.
 const CompiledClaim *
 compiled_claim_of(Definition *definition)
 {
@@ -369,7 +379,7 @@ ring_of(Definition *definition)
 		return nullptr;
 	if (claim->ring == nullptr || !is_of(claim->ring, claim->key)) {
 		definition->claim->ring = get_ring(claim->key);
-		// Before this compiled claim was made, the trigger may have been off for a while.
+		// Before this claim was compiled, the trigger may have been disabled for a while.
 		distrust(claim->ring, claim->key);
 	}
 	return claim->ring;

@@ -9,8 +9,8 @@ namespace queue_ext::claim {
 using cursor::Form;
 using cursor::Value;
 
-// The bytes of the value; false where they are too many. Those of a type that is passed
-// by value are put into *word.
+// Finds the bytes of the value, detoasted; false if there are too many. Those of a type passed by
+// value are put into *word.
 static bool
 bytes_of(const FormData_pg_attribute *attribute, Datum value, Datum *word, Value *bytes)
 {
@@ -30,6 +30,7 @@ bytes_of(const FormData_pg_attribute *attribute, Datum value, Datum *word, Value
 	return true;
 }
 
+// Where a value is null there is no cursor, as the comparison would not be true for any row.
 Cursor
 cursor_of(const CompiledClaim *claim, Oid table, HeapTuple row)
 {
@@ -52,7 +53,7 @@ cursor_of(const CompiledClaim *claim, Oid table, HeapTuple row)
 	return result;
 }
 
-// The value of those bytes, which are not aligned.
+// Makes a Datum of the bytes: a copy, as they are not aligned.
 static Datum
 datum_of(const FormData_pg_attribute *attribute, const Value &bytes)
 {
@@ -65,6 +66,7 @@ datum_of(const FormData_pg_attribute *attribute, const Value &bytes)
 													static_cast<int>(bytes.length)));
 }
 
+// Whether the bytes, if a text, are valid in the database's encoding.
 static bool
 is_encoded(const cursor::Column &column, const Value &value)
 {
@@ -72,6 +74,7 @@ is_encoded(const cursor::Column &column, const Value &value)
 													   static_cast<int>(value.length), true);
 }
 
+// Every value is checked before the first Datum is made.
 bool
 make_row(const CompiledClaim *claim, Oid table, const Cursor &cursor, Datum *row)
 {

@@ -19,6 +19,7 @@ using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
 
+// The order's columns, qualified with the row's name, as a list in SQL.
 static const char *
 order_columns(const CompiledClaim *claim, Oid table, const char *row)
 {
@@ -30,8 +31,8 @@ order_columns(const CompiledClaim *claim, Oid table, const char *row)
 	return text.data;
 }
 
-// The rows behind the cursor: of a managed queue given by its columns, else as a row
-// of the table.
+// The condition for rows behind the cursor. A managed queue passes the cursor as columns, any other
+// queue as a row of the table.
 static const char *
 behind_cursor(const CompiledClaim *claim, Oid table)
 {
@@ -45,6 +46,8 @@ behind_cursor(const CompiledClaim *claim, Oid table)
 							 : order_columns(claim, table, cursor));
 }
 
+// Reads TID and xmin, by which a candidate recognizes its row, and the order's columns for the
+// cursor.
 static const char *
 fill_text(Definition *definition, const CompiledClaim *claim, bool is_behind)
 {
@@ -65,8 +68,8 @@ statement_for(Definition *definition, const CompiledClaim *claim, bool is_behind
 								   [&] { return fill_text(definition, claim, is_behind); });
 }
 
-// The candidate that a row of the last statement is: the order of a managed queue is
-// its sort key.
+// The candidate of a row that the last statement returned; a managed queue's order columns are its
+// sort key.
 static Candidate
 candidate_of(const CompiledClaim *claim, HeapTuple row)
 {
@@ -86,7 +89,7 @@ candidate_of(const CompiledClaim *claim, HeapTuple row)
 	return candidate;
 }
 
-// False if the cursor is none of such a row.
+// False if the bytes of the cursor are no such row (make_row()).
 static bool
 set_cursor_argument(Arguments *arguments, const CompiledClaim *claim, Oid table,
 					const Cursor &cursor)
@@ -105,7 +108,8 @@ set_cursor_argument(Arguments *arguments, const CompiledClaim *claim, Oid table,
 	return true;
 }
 
-// Whether there may be prepared transactions, which end without a word to us.
+// Whether this database may have prepared transactions: no callback of ours runs when one of them
+// ends.
 static bool
 has_prepared_transactions()
 {
@@ -113,7 +117,7 @@ has_prepared_transactions()
 		return false;
 	const Oid view = get_relname_relid("pg_prepared_xacts", PG_CATALOG_NAMESPACE);
 	if (pg_class_aclcheck(view, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
-		return true; // not for us to know
+		return true; // the caller may not see them
 	if (SPI_execute("select from pg_catalog.pg_prepared_xacts"
 					" where database operator(pg_catalog.=) pg_catalog.current_database() limit 1",
 					false, 1) != SPI_OK_SELECT)
@@ -123,7 +127,7 @@ has_prepared_transactions()
 	return is_any;
 }
 
-// When the first row of the queue becomes claimable by itself.
+// When the first row of the queue becomes claimable by the clock alone.
 static TimestampTz
 next_due(Definition *definition, const Arguments &arguments)
 {
@@ -139,16 +143,17 @@ next_due(Definition *definition, const Arguments &arguments)
 	return is_null ? PG_INT64_MAX : DatumGetTimestampTz(due);
 }
 
-// Until when a queue is idle of which a sweep has just found nothing, if rows that become
-// claimable in other ways are told of.
+// Until when a queue stays idle after a sweep that has read nothing. Rows that become claimable by
+// a write end this earlier, by a wake-up.
 static TimestampTz
 idle_until(Definition *definition, const Arguments &arguments)
 {
 	return definition->is_managed ? next_due(definition, arguments) : PG_INT64_MAX;
 }
 
-// Whether a sweep that begins now, and finds nothing, may say so. To be asked before it
-// takes its snapshot: a transaction that is prepared later will have asked for a sweep.
+// Whether a sweep that begins now may declare the queue idle if it reads nothing. Must be asked
+// before the sweep takes its snapshot: a transaction prepared later requests another sweep. Rows
+// that this transaction has written look different to others, so it must not have an XID.
 static bool
 may_be_idle(Definition *definition, const CompiledClaim *claim)
 {
@@ -157,7 +162,8 @@ may_be_idle(Definition *definition, const CompiledClaim *claim)
 		   !has_prepared_transactions();
 }
 
-// False if the cursor cannot be made out.
+// Reads the order's rows into *fill. False if the cursor's bytes are not a row of this table.
+// Raises what the executor raises.
 static bool
 read(Definition *definition, const FillOrder &order, const Request &request, Fill *fill)
 {
@@ -189,9 +195,9 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 
 namespace {
 
-// The orders that this backend is carrying out, for the end of the transaction: a backend
-// that is terminated comes by no PG_CATCH(). There are several when what is pending is a
-// function that claims; the innermost is first.
+// A fill that this backend is carrying out, on the stack of its call. The list is for the end of
+// the transaction, as a FATAL exit runs no PG_CATCH(). Fills nest where "pending" has a function
+// that claims; the innermost is first.
 struct UnderWay
 {
 	const UnderWay *outer;
@@ -204,6 +210,7 @@ struct UnderWay
 
 static const UnderWay *under_way = nullptr;
 
+// Lets other backends fill the rings. On ERROR, PG_CATCH() has emptied the list before.
 static void
 on_transaction_end(XactEvent event, void *)
 {
@@ -218,8 +225,8 @@ register_filler()
 	RegisterXactCallback(on_transaction_end, nullptr);
 }
 
-// Carries out an order to fill; on ERROR somebody else may. A cursor that cannot be made
-// out is no error: the next fill is a sweep.
+// Carries out an order to fill; on ERROR another backend may. A cursor that cannot be read is no
+// error: the next fill is a sweep.
 static Filled
 carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Request &request)
 {
@@ -253,7 +260,8 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	return filled;
 }
 
-// Whether the filler of that order is no more, or stands still.
+// Whether the filler of that order has exited or makes no progress. A filler with this backend's
+// own PID is a call further up the stack, or one of a backend that is gone.
 static bool
 is_lost(const FillOrder &order, const Waits &waits)
 {
@@ -261,7 +269,7 @@ is_lost(const FillOrder &order, const Waits &waits)
 		   (order.generation == waits.generation && waits.count >= order.most_waits);
 }
 
-// The order to fill, also when the one who has it is lost.
+// Begins a fill; takes one over if its filler has lost it.
 static FillOrder
 take_order(Definition *definition, Ring *ring, TimestampTz now, const Waits &waits)
 {
@@ -273,7 +281,7 @@ take_order(Definition *definition, Ring *ring, TimestampTz now, const Waits &wai
 	return begin_fill(ring, key, now, wake_generation, order.generation);
 }
 
-// Waits for the filler, and counts it if that was in vain.
+// Waits for the filler once. Returns, and counts, whether that was in vain.
 static bool
 wait_for(const FillOrder &order, Ring *ring, const RingKey &key, Waits *waits)
 {
@@ -291,6 +299,8 @@ fill_ahead(Definition *definition, Ring *ring, const Request &request)
 	return order.is_mine ? carry_out(definition, ring, order, request) : Filled{};
 }
 
+// Reports is_stuck after some takeovers in a row, so that a call does not wait for one backend
+// after another.
 Filled
 fill_or_wait(Definition *definition, Ring *ring, const Request &request, Waits *waits)
 {

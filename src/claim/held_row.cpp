@@ -19,15 +19,16 @@ namespace {
 
 enum class HeldState {
 	held,
-	finished,
-	passed,
-	gone, // with its table, or with all of its rows
+	finished, // by this transaction
+	passed,   // by a call under way
+	gone,     // its table was dropped or truncated
 };
 
+// A row that claims of this session pass by.
 struct HeldRow
 {
-	HeldRow *next;      // with the same hash
-	dlist_node changed; // in the list of those that this transaction has changed
+	HeldRow *next;      // in the same bucket
+	dlist_node changed; // link in the list of those that this transaction has changed
 	bool is_changed;
 	HeldId number;
 	HeldTable *table;
@@ -35,13 +36,14 @@ struct HeldRow
 	HeldState state;
 	bool has_lock; // an advisory one, described by tag
 	LOCKTAG tag;
-	Files files; // of its table, then
-	// Where it was taken, and finished or found gone; InvalidSubTransactionId: in a
-	// transaction that has committed, and not at all.
+	Files files; // of its table, when the lock was taken
+	// The subtransaction that took it; InvalidSubTransactionId: its transaction has committed.
 	SubTransactionId taken_in;
+	// The one that finished it or found it gone; InvalidSubTransactionId: none has.
 	SubTransactionId finished_in;
 };
 
+// The hash table's entry: the held rows with one hash value.
 struct Bucket
 {
 	uint64 hash; // the hash key
@@ -50,14 +52,17 @@ struct Bucket
 
 } // namespace
 
+// Holds the hash table and its rows, as long as the backend lives.
 static MemoryContext context = nullptr;
 static HTAB *buckets = nullptr;
+
+// The held rows that this transaction has changed: the ends of transactions visit these alone.
 static dlist_head changed = DLIST_STATIC_INIT(changed);
 
+// Counts on for as long as the backend lives, so that no ID is used twice.
 static HeldId last_number = 0;
 
-// How many there are, and how many there were when they were last looked through for
-// locks that the user has let go.
+// The number of held rows, now and when drop_lost() last looked through them.
 static int held_count = 0;
 static int held_count_looked_through = 0;
 
@@ -108,6 +113,7 @@ unmark_changed(HeldRow *held)
 	held->is_changed = false;
 }
 
+// Records a row of the current subtransaction, whose rollback removes it.
 static HeldRow *
 add(Oid table, const char *row_key, HeldState state)
 {
@@ -130,16 +136,16 @@ add(Oid table, const char *row_key, HeldState state)
 	return held;
 }
 
+// Never raises, nor warns: user-defined code may have released all advisory locks.
 static void
 release_lock(HeldRow *held)
 {
-	// The user may have let go of all advisory locks.
 	if (held->has_lock && compat::holds_lock(&held->tag, ExclusiveLock))
 		LockRelease(&held->tag, ExclusiveLock, true);
 	held->has_lock = false;
 }
 
-// Forgets the hold and gives its lock back. Never raises.
+// Forgets the row and releases its lock. Never raises.
 static void
 remove(HeldRow *held)
 {
@@ -159,13 +165,13 @@ remove(HeldRow *held)
 	held_count--;
 }
 
-// Calls is_over(HeldRow *) for those that this transaction has changed, and removes
-// those for which it is true. It may change the others. Never raises.
+// Calls is_over(HeldRow *) for the rows that this transaction has changed, and removes those for
+// which it returns true; it may change the others. Never raises, unless is_over does.
 template <typename IsOver>
 static void
 sweep_changed(IsOver &&is_over)
 {
-	// (dlist_foreach_modify() is not C++.)
+	// dlist_foreach_modify() does not compile as C++.
 	for (dlist_node *node = changed.head.next; node != &changed.head;) {
 		auto *held = reinterpret_cast<HeldRow *>(reinterpret_cast<char *>(node) -
 												 offsetof(HeldRow, changed));
@@ -175,8 +181,8 @@ sweep_changed(IsOver &&is_over)
 	}
 }
 
-// From time to time, looks for holds whose lock the user has let go of (DISCARD ALL
-// does).
+// Removes the rows whose lock user-defined code has released (DISCARD ALL does), each time that the
+// number of rows has doubled.
 static void
 drop_lost()
 {
@@ -195,7 +201,7 @@ drop_lost()
 	held_count_looked_through = held_count;
 }
 
-// It is held again.
+// Undoes finishing the row, or finding it gone; a table found so is looked at again.
 static void
 restore(HeldRow *held)
 {
@@ -205,9 +211,9 @@ restore(HeldRow *held)
 	held->finished_in = InvalidSubTransactionId;
 }
 
-// Notes which held rows are gone with their tables. They cannot be claimed anew, nor
-// finished, and their locks are given back when that has been committed: at once, if this
-// transaction has changed nothing, and so it was another.
+// Marks the rows whose table was dropped or truncated. They can be neither claimed nor finished,
+// and their locks are released when this transaction commits; at once if it has no XID, since the
+// change is then another's, and committed.
 static void
 note_gone()
 {
@@ -228,6 +234,7 @@ note_gone()
 		sweep_changed([](const HeldRow *held) { return held->state == HeldState::gone; });
 }
 
+// Whether the commit ends the holding: only rows of mode session that are not finished stay.
 static bool
 at_commit(HeldRow *held)
 {
@@ -235,6 +242,7 @@ at_commit(HeldRow *held)
 	return !held->has_lock || held->state != HeldState::held;
 }
 
+// Whether the rollback ends the holding, as this transaction began it.
 static bool
 at_abort(HeldRow *held)
 {
@@ -243,7 +251,7 @@ at_abort(HeldRow *held)
 	return held->taken_in != InvalidSubTransactionId;
 }
 
-// Nobody will tell how it ends.
+// No callback runs when a prepared transaction ends: a table that it drops is looked at later.
 static bool
 at_prepare(HeldRow *held)
 {
@@ -252,6 +260,8 @@ at_prepare(HeldRow *held)
 	return at_commit(held);
 }
 
+// Raises 0A000 if this transaction has finished a row of mode session: no callback runs when a
+// prepared transaction ends, so nothing would release the lock.
 static void
 check_prepare()
 {
@@ -262,6 +272,7 @@ check_prepare()
 	});
 }
 
+// Empties the list for the next transaction.
 static void
 forget_changed()
 {
@@ -271,6 +282,7 @@ forget_changed()
 	});
 }
 
+// Catalogs can be read before the commit only, so note_gone() is not left to the other events.
 static void
 on_transaction_end(XactEvent event, void *)
 {
@@ -299,6 +311,7 @@ on_transaction_end(XactEvent event, void *)
 	}
 }
 
+// What a subtransaction did becomes its parent's, or is undone at once.
 static void
 on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransactionId parent, void *)
 {
@@ -328,8 +341,8 @@ register_held_row_callbacks()
 	RegisterSubXactCallback(on_subtransaction_end, nullptr);
 }
 
-// As find(), where the session still has the hold's lock: the user may have let go of
-// all advisory locks (DISCARD ALL does). Then the job is anyone's.
+// Like find(), but forgets a row whose lock user-defined code has released (DISCARD ALL does): any
+// session may claim that job.
 static HeldRow *
 find_good(Oid table, const char *row_key)
 {
@@ -347,7 +360,7 @@ is_known(Oid table, const char *row_key)
 	return find_good(table, row_key) != nullptr;
 }
 
-// The hold of the row if it is in the queue's claim mode and not finished, or null.
+// The held row if it is in the queue's claim mode and not finished, or null.
 static HeldRow *
 find_held(const Definition *definition, const char *row_key)
 {
@@ -370,8 +383,8 @@ hold_row(Oid table, const char *row_key)
 	add(table, row_key, HeldState::held);
 }
 
-// The lock of pg_advisory_lock(table, key): an integer key is itself, if it fits;
-// any other is its text's FNV-1 hash.
+// The tag of pg_advisory_lock(table, key): a single integer key stands for itself, if it fits into
+// 32 bits; any other key is the FNV-1 hash of its text.
 static LOCKTAG
 lock_tag(const Definition *definition, const char *row_key)
 {
@@ -392,10 +405,10 @@ lock_tag(const Definition *definition, const char *row_key)
 HeldId
 try_hold(const Definition *definition, const char *row_key)
 {
-	// A call within this one may have come first.
+	// A nested call may have taken it.
 	if (is_known(definition->source, row_key))
 		return 0;
-	// Noted first: whatever happens from here on, the transaction's end knows.
+	// Recorded first, so that the rollback removes it if LockAcquire() raises.
 	HeldRow *held = add(definition->source, row_key, HeldState::passed);
 	held->tag = lock_tag(definition, row_key);
 	switch (LockAcquire(&held->tag, ExclusiveLock, true, true)) {
@@ -407,7 +420,7 @@ try_hold(const Definition *definition, const char *row_key)
 		case LOCKACQUIRE_NOT_AVAIL:
 			return 0;
 		default:
-			// This session has it already: by hand, or for a key with the same number.
+			// The session had it already: taken in another way, or for a key with the same hash.
 			LockRelease(&held->tag, ExclusiveLock, true);
 			return 0;
 	}
@@ -427,7 +440,7 @@ pass_by(Oid table, const char *row_key, HeldId number)
 	if (held == nullptr)
 		held = add(table, row_key, HeldState::passed);
 	if (held->number != number)
-		return; // a call within this one holds the row now, or it is new
+		return; // a nested call holds the row now, or add() has just made the record
 	release_lock(held);
 	held->state = HeldState::passed;
 }

@@ -8,9 +8,11 @@
 
 namespace queue_ext::claim {
 
+// The tables with held rows, and whether any is marked.
 static HeldTable *tables = nullptr;
 static bool any_changed = false;
 
+// Relcache callback; an invalid OID means all relations. Only marks, as it must not read catalogs.
 static void
 on_relation_change(Datum, Oid relation)
 {
@@ -61,6 +63,7 @@ mark_table(HeldTable *table)
 	any_changed = true;
 }
 
+// Resets the marks before the caller reads catalogs, as that may process new invalidations.
 bool
 take_changed_tables()
 {
@@ -74,7 +77,7 @@ take_changed_tables()
 	return true;
 }
 
-// The relation's file, or 0.
+// The relfilenode, or 0 with *tablespace unchanged if there is no such relation.
 static Oid
 file_of(Oid relation, Oid *tablespace)
 {
@@ -88,6 +91,7 @@ file_of(Oid relation, Oid *tablespace)
 	return file;
 }
 
+// The table comes last, as its tablespace is the one that counts.
 Files
 files_of(Oid table, Oid index)
 {
@@ -98,7 +102,7 @@ files_of(Oid table, Oid index)
 	return files;
 }
 
-// Whether the table's rows have not been counted, or were not when an index was made.
+// Whether reltuples is unknown though building an index would have set it.
 static bool
 is_uncounted(HeapTuple table)
 {

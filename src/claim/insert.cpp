@@ -14,10 +14,10 @@ namespace queue_ext::claim {
 
 using definition::Definition;
 
-// So many rows are written at once, to one page if they fit.
+// How many rows are written at once, to one page if they fit.
 constexpr int chunk_size = 64;
 
-// What INSERT ... RETURNING id would be asked for.
+// The rights that INSERT ... RETURNING id needs.
 static bool
 may_insert(Oid table, const CompiledClaim *claim)
 {
@@ -50,7 +50,7 @@ set_value(TupleTableSlot *row, AttrNumber number, Datum value)
 	row->tts_isnull[number - 1] = false;
 }
 
-// An error may tell the caller of the values that it gave, whatever it may read.
+// Lets an error show the caller the values that it has given, whatever it may read.
 static void
 name_given(const Writer *writer)
 {
@@ -64,7 +64,7 @@ name_given(const Writer *writer)
 	compat::set_inserted_columns(writer->target.estate, columns);
 }
 
-// Fills the writer's row.
+// Fills the writer's row. Raises what the executor raises for a constraint that it violates.
 static void
 make_row(const Writer *writer, const NewJobs &jobs, int index)
 {
@@ -91,7 +91,7 @@ make_row(const Writer *writer, const NewJobs &jobs, int index)
 	}
 }
 
-// The row has been written: enters it into the indexes and notes it. Returns its id.
+// Indexes and notes a row that was written. Returns its id.
 static int64
 settle(Writer *writer, const NewJobs &jobs, TupleTableSlot *row)
 {
@@ -101,6 +101,7 @@ settle(Writer *writer, const NewJobs &jobs, TupleTableSlot *row)
 	return id;
 }
 
+// In the writer's own slot, without those of insert_many().
 static void
 insert_one(Writer *writer, const NewJobs &jobs, int64 *id)
 {
@@ -141,6 +142,8 @@ insert_many(Writer *writer, const NewJobs &jobs, int64 *ids)
 		ExecDropSingleTupleTableSlot(slots[i]);
 }
 
+// The command counter is advanced as after an INSERT, so that the caller's next command sees the
+// rows.
 void
 insert_directly(Definition *definition, const NewJobs &jobs, int64 *ids)
 {

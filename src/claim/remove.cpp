@@ -1,9 +1,9 @@
 // remove.cpp - see remove.hpp.
 //
-// A row is found through the primary key under a snapshot of its own, and deleted
-// where it stands. If somebody has changed it meanwhile it is looked for again: the
-// receipt may be good still, or stale by now. Unlike an index scan of the executor's,
-// this does not prune the pages it comes by; claims do that when they need the room.
+// A row is found through the primary key under a snapshot of its own, and deleted by its TID. If
+// another transaction has changed it meanwhile it is looked for again: the receipt may still be
+// good, or stale by now. Unlike an index scan of the executor, this does not prune the pages that
+// it visits; claims do that when they need room.
 
 #include "../postgres.hpp"
 
@@ -29,6 +29,7 @@ can_remove_directly(Definition *definition)
 
 namespace {
 
+// What one call needs for all its receipts.
 struct Remover
 {
 	const CompiledClaim *claim;
@@ -39,8 +40,7 @@ struct Remover
 
 } // namespace
 
-// Fetches the version of the row at that place, or behind it in its HOT chain, that
-// the snapshot sees.
+// Fetches the version that the snapshot sees, of the HOT chain that begins at the TID.
 static bool
 fetch(const Remover *remover, ItemPointer tid, Snapshot snapshot)
 {
@@ -59,7 +59,7 @@ fetch(const Remover *remover, ItemPointer tid, Snapshot snapshot)
 	return is_found;
 }
 
-// Finds the job's row.
+// Finds the version of the job's row that the snapshot sees.
 static bool
 find(const Remover *remover, int64 id, Snapshot snapshot)
 {
@@ -78,6 +78,7 @@ find(const Remover *remover, int64 id, Snapshot snapshot)
 	return is_found;
 }
 
+// The fence: the receipt is of the current attempt, and the job is still leased.
 static bool
 is_good(const Remover *remover, const Receipt &receipt)
 {
@@ -87,6 +88,8 @@ is_good(const Remover *remover, const Receipt &receipt)
 		   !slot_attisnull(remover->row, remover->claim->leased_until);
 }
 
+// Deletes the job's row. A row that this command has deleted before counts as gone. Waits for its
+// lock.
 static bool
 remove(const Remover *remover, const Receipt &receipt)
 {
@@ -113,7 +116,7 @@ remove(const Remover *remover, const Receipt &receipt)
 int
 remove_directly(Definition *definition, const Receipt *receipts, int count, int64 *ids)
 {
-	// What this command has written so far is to be seen.
+	// Make what this command has written so far visible.
 	CommandCounterIncrement();
 	Remover remover{};
 	remover.claim = compiled_claim_of(definition);

@@ -6,26 +6,31 @@
 
 namespace queue_ext::claim {
 
-// Between sweeps lies at least this, and so many times what the last one cost.
+// The least time between sweeps; they are also so many times the cost of the last one apart.
 constexpr int64 least_sweep_interval_us = INT64CONST(100) * 1000;
 constexpr int64 sweep_interval_factor = 20;
-// But no longer than this.
+
+// The longest time between sweeps, whatever they cost.
 constexpr int64 most_sweep_interval_us = 60 * USECS_PER_SEC;
-// A wait for the filler, and how long waits may take in all: at least this, or twice what
-// the last such read took; and twice as long for each takeover since.
+
+// One wait for the filler, and the bounds of all waits for one fill (most_waits_for()).
 constexpr long wait_ms = 10;
 constexpr int64 least_patience_us = INT64CONST(20) * 1000;
 constexpr int64 most_patience_us = 10 * USECS_PER_SEC;
 constexpr int most_doublings = 10;
+
 // What it costs to try a candidate in vain.
 constexpr int64 pass_cost_us = 6;
 
+// The candidate at that index from the first, wrapping around: never outside the array, whatever
+// the bytes say.
 static Candidate *
 at(Ring *ring, uint32 index)
 {
 	return &ring->candidates[(ring->first + index) % ring_size];
 }
 
+// Leaves the cursor alone: a caller that loses candidates by this must request a sweep.
 static void
 clear(Ring *ring)
 {
@@ -33,6 +38,7 @@ clear(Ring *ring)
 	ring->count = 0;
 }
 
+// A sweep under way keeps the request: finish_fill() leaves sweep_due at 0 then.
 static void
 request_sweep(Ring *ring)
 {
@@ -40,14 +46,15 @@ request_sweep(Ring *ring)
 	ring->idle_until = 0;
 }
 
-// Runs body with the spinlock held if the ring is of the key. False if it is not.
+// Runs body under the spinlock if the ring is of the key, and returns whether it is. Body must not
+// raise, wait or take another lock.
 template <typename Body>
 static bool
 with_ring(Ring *ring, const RingKey &key, Body &&body)
 {
 	SpinLockAcquire(&ring->mutex);
 	const bool is_ours = ring->key == key;
-	// What body indexes by is within bounds.
+	// The bytes are not trusted: keep what body indexes by within bounds.
 	if (ring->first >= ring_size || ring->count > ring_size) {
 		clear(ring);
 		request_sweep(ring);
@@ -58,20 +65,23 @@ with_ring(Ring *ring, const RingKey &key, Body &&body)
 	return is_ours;
 }
 
-// Whether there may be a row that the last sweep has not seen, and somebody has.
+// Whether a row may be claimable that the last sweep did not see: a sweep is requested, the
+// earliest known time has come, or the table's wake-up generation has moved.
 static bool
 is_row_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
 	return ring->sweep_due == 0 || now >= ring->row_due || wake_generation != ring->wake_generation;
 }
 
+// Also when the sweep interval is over, as rows become claimable without a wake-up, too.
 static bool
 is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
 	return now >= ring->sweep_due || is_row_due(ring, now, wake_generation);
 }
 
-// Whether the ring, sorted, is to hold what is claimable at that place.
+// Whether a sorted ring is to hold a claimable row of that sort key. Rows behind the cursor are
+// left to the fills.
 static bool
 covers(const Ring *ring, const SortKey &sort_key)
 {
@@ -85,7 +95,7 @@ move_cursor(Ring *ring, const SortKey &sort_key)
 	ring->cursor.sort_key = sort_key;
 }
 
-// Moves the cursor on to that place, if it is not there yet.
+// Advances the cursor to the sort key; never moves it back.
 static void
 reach(Ring *ring, const SortKey &sort_key)
 {
@@ -112,7 +122,7 @@ reset(Ring *ring, const RingKey &key)
 	ring->filler = 0;
 	ring->has_dropped = false;
 	ring->in_flight = 0;
-	// A fill that is under way, and what was taken before, are not of this ring.
+	// A fill under way, and candidates taken before, belong to the former key.
 	ring->fill_generation++;
 	ring->change_generation++;
 	ring->counters = {};
@@ -125,8 +135,8 @@ is_of(Ring *ring, const RingKey &key)
 	return with_ring(ring, key, [] {});
 }
 
-// How many of the first so many candidates may be taken. While a ring is being filled
-// it may hold what was offered behind the cursor, and not yet what comes before that.
+// How many of the first count candidates may be taken. During a fill a sorted ring may hold offers
+// behind the cursor, and lack what comes before them.
 static int
 takeable(Ring *ring, int count)
 {
@@ -195,7 +205,7 @@ let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_generation)
 	});
 }
 
-// The index of the first candidate that does not come before the sort key.
+// The index of the first candidate that does not sort before the key.
 static uint32
 find_place(Ring *ring, const SortKey &sort_key)
 {
@@ -211,7 +221,7 @@ find_place(Ring *ring, const SortKey &sort_key)
 	return low;
 }
 
-// Makes a gap at the index, moving the shorter side.
+// Makes a gap at the index, moving the shorter side. The ring must not be full.
 static void
 open_gap(Ring *ring, uint32 index)
 {
@@ -225,7 +235,8 @@ open_gap(Ring *ring, uint32 index)
 	ring->count++;
 }
 
-// A fill that is under way may not see that candidate, for which there is no room.
+// Remembers the lowest sort key for which there was no room during a fill, as the snapshot of that
+// fill may not show its row (step_back()).
 static void
 note_dropped(Ring *ring, const SortKey &sort_key)
 {
@@ -235,7 +246,7 @@ note_dropped(Ring *ring, const SortKey &sort_key)
 	}
 }
 
-// Lets the last candidate go, to be read again.
+// Drops the last candidate, and moves the cursor before it, so that a fill reads it again.
 static void
 drop_last(Ring *ring)
 {
@@ -247,14 +258,15 @@ drop_last(Ring *ring)
 	ring->is_at_end = false;
 }
 
-// Puts the candidate where it belongs. is_newest: it is of the row's newest version, which
-// takes the place of an older one; else one of them will be found out.
+// Inserts the candidate at its position. is_newest: it is of the row's newest version, so its TID
+// replaces an older one's; otherwise the ring may hold both, and a claimer finds the older one
+// gone.
 static void
 insert(Ring *ring, const Candidate &candidate, bool is_newest)
 {
 	const SortKey sort_key = candidate.sort_key();
 	const bool is_covered = covers(ring, sort_key);
-	// A fill that is under way may not have seen it.
+	// The snapshot of a fill under way may not show it.
 	if (!is_covered && ring->filler == 0)
 		return;
 	const uint32 index = find_place(ring, sort_key);
@@ -266,7 +278,7 @@ insert(Ring *ring, const Candidate &candidate, bool is_newest)
 	}
 	if (ring->count == ring_size) {
 		drop_last(ring);
-		if (index > ring->count) { // it would have been the last itself
+		if (index > ring->count) { // it would be the last itself
 			note_dropped(ring, sort_key);
 			return;
 		}
@@ -287,6 +299,8 @@ offer(Ring *ring, const RingKey &key, const Candidate *candidates, int count)
 	});
 }
 
+// Rows behind the cursor are left to the fills, except where the snapshot of one under way may be
+// older than the rows.
 void
 offer_from(Ring *ring, const RingKey &key, const SortKey &first)
 {
@@ -300,8 +314,7 @@ offer_from(Ring *ring, const RingKey &key, const SortKey &first)
 	});
 }
 
-// Puts candidates before all others; those for which there is no room are found by a
-// sweep.
+// Puts candidates before all others; a sweep finds those for which there is no room.
 static void
 put_in_front(Ring *ring, const Candidate *candidates, int count)
 {
@@ -351,8 +364,9 @@ expect(Ring *ring, const RingKey &key, TimestampTz due)
 	with_ring(ring, key, [&] { ring->row_due = Min(ring->row_due, due); });
 }
 
-// After how many waits in vain the filler is held to stand still. It may be slow, and many
-// that read beside it would make it slower.
+// The number of waits in vain after which the fill is taken over: twice the time that the last such
+// read took, within bounds. It doubles with each takeover, as a filler that is only slow would
+// become slower with many reading beside it.
 static int
 most_waits_for(const Ring *ring)
 {
@@ -363,6 +377,8 @@ most_waits_for(const Ring *ring)
 	return static_cast<int>(Min(patience << doublings, most_patience_us) / (wait_ms * us_per_ms));
 }
 
+// What is noted from a sweep's beginning on outlasts its end, since its snapshot may not show those
+// rows: so requests are reset here, and not in finish_fill().
 FillOrder
 begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, int64 lost)
 {
@@ -374,7 +390,7 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generati
 		order.takeovers = ring->takeovers;
 		if (ring->filler != 0 && ring->fill_generation != lost)
 			return;
-		if (ring->filler != 0) { // whatever it was to read is to be read again
+		if (ring->filler != 0) { // read again what the lost filler was to read
 			request_sweep(ring);
 			ring->takeovers++;
 		}
@@ -385,7 +401,7 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generati
 		order.is_sweep =
 			ring->is_at_end || is_sweep_due(ring, now, wake_generation) || ring->cursor.size == 0;
 		ring->is_sweeping = order.is_sweep;
-		// What is asked for from here on has not been seen by this sweep.
+		// This sweep may not see the rows of a request that comes from here on.
 		if (order.is_sweep) {
 			ring->sweep_due = PG_INT64_MAX;
 			if (now >= ring->row_due)
@@ -393,7 +409,7 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generati
 			ring->idle_until = 0;
 			ring->wake_generation = wake_generation;
 			ring->sweep_generation++;
-			ring->in_flight = 0; // it sees what others have
+			ring->in_flight = 0; // the sweep reads these rows, too
 			ring->claims_before = ring->counters.claims;
 			ring->gone_before = ring->counters.gone;
 		}
@@ -402,7 +418,8 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generati
 	return order;
 }
 
-// Merges what was read with what the ring holds, both in order.
+// Merges what was read with the candidates of a sorted ring. Runs under the spinlock, so its memory
+// is on the stack.
 static void
 merge(Ring *ring, const Fill &fill)
 {
@@ -419,7 +436,7 @@ merge(Ring *ring, const Fill &fill)
 		const Candidate &next = takes_new ? fill.candidates[new_index] : *at(ring, old_index);
 		new_index += takes_new;
 		old_index += !takes_new;
-		// Both may have the row, and not the same version of it.
+		// Both may have the row; under different TIDs, if it was updated in between.
 		const bool is_there = count > 0 && merged[count - 1].sort_key() == next.sort_key() &&
 							  ItemPointerEquals(const_cast<ItemPointer>(&merged[count - 1].tid),
 												const_cast<ItemPointer>(&next.tid));
@@ -428,7 +445,7 @@ merge(Ring *ring, const Fill &fill)
 	}
 	clear(ring);
 	for (int i = 0; i < count; i++) {
-		// What was offered behind the cursor is read when that comes there.
+		// A later fill reads what was offered behind the cursor.
 		if (!covers(ring, merged[i].sort_key()))
 			break;
 		if (ring->count == ring_size) {
@@ -442,7 +459,8 @@ merge(Ring *ring, const Fill &fill)
 		reach(ring, at(ring, ring->count - 1)->sort_key());
 }
 
-// What was dropped during the fill, and all behind it, is to be read again.
+// Moves the cursor before the lowest sort key dropped during the fill, so that it and all behind it
+// are read again.
 static void
 step_back(Ring *ring)
 {
@@ -457,21 +475,22 @@ step_back(Ring *ring)
 		request_sweep(ring);
 }
 
+// Adds what was read to a ring that is not sorted.
 static void
 append(Ring *ring, const FillOrder &order, const Fill &fill)
 {
-	// A sweep has seen what the ring holds, too, in its order.
+	// A sweep has read the ring's candidates again.
 	if (order.is_sweep)
 		clear(ring);
 	const int count = Min(fill.count, ring_size - static_cast<int>(ring->count));
 	for (int i = 0; i < count; i++)
 		*at(ring, ring->count + i) = fill.candidates[i];
 	ring->count += count;
-	if (count < fill.count) // what does not fit is behind the cursor
+	if (count < fill.count) // the cursor has passed what does not fit
 		request_sweep(ring);
 }
 
-// When the next sweep is due, by what this one has cost.
+// When the next sweep is due: so that sweeps take about a twentieth of the time, within bounds.
 static TimestampTz
 next_sweep(const Ring *ring)
 {
@@ -479,6 +498,7 @@ next_sweep(const Ring *ring)
 	return ring->swept_at + Min(Max(interval, least_sweep_interval_us), most_sweep_interval_us);
 }
 
+// Broadcasts in any case: a waiter of a fill that was lost may look again, too.
 bool
 finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill, int *added)
 {
@@ -510,7 +530,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 		ring->counters.sweeps++;
 		ring->swept_at = fill.ended;
 		ring->sweep_cost_us = cost;
-		if (ring->sweep_due == 0) // asked for meanwhile
+		if (ring->sweep_due == 0) // requested since it began
 			return;
 		ring->sweep_due = next_sweep(ring);
 		if (ring->count == 0)
@@ -520,6 +540,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 	return !is_lost;
 }
 
+// Requests a sweep, since begin_fill() may have reset the request that this fill was to serve.
 void
 cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 {
@@ -532,6 +553,7 @@ cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 	ConditionVariableBroadcast(&ring->filled);
 }
 
+// Tests the ring after joining the waiters, as a broadcast before that would be missed.
 bool
 wait_for_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 {
@@ -563,7 +585,7 @@ add(Ring *ring, const RingKey &key, const RingCounters &more)
 		const int64 passed = more.locked + more.gone + more.not_pending;
 		if (passed == 0)
 			return;
-		// A dear sweep is worth waiting longer for the next.
+		// An expensive sweep puts off the next one.
 		ring->sweep_cost_us += passed * pass_cost_us;
 		if (ring->sweep_due != 0 && ring->sweep_due != PG_INT64_MAX)
 			ring->sweep_due = Max(ring->sweep_due, next_sweep(ring));

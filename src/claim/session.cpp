@@ -1,11 +1,11 @@
 // session.cpp - see session.hpp.
 //
-// The rows that look pending are read in order; each is tried in turn. The lock is
-// taken first and the row looked at again after that, with a snapshot newer than
-// the lock: whoever had the lock before may have finished the job meanwhile, and
-// has committed that before letting go (held_row.hpp). A row that is locked by another,
-// or no longer pending, is passed by, and the reading goes on behind it; so a pop
-// comes back with fewer rows than it was asked for only when there are no more.
+// The rows that look pending are read in order, and each is tried in turn. The advisory lock is
+// taken first, and the row read again after that, with a snapshot newer than the lock: the session
+// that had the lock before may have finished the job meanwhile, and has committed that before it
+// released the lock (held_row.hpp). A row that another session has locked, or that is no longer
+// pending, is passed by, and the next read leaves it out; so a pop returns fewer rows than it was
+// asked for only when there are no more.
 
 #include "../postgres.hpp"
 
@@ -25,9 +25,10 @@ using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
 
-// Rows read beyond those wanted, since others may hold some.
+// Rows read beyond those wanted, since other sessions may hold some.
 constexpr int spare_candidates = 16;
 
+// Names the row by its key, as it may have been updated since it was read.
 static const char *
 recheck_text(Definition *definition)
 {
@@ -38,12 +39,14 @@ recheck_text(Definition *definition)
 
 namespace {
 
+// A row read and its key, copied, as the next statement frees what the last one returned.
 struct Candidate
 {
 	char *row_key;
 	Datum row;
 };
 
+// What one read has found.
 struct Candidates
 {
 	Candidate *elements;
@@ -53,7 +56,7 @@ struct Candidates
 
 } // namespace
 
-// The next rows that look pending. In the context given.
+// Reads the next rows that look pending, into the memory context given.
 static Candidates
 read_candidates(Definition *definition, const Request &request, MemoryContext context)
 {
@@ -77,7 +80,7 @@ read_candidates(Definition *definition, const Request &request, MemoryContext co
 	return candidates;
 }
 
-// Reads the row again: true, and it is in SPI_tuptable, if it is still pending.
+// Reads the row again: true if it is still pending, and then it is in SPI_tuptable.
 static bool
 recheck(Definition *definition, const Request &request, const statement::Row &row)
 {
@@ -88,6 +91,7 @@ recheck(Definition *definition, const Request &request, const statement::Row &ro
 	return statement::run(statement, arguments) > 0;
 }
 
+// Tries one row; true if it was won.
 static bool
 try_claim(Definition *definition, const Request &request, const Candidate &candidate,
 		  TupleDesc columns, const Output &output)
@@ -96,7 +100,7 @@ try_claim(Definition *definition, const Request &request, const Candidate &candi
 	const HeldId held = try_hold(definition, candidate.row_key);
 	if (held == 0)
 		return false;
-	// What is pending may be a function that lets go of the lock.
+	// "pending" may have a function that releases the lock.
 	const bool is_won = recheck(definition, request, {candidate.row, columns}) &&
 						has_hold(table, candidate.row_key, held);
 	if (is_won)

@@ -1,8 +1,8 @@
 // shared_memory.cpp - see shared_memory.hpp.
 //
-// Locking: the directory's LWLock is held shared to find a ring, exclusively to give
-// its place away; a ring's spinlock is taken within it, never the other way round. Wakes
-// are taken into use, once, by an atomic exchange.
+// Locking: the LWLock is held shared to find a ring, exclusively to give one to another queue; a
+// ring's spinlock may be taken under it, never the other way round. A table takes its wakes, once,
+// by an atomic compare-and-exchange.
 
 #include "../postgres.hpp"
 
@@ -13,23 +13,28 @@
 
 namespace queue_ext::claim {
 
-// A ring may be in any of the places of the set that its key's hash names.
+// The number of rings in a set; a key may have any ring of the set to which it hashes.
 constexpr int set_size = 8;
-// Queues that nobody claims from have no ring, but wakes.
+
+// More than rings: tables whose queues are never popped have wakes, too.
 constexpr int wakes_per_set = 4 * set_size;
-// A table's wakes are so far behind the ones that its hash names, at most.
+
+// A table's wakes are fewer than this many places after the one to which it hashes.
 constexpr int most_steps = 16;
-// Of a backend that has rings of its own.
+
+// The most sets of a backend that has rings of its own.
 constexpr int most_local_sets = 16;
 
 namespace {
 
+// One hash bucket of rings, and its share of the wakes.
 struct Set
 {
 	Ring rings[set_size];
 	Wakes wakes[wakes_per_set];
 };
 
+// The layout of the segment.
 struct SharedMemory
 {
 	LWLock lock;
@@ -41,8 +46,9 @@ struct SharedMemory
 
 static int max_rings = 1024;
 
+// The memory that this backend has attached; null before the first use.
 static SharedMemory *shared = nullptr;
-static int set_count = 0; // of the directory
+static int set_count = 0; // in the memory attached
 
 static size_t
 size_for(int sets)
@@ -50,7 +56,8 @@ size_for(int sets)
 	return offsetof(SharedMemory, sets) + sizeof(Set) * sets;
 }
 
-// How many sets there are in so much memory, which may have been rounded up.
+// How many sets there are in so much memory. Its size may have been rounded up to whole pages,
+// which adds no set.
 static int
 sets_in(size_t size)
 {
@@ -84,12 +91,14 @@ initialize(void *memory, size_t size, int tranche)
 		initialize(&fresh->sets[i]);
 }
 
+// Runs once for a server, so that it uses up one LWLock tranche.
 static void
 initialize_shared(void *memory, size_t size)
 {
 	initialize(memory, size, compat::new_tranche("queue_ext"));
 }
 
+// Rounded up, so that there are at least as many rings as were set.
 static int
 wanted_sets()
 {
@@ -107,6 +116,8 @@ register_shared_memory()
 	request_anchor();
 }
 
+// The shared memory, attached by the first call, or else this backend's own. Raises only for want
+// of memory.
 static SharedMemory *
 attached()
 {
@@ -118,7 +129,8 @@ attached()
 	else {
 		segment.size = size_for(Min(wanted_sets(), most_local_sets));
 		segment.memory = MemoryContextAllocHuge(TopMemoryContext, segment.size);
-		// Not a new tranche: nobody else takes this lock, and in 19 a server has 256.
+		// Not a new tranche: no other backend takes this lock, and PostgreSQL 19 has 256 for a
+		// server.
 		initialize(segment.memory, segment.size, LWTRANCHE_PER_SESSION_DSA);
 	}
 	shared = static_cast<SharedMemory *>(segment.memory);
@@ -132,6 +144,8 @@ hash_of(Oid database, Oid table)
 	return hash_combine(murmurhash32(database), murmurhash32(table));
 }
 
+// The set to which the key hashes; its stamp does not count, so that an altered queue finds its
+// former ring.
 static Set *
 set_of(const RingKey &key)
 {
@@ -143,7 +157,8 @@ set_of(const RingKey &key)
 	return &all->sets[hash % set_count];
 }
 
-// The queue's ring within its set, or null. The directory must be locked.
+// The queue's ring within its set, whatever its stamp, or null. The LWLock must be held, which
+// keeps the keys as they are.
 static Ring *
 find_in(Set *set, const RingKey &key)
 {
@@ -153,6 +168,7 @@ find_in(Set *set, const RingKey &key)
 	return nullptr;
 }
 
+// Reads used_at without spinlocks, as a hint.
 static Ring *
 least_recently_used(Set *set)
 {
@@ -163,6 +179,8 @@ least_recently_used(Set *set)
 	return oldest;
 }
 
+// Looks for the ring again under the exclusive lock, as another backend may have made it in
+// between.
 Ring *
 get_ring(const RingKey &key)
 {
@@ -189,6 +207,7 @@ get_ring(const RingKey &key)
 	return ring;
 }
 
+// The wakes at that place of all sets, wrapping around.
 static Wakes *
 wakes_at(uint32 number)
 {
@@ -196,7 +215,7 @@ wakes_at(uint32 number)
 	return &shared->sets[place / wakes_per_set].wakes[place % wakes_per_set];
 }
 
-// Whether the wakes are the table's, which takes them if they are of none.
+// Whether the wakes are the table's; takes them for it if they are of no table yet.
 static bool
 is_of(Wakes *wakes, uint64 table)
 {
@@ -213,7 +232,7 @@ get_wakes(Oid table)
 	constexpr int oid_bits = 32;
 	const uint64 owner = (static_cast<uint64>(MyDatabaseId) << oid_bits) | table;
 	const uint32 first = hash_of(MyDatabaseId, table);
-	// All backends come by the same wakes, in use for ever, and so to the same end.
+	// Wakes are never given up, so all backends stop at the same ones.
 	for (uint32 step = 0; step < most_steps; step++)
 		if (is_of(wakes_at(first + step), owner))
 			return wakes_at(first + step);
@@ -233,6 +252,8 @@ ring_at(int place)
 	return &attached()->sets[place / set_size].rings[place % set_size];
 }
 
+// Checks the key: the ring may have been given to another queue, or another table may share the
+// wakes.
 Ring *
 find_sorted_ring(Oid table, RingKey *key)
 {
@@ -247,6 +268,7 @@ find_sorted_ring(Oid table, RingKey *key)
 	return is_right ? ring : nullptr;
 }
 
+// The bytes are not trusted: ends the name with a zero.
 bool
 copy_ring(int place, Ring *copy)
 {
@@ -258,6 +280,8 @@ copy_ring(int place, Ring *copy)
 	return copy->key.database == MyDatabaseId;
 }
 
+// is_exhausted() compares the counters with those before the sweep, so these are reduced by as
+// much.
 void
 reset_counters(int place)
 {

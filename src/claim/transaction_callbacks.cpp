@@ -8,11 +8,12 @@
 
 namespace queue_ext::claim {
 
-// As many candidates as are remembered for one ring, or table, and subtransaction.
+// How many candidates are remembered for one ring, or table, and subtransaction.
 constexpr int most_candidates = 1024;
 
 namespace {
 
+// A growing array, in TopTransactionContext.
 struct Candidates
 {
 	int count;
@@ -24,46 +25,47 @@ struct Candidates
 struct Note
 {
 	Note *next;
-	Ring *ring; // null: with the table
+	Ring *ring; // null: the note is of the table
 	RingKey key;
-	Wakes *shared; // of the table
+	Wakes *shared; // the table's
 	SubTransactionId made_in;
 
-	bool is_until_end; // its claims last no longer than the transaction
-	int in_flight;     // taken, and not yet tried to the last
-	uint32 hand_sweep; // after that sweep; what was taken before does not count any more
+	bool is_until_end; // its claims end with the transaction, even if it commits
+	int in_flight;     // candidates taken and not yet all tried
+	uint32 hand_sweep; // the sweep after which these were taken; earlier ones no longer count
 	Candidates taken;
-	bool has_more_taken; // than can be put back as they were
-	uint32 generation;   // of the last change of the ring by this transaction
+	bool has_more_taken; // than can be put back at their positions
+	uint32 generation;   // the ring's change_generation after this transaction's last take
 
 	Candidates offered;
-	bool has_more_offered;
-	SortKey more_offered; // the first of those
-	bool wakes;           // rows have become claimable somewhere
-	TimestampTz due;      // when a row becomes claimable
-	bool is_under_way;    // and that has been announced
-	bool has_writes;      // which may have hidden rows from others
+	bool has_more_offered; // than most_candidates
+	SortKey more_offered;  // the lowest of those
+	bool wakes;            // rows have become claimable anywhere in the order
+	TimestampTz due;       // the earliest time at which a row becomes claimable
+	bool is_under_way;     // counted in the wakes as such
+	bool has_writes;       // other backends may have passed by what it wrote
 };
 
 } // namespace
 
-// Of the current transaction, in TopTransactionContext.
+// The notes of the current transaction, those of the innermost subtransaction first, in
+// TopTransactionContext.
 static Note *notes = nullptr;
 
-// The note for which is_it() holds of those that this subtransaction has made; null if
-// there is none.
+// The note of the current subtransaction for which is_it() returns true, or null.
 template <typename IsIt>
 static Note *
 find_note(IsIt &&is_it)
 {
 	const SubTransactionId current = GetCurrentSubTransactionId();
-	// Those of the innermost come first.
+	// Those of the innermost subtransaction come first.
 	for (Note *note = notes; note != nullptr && note->made_in == current; note = note->next)
 		if (is_it(note))
 			return note;
 	return nullptr;
 }
 
+// Enters the note when it is complete, so that an ERROR for want of memory leaves none half made.
 static Note *
 add_note(Ring *ring, const RingKey &key)
 {
@@ -108,7 +110,7 @@ note_of_table(Oid table)
 	return add_note(nullptr, key);
 }
 
-// False when there are too many.
+// False when most_candidates are in it. Raises 53200.
 static bool
 push(Candidates *candidates, const Candidate &candidate)
 {
@@ -133,6 +135,7 @@ prepare_note(Ring *ring, const RingKey &key)
 	(void) note_of_ring(ring, key);
 }
 
+// Counts the candidates as in flight before it remembers them, as that may raise.
 void
 note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const Taken &taken,
 			bool is_until_end)
@@ -143,7 +146,7 @@ note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const T
 		note->in_flight = 0;
 	note->hand_sweep = taken.sweep_generation;
 	note->in_flight += taken.count;
-	if (note->taken.count > 0 && taken.generation != note->generation + 1) // others were in between
+	if (note->taken.count > 0 && taken.generation != note->generation + 1) // others came between
 		note->has_more_taken |= !key.is_sorted;
 	note->generation = taken.generation;
 	for (int i = 0; i < taken.count; i++)
@@ -179,6 +182,7 @@ note_wake(Oid table)
 	note_of_table(table)->wakes = true;
 }
 
+// Of the offers beyond the limit only the lowest sort key is kept (offer_from()).
 static void
 add_more_offered(Note *note, const SortKey &sort_key)
 {
@@ -207,6 +211,7 @@ note_due(Oid table, TimestampTz due)
 	note->due = Min(note->due, due);
 }
 
+// Whether the commit makes rows claimable. A lease, which is in a ring's note, does not.
 static bool
 has_wake(const Note *note)
 {
@@ -223,6 +228,8 @@ has_wakes(Oid table)
 	return false;
 }
 
+// Counts the transaction as under way before its rows become visible, so that no backend trusts an
+// idle ring until it has been told.
 static void
 announce(Note *note)
 {
@@ -232,13 +239,15 @@ announce(Note *note)
 	note->is_under_way = true;
 }
 
+// Makes all rings of the table sweep.
 static void
 wake_table(const Note *note)
 {
 	pg_atomic_fetch_add_u32(&note->shared->generation, 1);
 }
 
-// Makes known what the transaction has made claimable.
+// Tells the rings what the transaction has made claimable. Runs after the commit, so it must not
+// raise.
 static void
 wake(const Note *note)
 {
@@ -248,7 +257,7 @@ wake(const Note *note)
 		wake_table(note);
 	if (ring == nullptr)
 		return;
-	// What is claimable later only has no place in the ring.
+	// A row that is not yet due is not put into the ring: a sweep at its run_at finds it.
 	const TimestampTz now = GetCurrentTimestamp();
 	TimestampTz due = note->due;
 	int count = 0;
@@ -267,10 +276,11 @@ wake(const Note *note)
 		expect(ring, key, due);
 }
 
+// Undoes what the note says, after a rollback or at the end of claims by row locks. Must not raise.
 static void
 after_abort(const Note *note)
 {
-	// What was written stood locked meanwhile, and others may have passed it by.
+	// Other backends may have passed by the rows written, while they were locked.
 	if (note->ring == nullptr) {
 		if (note->has_writes || note->wakes)
 			wake_table(note);
@@ -283,6 +293,7 @@ after_abort(const Note *note)
 		ask_for_sweep(note->ring, note->key);
 }
 
+// Must not raise: the transaction has committed.
 static void
 after_commit(const Note *note)
 {
@@ -290,11 +301,13 @@ after_commit(const Note *note)
 		wake(note);
 	if (note->ring != nullptr && note->due != PG_INT64_MAX)
 		expect(note->ring, note->key, note->due);
-	// Where a claim was a row's lock it is over; jobs that were finished are gone.
+	// Where the claim was a row lock it has ended; finished jobs among the candidates are found
+	// gone.
 	if (note->is_until_end)
 		after_abort(note);
 }
 
+// Comes after the rings have been told: is_idle() (direct.cpp) reads in the opposite order.
 static void
 withdraw(const Note *note)
 {
@@ -302,6 +315,7 @@ withdraw(const Note *note)
 		pg_atomic_fetch_sub_u32(&note->shared->under_way, 1);
 }
 
+// The memory of the notes goes with TopTransactionContext.
 static void
 on_transaction_end(XactEvent event, void *)
 {
@@ -319,7 +333,7 @@ on_transaction_end(XactEvent event, void *)
 				after_abort(note);
 			break;
 		case XACT_EVENT_PREPARE:
-			// Nobody will tell how it ends; sweeps find out.
+			// No callback runs when a prepared transaction ends: sweeps find its rows.
 			for (const Note *note = notes; note != nullptr; note = note->next)
 				wake_table(note);
 			break;
@@ -338,8 +352,8 @@ push_all(Candidates *to, const Candidates &from, bool *has_more)
 		*has_more |= !push(to, from.elements[i]);
 }
 
-// What the subtransaction has noted becomes the parent's: it goes into the parent's own
-// note, if that has one. Otherwise notes would pile up in a loop of subtransactions.
+// Adds the subtransaction's note to its parent's for the same ring or table; otherwise notes would
+// pile up in a loop of subtransactions.
 static void
 merge_into(Note *parent, const Note *child)
 {
@@ -360,6 +374,7 @@ merge_into(Note *parent, const Note *child)
 	parent->due = Min(parent->due, child->due);
 }
 
+// The parent's note for the same ring or table; it comes after the child's.
 static Note *
 find_same(const Note *child, SubTransactionId parent)
 {
@@ -369,6 +384,7 @@ find_same(const Note *child, SubTransactionId parent)
 	return nullptr;
 }
 
+// Runs before the subtransaction commits, as merging may raise.
 static void
 hand_to_parent(SubTransactionId ended, SubTransactionId parent)
 {
@@ -386,6 +402,7 @@ hand_to_parent(SubTransactionId ended, SubTransactionId parent)
 	}
 }
 
+// A rollback is carried out at once, and so need not wait for the transaction's end.
 static void
 on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransactionId parent, void *)
 {

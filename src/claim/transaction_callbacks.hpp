@@ -1,11 +1,13 @@
-// transaction_callbacks.hpp - what the end of a transaction means for rings.
+// transaction_callbacks.hpp - what the end of a transaction does to rings.
 //
-// Invariant: candidates whose claim is rolled back, with the transaction or with a
-// subtransaction, go back into their ring; rows that a transaction makes claimable
-// are made known when it has committed, not before. From before they can be seen
-// until they are made known, their table's wakes say that they are under way. Where
-// there are too many to remember, or others have taken some since, a sweep is asked
-// for instead.
+// Invariant: candidates whose claim is rolled back, with the transaction or with a subtransaction,
+// go back into their ring; rows that a transaction makes claimable are told to rings when it has
+// committed, not before. From before other backends can see them until then, their table's wakes
+// (shared_memory.hpp) count the transaction as under way. Where there are too many to remember, or
+// other backends have taken some since, a sweep is requested instead.
+//
+// Functions that note something raise 53200 for want of memory. note_tried() and the callbacks take
+// the rings' spinlocks.
 
 #pragma once
 
@@ -15,38 +17,37 @@
 
 namespace queue_ext::claim {
 
-// Makes the note that the next three write to, so that they do not fail for want of
-// memory before they have noted anything.
+// Makes the note to which the next three write, so that they have it before memory can run out.
 void prepare_note(Ring *ring, const RingKey &key);
 
-// This (sub)transaction has taken the candidates. is_until_end: the claims last no longer
-// than the transaction, however it ends.
+// Notes that this (sub)transaction has taken the candidates. is_until_end: their claims end with
+// the transaction, even if it commits.
 void note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const Taken &taken,
 				 bool is_until_end);
 
-// It has tried them.
+// Notes that it has tried them, and lets them go (let_go()).
 void note_tried(Ring *ring, const RingKey &key, const Taken &taken);
 
-// When this transaction has committed, what it has claimed becomes claimable again at
-// that time.
+// Notes that the rows claimed become claimable again at that time, once this transaction has
+// committed.
 void note_lease(Ring *ring, const RingKey &key, TimestampTz end);
 
-// This (sub)transaction has written rows that may be claimable again if it is rolled
-// back, and did not come from a ring.
+// Notes that this (sub)transaction has written rows, not from a ring, that may be claimable again
+// if it is rolled back.
 void note_writes(Oid table);
 
-// When this transaction has committed, rows of the table may be claimable.
+// Notes that rows of the table may be claimable once this transaction has committed.
 void note_wake(Oid table);
 
-// The same, of this row of a managed queue, from its run_at on.
+// The same for one row of a managed queue, from its run_at on.
 void note_offer(Oid table, const Candidate &candidate);
 
-// When this transaction has committed, a row of a managed queue will be claimable at
-// that time.
+// Notes that a row of a managed queue will be claimable at that time, once this transaction has
+// committed.
 void note_due(Oid table, TimestampTz due);
 
-// Whether this transaction has made a row of the table claimable, of which nobody else
-// may know yet.
+// Whether this transaction has made a row of the table claimable, which other backends do not know
+// yet.
 bool has_wakes(Oid table);
 
 // Registers the callbacks. Called once, by _PG_init.

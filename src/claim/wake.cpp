@@ -9,11 +9,12 @@
 
 namespace queue_ext::claim {
 
+// note_writes() is for a rollback: while the row was locked, claims may have passed it by.
 void
 note_given_back(definition::Definition *definition, TimestampTz due)
 {
 	if (definition->is_managed && compiled_claim_of(definition)->has_wake_trigger)
-		return; // which fires always
+		return; // the trigger has fired
 	note_writes(definition->source);
 	if (due == 0)
 		note_wake(definition->source);
