@@ -1,7 +1,7 @@
-// compat.hpp - the one place that asks which PostgreSQL this is.
+// compat.hpp - the only file that tests PG_VERSION_NUM for the sake of an API.
 //
-// Each entry has the newest server's name and signature, and says since when it
-// is so. None of them raises or locks beyond what the wrapped call does.
+// Each entry has the newest server's name and signature; its comment names the major version that
+// changed the API. An entry raises and locks as the wrapped function does, and no more.
 
 #pragma once
 
@@ -26,7 +26,7 @@ owns_relation(Oid relation, Oid role)
 #endif
 }
 
-// Likewise the checks of a schema's privileges, by object_aclcheck().
+// 16 replaced pg_namespace_aclcheck() by object_aclcheck(), likewise.
 inline AclResult
 check_schema(Oid schema, Oid role, AclMode right)
 {
@@ -37,8 +37,8 @@ check_schema(Oid schema, Oid role, AclMode right)
 #endif
 }
 
-// Makes the plan's search path the current one, without parsing it anew. 17 renamed
-// OverrideSearchPath to SearchPathMatcher.
+// Replaces the search path that the plan was parsed under by the current one, so that plancache.c
+// does not parse the query again. 17 renamed OverrideSearchPath to SearchPathMatcher.
 inline void
 set_search_path_current(CachedPlanSource *source)
 {
@@ -56,7 +56,7 @@ set_search_path_current(CachedPlanSource *source)
 	source->search_path = current;
 }
 
-// 18 put RETURNING's list into a clause of its own.
+// 18 moved the RETURNING list of UpdateStmt into a ReturningClause.
 inline bool
 has_returning(const UpdateStmt *update)
 {
@@ -67,7 +67,7 @@ has_returning(const UpdateStmt *update)
 #endif
 }
 
-// 18 has generated columns that are not stored.
+// 18 added virtual generated columns.
 inline bool
 has_generated(const TupleConstr *constraints)
 {
@@ -78,7 +78,7 @@ has_generated(const TupleConstr *constraints)
 #endif
 }
 
-// 18 lets NOT NULL be not yet validated.
+// True only for a validated NOT NULL constraint. 18 added NOT NULL constraints that are NOT VALID.
 inline bool
 is_not_null(TupleDesc descriptor, int index)
 {
@@ -89,8 +89,9 @@ is_not_null(TupleDesc descriptor, int index)
 #endif
 }
 
-// 18 keeps a copy of what is asked for most. The column gets a length that no other has,
-// so that no row is taken to have the right shape already and passed on with its value.
+// Marks the column dropped. No type has attlen 0, so check_attrmap_match() does not match it with a
+// dropped column of the row: the row is converted, and the column becomes null. 18 added
+// CompactAttribute, a copy of some fields that must be refreshed.
 inline void
 mark_dropped(TupleDesc descriptor, int index)
 {
@@ -101,8 +102,9 @@ mark_dropped(TupleDesc descriptor, int index)
 #endif
 }
 
-// Whether making an index enters into pg_class.reltuples how many rows the table has. 18
-// leaves that alone where autovacuum is off for the table.
+// Whether an index build writes the row count of the table to pg_class.reltuples. 18 leaves it
+// alone where autovacuum is off, for the server or the table. A table that sets autovacuum_enabled
+// counts as off, whatever the value.
 inline bool
 do_indexes_count(HeapTuple table)
 {
@@ -124,7 +126,7 @@ do_indexes_count(HeapTuple table)
 #endif
 }
 
-// 17 gave intervals infinities.
+// 17 added infinite intervals.
 inline bool
 interval_is_finite(const Interval *interval)
 {
@@ -136,7 +138,7 @@ interval_is_finite(const Interval *interval)
 #endif
 }
 
-// 17 lets LockHeldByMe() count stronger locks as well.
+// Whether this backend holds exactly this mode: 17 lets LockHeldByMe() also match stronger modes.
 inline bool
 holds_lock(const LOCKTAG *tag, LOCKMODE mode)
 {
@@ -147,28 +149,28 @@ holds_lock(const LOCKTAG *tag, LOCKMODE mode)
 #endif
 }
 
-// 19 gave the syscache identifiers, which syscache callbacks are called with, a type.
+// 19 gave the syscache identifiers, an argument of syscache callbacks, an enum type.
 #if PG_VERSION_NUM >= 190000
 using SysCacheId = SysCacheIdentifier;
 #else
 using SysCacheId = int;
 #endif
 
-// 16 gave the walker's callback its real type; in 15 it is declared "bool (*) ()",
-// which C++ reads as "no arguments".
+// 16 declares the walker's callback with its arguments; 15 declares it as "bool (*) ()", which C++
+// reads as "no arguments".
 inline bool
 walk_raw_tree(Node *node, bool (*walker)(Node *, void *), void *context)
 {
 #if PG_VERSION_NUM >= 160000
 	return raw_expression_tree_walker(node, walker, context);
 #else
-	// By way of void (*) (), which g++ takes for "any function".
+	// Cast through void (*) (), which g++ accepts as "any function" without a warning.
 	auto *any = reinterpret_cast<void (*)()>(walker);
 	return raw_expression_tree_walker(node, reinterpret_cast<bool (*)()>(any), context);
 #endif
 }
 
-// The same for trees after analysis.
+// Likewise, for expression trees after parse analysis.
 inline bool
 walk_tree(Node *node, bool (*walker)(Node *, void *), void *context)
 {
@@ -180,7 +182,7 @@ walk_tree(Node *node, bool (*walker)(Node *, void *), void *context)
 #endif
 }
 
-// The same for what is below a query, its orders and groups too.
+// Likewise, for the parts of a Query, its SortGroupClauses included.
 inline bool
 walk_query(Query *query, bool (*walker)(Node *, void *), void *context)
 {
@@ -193,7 +195,7 @@ walk_query(Query *query, bool (*walker)(Node *, void *), void *context)
 #endif
 }
 
-// 19 registers a tranche's name with its number, for every backend.
+// 19 registers the name of an LWLock tranche when it allocates the tranche ID, for all backends.
 inline int
 new_tranche(const char *name)
 {
@@ -205,6 +207,7 @@ new_tranche(const char *name)
 #endif
 }
 
+// Before 19, each backend registers the tranche's name for itself.
 inline void
 register_tranche(int tranche, const char *name)
 {
@@ -216,8 +219,7 @@ register_tranche(int tranche, const char *name)
 #endif
 }
 
-// 17 has named segments of dynamic shared memory; 19 hands their callback an
-// argument.
+// 17 added named DSM segments; 19 passes an argument to their callback.
 #if PG_VERSION_NUM >= 190000
 inline void *
 named_segment(const char *name, size_t size, void (*initialize)(void *), bool *is_found)
@@ -235,7 +237,7 @@ named_segment(const char *name, size_t size, void (*initialize)(void *), bool *i
 }
 #endif
 
-// 16 says of an update which indexes need new entries, not only whether any does.
+// 16 replaced the bool that tells whether any index needs new entries by TU_UpdateIndexes.
 #if PG_VERSION_NUM >= 160000
 using UpdatedIndexes = TU_UpdateIndexes;
 inline bool
@@ -252,7 +254,7 @@ any_index(UpdatedIndexes updated)
 }
 #endif
 
-// 19 puts options behind the command's number.
+// 19 added options, after the command ID.
 inline TM_Result
 update_tuple(Relation table, ItemPointer tid, TupleTableSlot *slot, CommandId command, bool wait,
 			 TM_FailureData *failure, LockTupleMode *mode, UpdatedIndexes *updated)
@@ -266,7 +268,7 @@ update_tuple(Relation table, ItemPointer tid, TupleTableSlot *slot, CommandId co
 #endif
 }
 
-// 19 replaced changingPart by options.
+// 19 replaced the argument changingPart by options.
 inline TM_Result
 delete_tuple(Relation table, ItemPointer tid, CommandId command, Snapshot snapshot, bool wait,
 			 TM_FailureData *failure)
@@ -278,7 +280,7 @@ delete_tuple(Relation table, ItemPointer tid, CommandId command, Snapshot snapsh
 #endif
 }
 
-// 18 lets the primary key be deferrable, if asked so.
+// 18 added an argument that accepts a deferrable primary key; it stays false.
 inline Oid
 primary_key_of(Relation table)
 {
@@ -289,7 +291,7 @@ primary_key_of(Relation table)
 #endif
 }
 
-// 18 counts what a scan does, if asked to; 19 has flags.
+// 18 added the scan's instrumentation, 19 its flags.
 inline IndexScanDesc
 begin_index_scan(Relation table, Relation index, Snapshot snapshot, int key_count)
 {
@@ -302,7 +304,7 @@ begin_index_scan(Relation table, Relation index, Snapshot snapshot, int key_coun
 #endif
 }
 
-// 19 may set bits of the visibility map on the way.
+// 19 may set bits of the visibility map while it prunes, and pins a page of the map for that.
 inline void
 prune_page(Relation table, Buffer buffer)
 {
@@ -316,7 +318,7 @@ prune_page(Relation table, Buffer buffer)
 #endif
 }
 
-// Index entries for a new row. As below.
+// Inserts the index entries of a new tuple; insert_index_tuples() has the versions.
 inline void
 insert_new_index_tuples(ResultRelInfo *relation, TupleTableSlot *slot, EState *estate)
 {
@@ -329,8 +331,8 @@ insert_new_index_tuples(ResultRelInfo *relation, TupleTableSlot *slot, EState *e
 #endif
 }
 
-// New index entries for an updated row. 16 told it which kind of update it was; 19
-// made that flags and put the relation first.
+// Inserts the index entries that an update needs. 16 added an argument that limits them to
+// summarizing indexes; 19 made the arguments flags and put the relation first.
 inline void
 insert_index_tuples(ResultRelInfo *relation, TupleTableSlot *slot, EState *estate,
 					UpdatedIndexes updated)
@@ -349,8 +351,8 @@ insert_index_tuples(ResultRelInfo *relation, TupleTableSlot *slot, EState *estat
 #endif
 }
 
-// The executor's state for writing one table. 16 keeps permissions apart from the
-// range table; 18 wants to know which entries are not pruned.
+// Initializes the executor state's range table with one table. 16 moved permissions out of
+// RangeTblEntry; 18 added the set of entries that are not pruned.
 inline void
 init_range_table(EState *estate, RangeTblEntry *entry)
 {
@@ -367,7 +369,7 @@ init_range_table(EState *estate, RangeTblEntry *entry)
 #endif
 }
 
-// Names the columns that are given a value in that table.
+// Sets the columns of that table that the insert gives a value.
 inline void
 set_inserted_columns(EState *estate, Bitmapset *columns)
 {
@@ -379,8 +381,8 @@ set_inserted_columns(EState *estate, Bitmapset *columns)
 #endif
 }
 
-// 19 replaced get_relation_info_hook by build_simple_rel_hook. Calls visit for every
-// relation that the planner has looked up, after whoever was there before.
+// Called for each relation that the planner has looked up, after the hook that was installed
+// before. 19 replaced get_relation_info_hook by build_simple_rel_hook.
 inline void (*visit_relation)(RelOptInfo *relation) = nullptr;
 
 #if PG_VERSION_NUM >= 190000
@@ -423,9 +425,10 @@ register_relation_hook(void (*visit)(RelOptInfo *relation))
 
 } // namespace queue_ext::compat
 
+// Whether named_segment() exists.
 #define QUEUE_EXT_HAS_NAMED_SEGMENTS (PG_VERSION_NUM >= 170000)
 
-// 18 lets a module tell its name and version (pg_get_loaded_modules()).
+// 18 lets a module report its name and version (pg_get_loaded_modules()).
 #if PG_VERSION_NUM >= 180000
 #define QUEUE_EXT_MODULE_MAGIC                                                                     \
 	PG_MODULE_MAGIC_EXT(.name = "queue_ext", .version = QUEUE_EXT_VERSION)

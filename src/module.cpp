@@ -1,4 +1,4 @@
-// module.cpp - what happens when the server loads the library.
+// module.cpp - _PG_init(): settings, hooks and callbacks, when the server loads the library.
 
 #include "postgres.hpp"
 
@@ -24,6 +24,8 @@ QUEUE_EXT_MODULE_MAGIC;
 PGDLLEXPORT void _PG_init(void);
 }
 
+// MarkGUCPrefixReserved() must come after the last setting is defined: it removes the placeholders
+// of all other settings named queue_ext.*.
 void
 _PG_init(void)
 {
@@ -35,7 +37,7 @@ _PG_init(void)
 	queue_ext::catalog::register_dependencies();
 	queue_ext::catalog::register_own_tables();
 	queue_ext::definition::register_definition_cache();
-	MarkGUCPrefixReserved("queue_ext"); // behind the last setting
+	MarkGUCPrefixReserved("queue_ext");
 	queue_ext::claim::register_held_row_callbacks();
 	queue_ext::statement::register_planning();
 	queue_ext::row::register_uses();

@@ -9,6 +9,7 @@
 
 namespace queue_ext::catalog {
 
+// Excludes expressions (0) and system columns.
 static bool
 has_plain_columns(Relation index)
 {
@@ -19,6 +20,7 @@ has_plain_columns(Relation index)
 	return true;
 }
 
+// A NOT NULL constraint that is not validated does not count: there may be null values.
 static bool
 are_all_not_null(Relation table, Relation index)
 {
@@ -29,7 +31,7 @@ are_all_not_null(Relation table, Relation index)
 	return true;
 }
 
-// Two values that an index tells apart may be equal by the collation of their column.
+// Under another collation the index may hold two values that are equal by that of the column.
 static bool
 has_the_columns_collations(Relation table, Relation index)
 {
@@ -41,6 +43,8 @@ has_the_columns_collations(Relation table, Relation index)
 	return true;
 }
 
+// Looks at the columns first: the other answers are of use only for a unique B-tree over plain
+// ones.
 KeyFitness
 fitness_of(Relation table, Relation index)
 {
@@ -55,6 +59,7 @@ fitness_of(Relation table, Relation index)
 	return are_all_not_null(table, index) ? KeyFitness::key : KeyFitness::nullable;
 }
 
+// With the schema even for pg_catalog, since a statement must not depend on the search path.
 char *
 operator_name(Oid operator_oid)
 {
@@ -70,7 +75,7 @@ operator_name(Oid operator_oid)
 	return name;
 }
 
-// The operator by which the index's column is compared.
+// The operator of the strategy in the column's operator family.
 static Oid
 operator_of(Relation index, int column, StrategyNumber strategy)
 {
@@ -79,6 +84,7 @@ operator_of(Relation index, int column, StrategyNumber strategy)
 							   static_cast<int16>(strategy));
 }
 
+// Copies the names, since the relcache entries may be rebuilt.
 static RowKey
 row_key_of(Relation table, Relation index)
 {
@@ -102,6 +108,7 @@ row_key_of(Relation table, Relation index)
 	return row_key;
 }
 
+// NoLock: only the existence of a child matters.
 bool
 is_inherited_from(Relation table)
 {
@@ -109,7 +116,7 @@ is_inherited_from(Relation table)
 		   find_inheritance_children(RelationGetRelid(table), NoLock) != NIL;
 }
 
-// By an index of that fitness, by the primary key rather than by another.
+// The key by an index of that fitness, the primary key if it has it.
 static RowKey
 find_by_index(Relation table, KeyFitness wanted)
 {
@@ -144,6 +151,7 @@ find_nullable_key(Relation table)
 	return find_by_index(table, KeyFitness::nullable);
 }
 
+// Uses the operators of the index, so that it serves the comparison.
 char *
 key_matches_row(const RowKey &row_key)
 {
@@ -157,8 +165,9 @@ key_matches_row(const RowKey &row_key)
 	return text.data;
 }
 
-// An expression for the column's value as text that is the same in every session;
-// null where there is none.
+// An SQL expression for the column's value as text that does not depend on settings of the session;
+// null for a type without one. Dates and timestamps are written as seconds: their own text depends
+// on DateStyle and TimeZone.
 static char *
 stable_text(const KeyColumn &column, const char *source)
 {
