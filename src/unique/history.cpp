@@ -13,7 +13,7 @@ namespace queue_ext::unique {
 
 namespace {
 
-// The table's columns, in the order of history.sql.
+// The numbers of the table's columns, in the order of history.sql.
 enum Column : AttrNumber {
 	column_source = 1,
 	column_digest,
@@ -24,6 +24,7 @@ enum Column : AttrNumber {
 
 } // namespace
 
+// What check_columns() expects. The table of a newer version may have more.
 static constexpr catalog::OwnColumn columns[] = {
 	{"source", REGCLASSOID, true},
 	{"digest", BYTEAOID, true},
@@ -32,12 +33,14 @@ static constexpr catalog::OwnColumn columns[] = {
 };
 static_assert(lengthof(columns) == column_count);
 
-// How many rows a pass looks at, and how many are written between two passes.
+// A pass looks at up to pass_length expired rows, or at twice the inserted ones if these are more.
+// About every pass_interval inserted rows there is a pass.
 constexpr int pass_length = 500;
 constexpr int pass_interval = 100;
 
 namespace {
 
+// The OIDs of the table and of its indexes.
 struct Memory
 {
 	Oid table;
@@ -47,6 +50,7 @@ struct Memory
 
 } // namespace
 
+// Looked up at each call: dropping and creating the extension again changes the OIDs.
 static Memory
 memory()
 {
@@ -55,6 +59,7 @@ memory()
 			catalog::own_relation("queue_unique_job_expires_at_idx")};
 }
 
+// Raises 55000 unless the table has the library's columns.
 static NewestScan
 open_memory(LOCKMODE lock, Oid index, int key_count)
 {
@@ -83,6 +88,7 @@ recall(Oid source, const Datum *digests, int count, List **jobs)
 	close_newest(scan);
 }
 
+// False if another transaction has locked or deleted the row; does not wait for it.
 static bool
 remove_row(const NewestScan &scan)
 {
@@ -91,7 +97,8 @@ remove_row(const NewestScan &scan)
 								InvalidSnapshot, false, &failure) == TM_Ok;
 }
 
-// Removes rows in the order of the index, up to a limit of rows looked at.
+// Deletes matching rows in the order of the index, looking at no more than most of them; returns
+// how many it deleted.
 static int64
 remove_rows(Oid index, ScanKey key, int64 most)
 {
@@ -105,6 +112,7 @@ remove_rows(Oid index, ScanKey key, int64 most)
 	return removed;
 }
 
+// Compares with the wall clock, as expiry_of() (insert.cpp) does.
 static int64
 remove_expired(int64 most)
 {
@@ -114,8 +122,9 @@ remove_expired(int64 most)
 	return remove_rows(memory().by_expiry, &key, most);
 }
 
-// Whether so many new rows call for a pass. A serializable one could not mark the
-// index's dead entries, and would read them again and again.
+// Whether a pass follows after so many inserted rows: below pass_interval by chance, in proportion.
+// Not in SERIALIZABLE: a scan under SnapshotAny (newest.hpp) cannot mark the index's dead entries,
+// so every pass would read them again.
 static bool
 is_pass_due(int added)
 {
@@ -131,7 +140,7 @@ remember(Oid source, const Datum *digests, const int64 *jobs, int count, Timesta
 	Relation table = table_open(memory().table, RowExclusiveLock);
 	catalog::check_columns(table, columns, lengthof(columns));
 	CatalogIndexState indexes = CatalogOpenIndexes(table);
-	// A newer version's table may have more columns.
+	// The table of a newer version may have more columns, which are left null.
 	const int width = RelationGetNumberOfAttributes(table);
 	auto *values = allocate<Datum>(width);
 	auto *nulls = allocate<bool>(width);
@@ -170,7 +179,7 @@ forget_all(Oid source)
 	return remove_rows(memory().by_digest, &key, PG_INT64_MAX);
 }
 
-// The first table after that one of which something is remembered, or InvalidOid.
+// Returns the lowest OID of a table, above source, that has rows here; InvalidOid if there is none.
 static Oid
 next_source(Oid source)
 {
@@ -186,6 +195,7 @@ next_source(Oid source)
 	return next;
 }
 
+// Visits each distinct table once, by a new index scan behind the last one.
 void
 forget_dropped()
 {

@@ -1,12 +1,12 @@
-// history.hpp - the table queue_unique_job: jobs that were inserted where a finished one
-// counts, by the digest of their values.
+// history.hpp - the table queue_unique_job: inserted jobs that can count when they are done, by the
+// digest of their values.
 //
-// Invariant: a row says that the job was inserted, by a transaction that has committed
-// or is this one. Where the queue's table has no such job any more, the job is done.
-// (The digest is SHA-256, so no payload outlives its job here.)
+// Invariant: a row says that the job was inserted, by a committed transaction or by this one. If
+// the queue's table does not have the job any more, the job is done. (The digest is a SHA-256, so
+// no payload outlives its job here.)
 //
-// It is read and written past the executor, in no one's name, after the executor has
-// checked what the caller may do with the queue's table.
+// The table is read and written without the executor and without privilege checks; the caller's
+// privileges on the queue's table must have been checked before.
 
 #pragma once
 
@@ -16,23 +16,24 @@
 
 namespace queue_ext::unique {
 
-// Puts the ids of the remembered jobs with those digests into jobs[i], as a list of
-// int64 * in the current context. Only for callers who may read all of the table. The
-// locks of unique inserts must have been taken before. Takes ACCESS SHARE.
+// Appends the IDs of the recorded jobs with these digests to jobs[i], a list of int64 * in the
+// current memory context. No row of the queue's table may be hidden from the caller, and the locks
+// of unique inserts must be held. Takes ACCESS SHARE on queue_unique_job.
 void recall(Oid source, const Datum *digests, int count, List **jobs);
 
-// Adds a row for each. Now and then, removes some that have expired; without waiting.
-// Takes ROW EXCLUSIVE.
+// Inserts a row for each job. Now and then also deletes a batch of expired rows, without waiting.
+// Takes ROW EXCLUSIVE on queue_unique_job.
 void remember(Oid source, const Datum *digests, const int64 *jobs, int count,
 			  TimestampTz expires_at);
 
-// Removes what has expired, of all queues. Returns how many.
+// Deletes the expired rows of all queues and returns how many. Skips rows that another transaction
+// is deleting, as the next two functions do. Takes ROW EXCLUSIVE, as they do.
 int64 forget_expired();
 
-// Removes all rows of the queue's table of that OID; returns how many.
+// Deletes all rows of the queue's table with that OID and returns how many.
 int64 forget_all(Oid source);
 
-// Removes the rows of tables that have been dropped.
+// Deletes the rows of tables that have been dropped.
 void forget_dropped();
 
 } // namespace queue_ext::unique

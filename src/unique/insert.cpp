@@ -22,16 +22,17 @@ using statement::placeholder;
 
 namespace {
 
-// The different jobs of a call, in the order in which they first come.
+// The distinct jobs of a call, in the order of their first payloads.
 struct Batch
 {
 	int count;
 	JobKey *keys;
 	const Datum **payloads;
 	Outcome *outcomes;
-	int *place_of; // by payload: which of them it is
+	int *place_of; // by payload: the index of its job
 };
 
+// A key and the index of its payload, for sorting.
 struct Entry
 {
 	JobKey key;
@@ -40,6 +41,7 @@ struct Entry
 
 } // namespace
 
+// Puts equal jobs side by side, the first payload in front.
 static int
 compare_entries(const void *left, const void *right)
 {
@@ -60,12 +62,13 @@ are_equal(const Entry &a, const Entry &b)
 		   memcmp(a.key.values, b.key.values, a.key.values_length) == 0;
 }
 
+// Detoasts one payload at a time, so that only the keys take memory.
 static Batch
 make_batch(const Definition *definition, const Criteria &criteria, const Datum *payloads, int count)
 {
 	KeyMaker maker = make_key_maker(definition, criteria);
 	auto *entries = allocate<Entry>(count);
-	auto *first_of = allocate<int>(count); // by payload: the first that is equal
+	auto *first_of = allocate<int>(count); // by payload: the first equal one
 	for (int i = 0; i < count; i++) {
 		CHECK_FOR_INTERRUPTS();
 		Jsonb *payload = DatumGetJsonbP(payloads[i]);
@@ -99,6 +102,7 @@ make_batch(const Definition *definition, const Criteria &criteria, const Datum *
 	return batch;
 }
 
+// Reports the lowest ID of several duplicates, in whatever order they were read.
 static void
 take_smallest(Outcome *outcome, int64 id)
 {
@@ -115,6 +119,9 @@ with_id(const Found &found, int64 id)
 	return nullptr;
 }
 
+// Sets the outcome if a duplicate counts: a job in the table with equal values, or else a recorded
+// one. A recorded job that is not in the table is done; one whose payload an UPDATE has changed
+// still counts by its state.
 static void
 settle(const Criteria &criteria, const Found &found, const List *remembered, Outcome *outcome)
 {
@@ -141,7 +148,7 @@ digests_of(const Criteria &criteria, const Batch &batch)
 	return digests;
 }
 
-// Gives those an outcome that are there.
+// Sets the outcomes of the jobs that have a duplicate.
 static void
 look(Definition *definition, const Criteria &criteria, const Batch &batch, const Datum *digests)
 {
@@ -154,6 +161,8 @@ look(Definition *definition, const Criteria &criteria, const Batch &batch, const
 		settle(criteria, found[i], remembered[i], &batch.outcomes[i]);
 }
 
+// Returns the statement for one job, or for arrays of payloads and keys, whose order take_ids()
+// relies on.
 static const char *
 insert_text(const Definition *definition, bool is_many)
 {
@@ -180,7 +189,7 @@ array_of(Datum *elements, int count, Oid type)
 
 namespace {
 
-// The rows to insert.
+// Payloads and keys of the jobs to insert.
 struct Rows
 {
 	Datum *payloads;
@@ -190,6 +199,7 @@ struct Rows
 
 } // namespace
 
+// The places are the indexes, within the batch, of the jobs to insert.
 static Rows
 rows_of(const Batch &batch, const int *places, int count)
 {
@@ -201,7 +211,7 @@ rows_of(const Batch &batch, const int *places, int count)
 	return rows;
 }
 
-// Sets their values: of one, or arrays of them.
+// Sets the parameters of insert_text(): scalars for one row, arrays for several.
 static void
 set_rows(Arguments *arguments, const Rows &rows)
 {
@@ -221,8 +231,8 @@ has_key(HeapTuple row, const char *key)
 	return value != nullptr && strcmp(value, key) == 0;
 }
 
-// The rows come back in order, but for those that a trigger has swallowed: what has
-// the next key is the next.
+// Rows are returned in the order of the arrays, without those that a trigger suppressed: a returned
+// row belongs to the next job that has its key.
 static void
 take_ids(const Batch &batch, const int *places, int count)
 {
@@ -239,6 +249,7 @@ take_ids(const Batch &batch, const int *places, int count)
 	}
 }
 
+// Inserts where the direct path does not serve the table, and notes a wake-up for the rows.
 static void
 insert_by_statement(Definition *definition, Arguments arguments, const Rows &rows,
 					const Batch &batch, const int *places)
@@ -254,6 +265,7 @@ insert_by_statement(Definition *definition, Arguments arguments, const Rows &row
 	claim::note_given_back(definition, 0);
 }
 
+// Inserts the jobs at these places of the batch and sets their outcomes.
 static void
 insert(Definition *definition, const Arguments &arguments, const Batch &batch, const int *places,
 	   int count)
@@ -271,7 +283,8 @@ insert(Definition *definition, const Arguments &arguments, const Batch &batch, c
 		batch.outcomes[places[i]] = {ids[i], true, true};
 }
 
-// A bucket that the clock has left may still be asked for, by one who is late.
+// A row is kept for a period, and for ten minutes at least, after its bucket has ended or after
+// now, if that is later: another call for the bucket may be late.
 static TimestampTz
 expiry_of(const Criteria &criteria)
 {
@@ -286,6 +299,7 @@ expiry_of(const Criteria &criteria)
 	return expiry;
 }
 
+// Leaves out jobs that a trigger suppressed: they have no ID.
 static void
 remember_inserted(Definition *definition, const Criteria &criteria, const Batch &batch,
 				  const Datum *digests, const int *places, int count)
@@ -302,6 +316,7 @@ remember_inserted(Definition *definition, const Criteria &criteria, const Batch 
 	remember(definition->source, inserted, jobs, length, expiry_of(criteria));
 }
 
+// Takes all locks by one take_locks(), whose order keeps calls from deadlocking.
 static void
 take_all_locks(const Definition *definition, const Batch &batch)
 {
@@ -336,7 +351,7 @@ insert_unique(Definition *definition, const Criteria &criteria, const Datum *pay
 	for (int i = 0; i < count; i++) {
 		const int place = batch.place_of[i];
 		outcomes[i] = batch.outcomes[place];
-		// The later of equal ones get the first's id.
+		// Of equal payloads only the first is reported as inserted; all get its ID.
 		outcomes[i].is_inserted = outcomes[i].is_inserted && !is_taken[place];
 		is_taken[place] = true;
 	}

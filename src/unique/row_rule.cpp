@@ -31,6 +31,7 @@ free_rule(RowRule *rule)
 	MemoryContextDelete(rule->context);
 }
 
+// Keeps the list in the order of use, so that the last place is the least recently used one.
 static void
 move_to_front(MaskedStatement *list, int place)
 {
@@ -46,7 +47,7 @@ is_for(const MaskedStatement &masked, const bool *is_null, int count)
 		   memcmp(masked.is_null, is_null, sizeof(bool) * count) == 0;
 }
 
-// The place of the statement for those nulls, or else the last.
+// Returns the place of the statement for those nulls, or else the last.
 static int
 place_of(const MaskedStatement *list, const bool *is_null, int count)
 {
@@ -56,12 +57,12 @@ place_of(const MaskedStatement *list, const bool *is_null, int count)
 	return place;
 }
 
-// Keeps the statement for those nulls in place of the least recently used.
+// Puts the statement for those nulls in the place of the least recently used one.
 static void
 replace(RowRule *rule, MaskedStatement *masked, const bool *is_null, int count,
 		const Statement &statement)
 {
-	// A call further up may be running it.
+	// An outer call may be running it.
 	if (rule->use_count > 1)
 		statement::discard_later(&masked->statement);
 	else
@@ -73,8 +74,8 @@ replace(RowRule *rule, MaskedStatement *masked, const bool *is_null, int count,
 	masked->statement = statement;
 }
 
-// The statement for those nulls, prepared when first asked for from the text that
-// make_text() returns. First in line then.
+// Returns the statement for those nulls and moves it to the front; make_text() returns the text if
+// it must be prepared.
 template <typename MakeText>
 static Statement
 masked_statement(RowRule *rule, MaskedStatement *list, const bool *is_null, int count,
@@ -86,14 +87,16 @@ masked_statement(RowRule *rule, MaskedStatement *list, const bool *is_null, int 
 		statement::prepare(&fresh, make_text(), rule->row_type, statement::Access::by_key,
 						   {&rule->named, 1});
 		rule->has_grown = true;
-		// Parsing may have run code of the user's that inserts, too, and has moved these. Only
-		// now the last one is given up.
+		// Parsing may have run user-defined code that inserts, too, and has moved the statements.
+		// The last one is given up only now.
 		replace(rule, &list[place], is_null, count, fresh);
 	}
 	move_to_front(list, place);
 	return list[0].statement;
 }
 
+// A null column is compared by IS NOT DISTINCT FROM NULL, since IS NULL also accepts a composite
+// value of nulls.
 static const char *
 find_text(const RowRule *rule, const bool *is_null)
 {
@@ -122,6 +125,7 @@ find_statement(RowRule *rule, const bool *are_columns_null)
 							[&] { return find_text(rule, are_columns_null); });
 }
 
+// Leaves out null columns, so that they take their defaults, and generated ones.
 static const char *
 insert_text(const RowRule *rule, const bool *is_null)
 {
