@@ -37,6 +37,16 @@ check_schema(Oid schema, Oid role, AclMode right)
 #endif
 }
 
+inline AclResult
+check_function(Oid function, Oid role)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE);
+#else
+	return pg_proc_aclcheck(function, role, ACL_EXECUTE);
+#endif
+}
+
 // Makes the plan's search path the current one, without parsing it anew. 17 renamed
 // OverrideSearchPath to SearchPathMatcher.
 inline void

@@ -212,7 +212,7 @@ restore(Hold *hold)
 static void
 note_gone()
 {
-	if (!take_changed_tables() || buckets == nullptr)
+	if (buckets == nullptr || !take_changed_tables())
 		return;
 	HASH_SEQ_STATUS scan;
 	hash_seq_init(&scan, buckets);
@@ -225,6 +225,7 @@ note_gone()
 			hold->finished_in = GetCurrentSubTransactionId();
 			mark_changed(hold);
 		}
+	looked_at_tables();
 	if (!TransactionIdIsValid(GetTopTransactionIdIfAny()))
 		sweep_changed([](const Hold *hold) { return hold->state == HoldState::gone; });
 }

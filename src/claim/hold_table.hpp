@@ -44,9 +44,12 @@ void leave_table(HoldTable *table);
 // Has the table looked at again.
 void mark_table(HoldTable *table);
 
-// Whether any table may have changed since the last call. Those that have are to be looked
-// at.
+// Whether any table may have changed since all were looked at. Those that have are to be
+// looked at; until looked_at_tables() is called they are again, as an error may end the look.
 bool take_changed_tables();
+
+// They have been looked at. Never raises.
+void looked_at_tables();
 
 // The files as they are now. Some are 0 where there is no such table or index.
 Files files_of(Oid table, Oid index);
