@@ -42,6 +42,7 @@ select n, call
 from unnest(array[
 	$$queue_create('mine')$$,
 	$$queue_alter('jobs', lease => '1 hour')$$,
+	$$queue_adopt('jobs')$$,
 	$$queue_pause('jobs')$$,
 	$$queue_resume('jobs')$$,
 	$$queue_attach('v', 't', 'state = 0', on_claim => 'state = 1')$$,

@@ -17,6 +17,18 @@ reset role;
 grant select on pg_prepared_xacts to public;
 set role prepared_view_worker;
 select count(*) from queue_pop('jobs');
+-- The function behind it may be closed, too.
+reset role;
+revoke execute on function pg_prepared_xact() from public;
+set role prepared_view_worker;
+select count(*) from pg_prepared_xacts;
+select queue_send('jobs', '2');
+select id from queue_pop('jobs');
+select count(*) from queue_pop('jobs');
+reset role;
+grant execute on function pg_prepared_xact() to public;
+set role prepared_view_worker;
+select count(*) from queue_pop('jobs');
 reset role;
 select queue_drop('jobs');
 drop schema test_prepared_view cascade;

@@ -37,6 +37,16 @@ check_schema(Oid schema, Oid role, AclMode right)
 #endif
 }
 
+inline AclResult
+check_function(Oid function, Oid role)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE);
+#else
+	return pg_proc_aclcheck(function, role, ACL_EXECUTE);
+#endif
+}
+
 // Replaces the search path that the plan was parsed under by the current one, so that plancache.c
 // does not parse the query again. 17 renamed OverrideSearchPath to SearchPathMatcher.
 inline void

@@ -455,7 +455,7 @@ assigned_generated(const char *column)
 }
 
 void
-assigned_row_key(const char *column)
+assigned_identity(const char *column)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_GENERATED_ALWAYS),

@@ -109,7 +109,7 @@ void warn_no_unique_index(const char *table, const char *command);
 // 428C9: the fragment assigns to a generated column, or an identity column that is GENERATED
 // ALWAYS.
 [[noreturn]] void assigned_generated(const char *column);
-[[noreturn]] void assigned_row_key(const char *column);
+[[noreturn]] void assigned_identity(const char *column);
 // 22023: the row still satisfies "pending" after on_claim was applied.
 [[noreturn]] void still_pending(const char *queue, const char *pending, const char *on_claim);
 

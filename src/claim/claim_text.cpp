@@ -137,10 +137,10 @@ write_located_text(Definition *definition)
 {
 	return write_text(definition,
 					  psprintf("rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
-							   " as located(located_table, located_place)",
+							   " as located(located_table, located_tid)",
 							   statement::placeholder(Parameter::tables),
 							   statement::placeholder(Parameter::tids)),
-					  "t.ctid operator(pg_catalog.=) located.located_place"
+					  "t.ctid operator(pg_catalog.=) located.located_tid"
 					  " and t.tableoid operator(pg_catalog.=) located.located_table");
 }
 
@@ -163,21 +163,21 @@ claim_text(Definition *definition, int max_jobs)
 
 // The index of the statement for so many jobs, or else the last, to be replaced.
 static int
-place_of(const Definition *definition, int max_jobs)
+index_of(const Definition *definition, int max_jobs)
 {
-	int place = 0;
-	while (place < definition::prepared_claim_count - 1 &&
-		   definition->claims[place].max_jobs != max_jobs)
-		place++;
-	return place;
+	int index = 0;
+	while (index < definition::prepared_claim_count - 1 &&
+		   definition->claims[index].max_jobs != max_jobs)
+		index++;
+	return index;
 }
 
 // Moves the statement to the front, so that the last one is the least recently used.
 statement::Statement
 claim_statement(Definition *definition, int max_jobs)
 {
-	int place = place_of(definition, max_jobs);
-	if (definition->claims[place].max_jobs != max_jobs) {
+	int index = index_of(definition, max_jobs);
+	if (definition->claims[index].max_jobs != max_jobs) {
 		PreparedClaim fresh{max_jobs, {}};
 		const char *text = claim_text(definition, max_jobs);
 		statement::prepare(&fresh.statement, text, definition->row_type,
@@ -187,12 +187,12 @@ claim_statement(Definition *definition, int max_jobs)
 		definition::note_growth(definition);
 		// Parsing may have run user-defined code that claims, so that other statements are there
 		// now.
-		place = definition::prepared_claim_count - 1;
-		definition::discard_after_calls(&definition->claims[place].statement);
-		definition->claims[place] = fresh;
+		index = definition::prepared_claim_count - 1;
+		definition::discard_after_calls(&definition->claims[index].statement);
+		definition->claims[index] = fresh;
 	}
-	const PreparedClaim found = definition->claims[place];
-	memmove(&definition->claims[1], &definition->claims[0], sizeof(PreparedClaim) * place);
+	const PreparedClaim found = definition->claims[index];
+	memmove(&definition->claims[1], &definition->claims[0], sizeof(PreparedClaim) * index);
 	definition->claims[0] = found;
 	return found.statement;
 }

@@ -356,7 +356,7 @@ compiled_claim_of(Definition *definition)
 		return definition->claim;
 	const Compiled &compiled = definition::compiled_of(definition);
 	CompiledClaim *claim = nullptr;
-	catalog::make_kept("queue_ext program", definition->context, [&](MemoryContext context) {
+	catalog::make_kept("queue_ext compiled claim", definition->context, [&](MemoryContext context) {
 		claim =
 			static_cast<CompiledClaim *>(MemoryContextAllocZero(context, sizeof(CompiledClaim)));
 		claim->context = context;

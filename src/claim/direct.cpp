@@ -243,7 +243,7 @@ is_own(const Claimer *claimer)
 // Whether the TID is valid and the table still has its block: VACUUM may have truncated the table
 // before the caller locked it.
 static bool
-has_place(Claimer *claimer, const Candidate *candidate)
+has_stored_tid(Claimer *claimer, const Candidate *candidate)
 {
 	if (!ItemPointerIsValid(&candidate->tid) ||
 		ItemPointerGetOffsetNumber(&candidate->tid) > MaxOffsetNumber)
@@ -275,7 +275,7 @@ is_same(const Claimer *claimer, const Candidate &candidate)
 static bool
 read(Claimer *claimer, Candidate *candidate)
 {
-	if (!has_place(claimer, candidate) ||
+	if (!has_stored_tid(claimer, candidate) ||
 		!table_tuple_fetch_row_version(claimer->writer.table, &candidate->tid, SnapshotSelf,
 									   claimer->old_row) ||
 		!is_same(claimer, *candidate)) {

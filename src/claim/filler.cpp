@@ -116,7 +116,9 @@ has_prepared_transactions()
 	if (max_prepared_xacts == 0)
 		return false;
 	const Oid view = get_relname_relid("pg_prepared_xacts", PG_CATALOG_NAMESPACE);
-	if (pg_class_aclcheck(view, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+	// The view runs its function with the caller's privileges.
+	if (pg_class_aclcheck(view, GetUserId(), ACL_SELECT) != ACLCHECK_OK ||
+		compat::check_function(F_PG_PREPARED_XACT, GetUserId()) != ACLCHECK_OK)
 		return true; // the caller may not see them
 	if (SPI_execute("select from pg_catalog.pg_prepared_xacts"
 					" where database operator(pg_catalog.=) pg_catalog.current_database() limit 1",

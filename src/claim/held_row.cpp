@@ -30,7 +30,7 @@ struct HeldRow
 	HeldRow *next;      // in the same bucket
 	dlist_node changed; // link in the list of those that this transaction has changed
 	bool is_changed;
-	HeldId number;
+	HeldId id;
 	HeldTable *table;
 	char *row_key;
 	HeldState state;
@@ -60,7 +60,7 @@ static HTAB *buckets = nullptr;
 static dlist_head changed = DLIST_STATIC_INIT(changed);
 
 // Counts on for as long as the backend lives, so that no ID is used twice.
-static HeldId last_number = 0;
+static HeldId last_id = 0;
 
 // The number of held rows, now and when drop_lost() last looked through them.
 static int held_count = 0;
@@ -75,12 +75,14 @@ hash_of(Oid table, const char *row_key)
 static void
 create_buckets()
 {
-	context = AllocSetContextCreate(TopMemoryContext, "queue_ext holds", ALLOCSET_DEFAULT_SIZES);
+	context =
+		AllocSetContextCreate(TopMemoryContext, "queue_ext held rows", ALLOCSET_DEFAULT_SIZES);
 	HASHCTL control{};
 	control.keysize = sizeof(Bucket::hash);
 	control.entrysize = sizeof(Bucket);
 	control.hcxt = context;
-	buckets = hash_create("queue_ext holds", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	buckets =
+		hash_create("queue_ext held rows", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
 static HeldRow *
@@ -120,7 +122,7 @@ add(Oid table, const char *row_key, HeldState state)
 	if (buckets == nullptr)
 		create_buckets();
 	auto *held = static_cast<HeldRow *>(MemoryContextAllocZero(context, sizeof(HeldRow)));
-	held->number = ++last_number;
+	held->id = ++last_id;
 	held->row_key = MemoryContextStrdup(context, row_key);
 	held->table = enter_table(table);
 	held->state = state;
@@ -217,7 +219,7 @@ restore(HeldRow *held)
 static void
 note_gone()
 {
-	if (!take_changed_tables() || buckets == nullptr)
+	if (buckets == nullptr || !take_changed_tables())
 		return;
 	HASH_SEQ_STATUS scan;
 	hash_seq_init(&scan, buckets);
@@ -230,6 +232,7 @@ note_gone()
 			held->finished_in = GetCurrentSubTransactionId();
 			mark_changed(held);
 		}
+	looked_at_tables();
 	if (!TransactionIdIsValid(GetTopTransactionIdIfAny()))
 		sweep_changed([](const HeldRow *held) { return held->state == HeldState::gone; });
 }
@@ -416,7 +419,7 @@ try_hold(const Definition *definition, const char *row_key)
 			held->has_lock = true;
 			held->files = files_of(definition->source, definition->compiled->row_key.index);
 			held->state = HeldState::held;
-			return held->number;
+			return held->id;
 		case LOCKACQUIRE_NOT_AVAIL:
 			return 0;
 		default:
@@ -427,19 +430,19 @@ try_hold(const Definition *definition, const char *row_key)
 }
 
 bool
-has_hold(Oid table, const char *row_key, HeldId number)
+has_hold(Oid table, const char *row_key, HeldId id)
 {
 	const HeldRow *held = find_good(table, row_key);
-	return held != nullptr && held->number == number;
+	return held != nullptr && held->id == id;
 }
 
 void
-pass_by(Oid table, const char *row_key, HeldId number)
+pass_by(Oid table, const char *row_key, HeldId id)
 {
 	HeldRow *held = find_good(table, row_key);
 	if (held == nullptr)
 		held = add(table, row_key, HeldState::passed);
-	if (held->number != number)
+	if (held->id != id)
 		return; // a nested call holds the row now, or add() has just made the record
 	release_lock(held);
 	held->state = HeldState::passed;
@@ -448,15 +451,14 @@ pass_by(Oid table, const char *row_key, HeldId number)
 HeldId
 begin_passing()
 {
-	return last_number + 1;
+	return last_id + 1;
 }
 
 void
 forget_passed(HeldId begun)
 {
-	sweep_changed([&](const HeldRow *held) {
-		return held->state == HeldState::passed && held->number >= begun;
-	});
+	sweep_changed(
+		[&](const HeldRow *held) { return held->state == HeldState::passed && held->id >= begun; });
 	drop_lost();
 }
 

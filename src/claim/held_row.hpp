@@ -46,11 +46,11 @@ HeldId try_hold(const definition::Definition *definition, const char *row_key);
 
 // Whether the session still has that holding, and its lock: user-defined code may have released all
 // advisory locks, and have taken the row again.
-bool has_hold(Oid table, const char *row_key, HeldId number);
+bool has_hold(Oid table, const char *row_key, HeldId id);
 
-// Releases the lock of the row for which try_hold() returned number, and passes the row by until
+// Releases the lock of the row for which try_hold() returned id, and passes the row by until
 // forget_passed(): the row was not pending, or the holding is gone.
-void pass_by(Oid table, const char *row_key, HeldId number);
+void pass_by(Oid table, const char *row_key, HeldId id);
 
 // Begins a call that passes rows by. Returns the ID for forget_passed().
 HeldId begin_passing();

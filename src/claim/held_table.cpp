@@ -69,12 +69,21 @@ take_changed_tables()
 {
 	if (!any_changed)
 		return false;
-	any_changed = false;
 	for (HeldTable *table = tables; table != nullptr; table = table->next) {
-		table->is_looked_at = table->is_changed;
+		table->is_looked_at = table->is_looked_at || table->is_changed;
 		table->is_changed = false;
 	}
 	return true;
+}
+
+void
+looked_at_tables()
+{
+	any_changed = false;
+	for (HeldTable *table = tables; table != nullptr; table = table->next) {
+		table->is_looked_at = false;
+		any_changed = any_changed || table->is_changed; // in the meantime
+	}
 }
 
 // The relfilenode, or 0 with *tablespace unchanged if there is no such relation.

@@ -43,8 +43,12 @@ void leave_table(HeldTable *table);
 // Has the table looked at again.
 void mark_table(HeldTable *table);
 
-// Whether any table may have changed since the last call; sets is_looked_at of those.
+// Whether any table may have changed since all were looked at; sets is_looked_at of those, which
+// they keep until looked_at_tables() is called: an error may interrupt the look-ups.
 bool take_changed_tables();
+
+// All changed tables have been looked at. Never raises.
+void looked_at_tables();
 
 // The current files; 0 where there is no such table or index. Reads the catalogs.
 Files files_of(Oid table, Oid index);

@@ -53,7 +53,7 @@ check_written(const Definition *definition, uint64 count)
 
 // Passes on the tables and TIDs of the rows that the last statement has locked.
 static void
-set_places(Arguments *arguments, uint64 count)
+set_tids(Arguments *arguments, uint64 count)
 {
 	auto *tables = static_cast<Datum *>(palloc(sizeof(Datum) * count));
 	auto *tids = static_cast<Datum *>(palloc(sizeof(Datum) * count));
@@ -79,7 +79,7 @@ claim_by_update(Definition *definition, const Request &request, const Output &ou
 	const Statement statement = claim_statement(definition, request.max_jobs);
 	uint64 claimed = statement::run(statement, arguments);
 	if (!definition::compiled_of(definition).row_key.has_key() && claimed > 0) {
-		set_places(&arguments, claimed);
+		set_tids(&arguments, claimed);
 		claimed =
 			statement::run(definition::prepared_of(definition, Prepared::claim_located,
 												   [&] { return write_located_text(definition); }),

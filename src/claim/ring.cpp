@@ -207,7 +207,7 @@ let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_generation)
 
 // The index of the first candidate that does not sort before the key.
 static uint32
-find_place(Ring *ring, const SortKey &sort_key)
+find_index(Ring *ring, const SortKey &sort_key)
 {
 	uint32 low = 0;
 	uint32 high = ring->count;
@@ -269,7 +269,7 @@ insert(Ring *ring, const Candidate &candidate, bool is_newest)
 	// The snapshot of a fill under way may not show it.
 	if (!is_covered && ring->filler == 0)
 		return;
-	const uint32 index = find_place(ring, sort_key);
+	const uint32 index = find_index(ring, sort_key);
 	for (uint32 i = index; i < ring->count && at(ring, i)->sort_key() == sort_key; i++) {
 		if (is_newest)
 			at(ring, i)->tid = candidate.tid;

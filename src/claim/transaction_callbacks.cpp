@@ -30,9 +30,9 @@ struct Note
 	Wakes *shared; // the table's
 	SubTransactionId made_in;
 
-	bool is_until_end; // its claims end with the transaction, even if it commits
-	int in_flight;     // candidates taken and not yet all tried
-	uint32 hand_sweep; // the sweep after which these were taken; earlier ones no longer count
+	bool is_until_end;   // its claims end with the transaction, even if it commits
+	int in_flight;       // candidates taken and not yet all tried
+	uint32 flight_sweep; // the sweep after which these were taken; earlier ones no longer count
 	Candidates taken;
 	bool has_more_taken; // than can be put back at their positions
 	uint32 generation;   // the ring's change_generation after this transaction's last take
@@ -142,9 +142,9 @@ note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const T
 {
 	Note *note = note_of_ring(ring, key);
 	note->is_until_end = is_until_end;
-	if (note->hand_sweep != taken.sweep_generation)
+	if (note->flight_sweep != taken.sweep_generation)
 		note->in_flight = 0;
-	note->hand_sweep = taken.sweep_generation;
+	note->flight_sweep = taken.sweep_generation;
 	note->in_flight += taken.count;
 	if (note->taken.count > 0 && taken.generation != note->generation + 1) // others came between
 		note->has_more_taken |= !key.is_sorted;
@@ -159,7 +159,7 @@ note_tried(Ring *ring, const RingKey &key, const Taken &taken)
 {
 	Note *note = note_of_ring(ring, key);
 	let_go(ring, key, taken.count, taken.sweep_generation);
-	if (note->hand_sweep == taken.sweep_generation)
+	if (note->flight_sweep == taken.sweep_generation)
 		note->in_flight -= taken.count;
 }
 
@@ -287,7 +287,7 @@ after_abort(const Note *note)
 		return;
 	}
 	if (note->in_flight > 0)
-		let_go(note->ring, note->key, note->in_flight, note->hand_sweep);
+		let_go(note->ring, note->key, note->in_flight, note->flight_sweep);
 	put_back(note->ring, note->key, note->taken.elements, note->taken.count, note->generation);
 	if (note->has_more_taken)
 		ask_for_sweep(note->ring, note->key);

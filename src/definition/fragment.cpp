@@ -297,7 +297,7 @@ check_targets(const Fragment &fragment, const List *list, Relation table)
 			if (attribute->attgenerated != '\0')
 				error::assigned_generated(target->name);
 			if (attribute->attidentity == ATTRIBUTE_IDENTITY_ALWAYS)
-				error::assigned_row_key(target->name);
+				error::assigned_identity(target->name);
 		}
 	}
 }

@@ -103,7 +103,7 @@ find_source(const Name &name, const char *text, Dependent *dependent)
 
 	// The best is the one whose schema comes first in the path.
 	Oid best = InvalidOid;
-	int best_sort_key = path_length;
+	int best_position = path_length;
 	bool is_ambiguous = false;
 	each_row({name.name, InvalidOid}, [&](HeapTuple row, TupleDesc descriptor) {
 		const Oid source = source_of(row, descriptor);
@@ -111,12 +111,12 @@ find_source(const Name &name, const char *text, Dependent *dependent)
 		if (dependent != nullptr)
 			depend_on_relation(dependent, source);
 		const Oid schema = get_rel_namespace(source);
-		for (int sort_key = 0; OidIsValid(schema) && sort_key < path_length; sort_key++) {
-			if (path[sort_key] != schema || sort_key > best_sort_key)
+		for (int position = 0; OidIsValid(schema) && position < path_length; position++) {
+			if (path[position] != schema || position > best_position)
 				continue;
-			is_ambiguous = sort_key == best_sort_key;
+			is_ambiguous = position == best_position;
 			best = source;
-			best_sort_key = sort_key;
+			best_position = position;
 			break;
 		}
 		return true;

@@ -40,7 +40,7 @@ static constexpr catalog::OwnColumn columns[] = {
 
 namespace {
 
-// The places of the texts in statements[].
+// The indexes of the texts in statements[].
 enum StatementNumber {
 	statement_exists,
 	statement_create,
@@ -136,10 +136,10 @@ with_row(const text *task_id, UseRow &&use_row)
 static text *
 describe_holder()
 {
-	const char *claim = application_name != nullptr ? application_name : "";
+	const char *program = application_name != nullptr ? application_name : "";
 	const char *user = GetUserNameFromId(GetSessionUserId(), true);
 	return cstring_to_text(psprintf("%s, pid %d%s%s", user != nullptr ? user : "a dropped role",
-									MyProcPid, *claim != '\0' ? ", " : "", claim));
+									MyProcPid, *program != '\0' ? ", " : "", program));
 }
 
 namespace {

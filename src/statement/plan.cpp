@@ -112,7 +112,8 @@ generic_plan_of(SPIPlanPtr plan)
 		control.keysize =
 			sizeof(GenericPlan::plan); // NOLINT(bugprone-sizeof-expression): the pointer is the key
 		control.entrysize = sizeof(GenericPlan);
-		generic_plans = hash_create("queue_ext pinned plans", 64, &control, HASH_ELEM | HASH_BLOBS);
+		generic_plans =
+			hash_create("queue_ext generic plans", 64, &control, HASH_ELEM | HASH_BLOBS);
 	}
 	bool is_found;
 	auto *entry =

@@ -38,7 +38,7 @@ static constexpr catalog::OwnColumn columns[] = {
 
 namespace {
 
-// The places of the texts in statements[].
+// The indexes of the texts in statements[].
 enum StatementNumber {
 	statement_exists,
 	statement_lock,

@@ -41,7 +41,7 @@ constexpr int pass_interval = 100;
 namespace {
 
 // The OIDs of the table and of its indexes.
-struct Memory
+struct History
 {
 	Oid table;
 	Oid by_digest;
@@ -51,8 +51,8 @@ struct Memory
 } // namespace
 
 // Looked up at each call: dropping and creating the extension again changes the OIDs.
-static Memory
-memory()
+static History
+history()
 {
 	return {catalog::own_relation("queue_unique_job"),
 			catalog::own_relation("queue_unique_job_digest_idx"),
@@ -61,9 +61,9 @@ memory()
 
 // Raises 55000 unless the table has the library's columns.
 static NewestScan
-open_memory(LOCKMODE lock, Oid index, int key_count)
+open_history(LOCKMODE lock, Oid index, int key_count)
 {
-	const NewestScan scan = open_newest(memory().table, lock, index, key_count);
+	const NewestScan scan = open_newest(history().table, lock, index, key_count);
 	catalog::check_columns(scan.table, columns, lengthof(columns));
 	return scan;
 }
@@ -71,7 +71,7 @@ open_memory(LOCKMODE lock, Oid index, int key_count)
 void
 recall(Oid source, const Datum *digests, int count, List **jobs)
 {
-	const NewestScan scan = open_memory(AccessShareLock, memory().by_digest, 2);
+	const NewestScan scan = open_history(AccessShareLock, history().by_digest, 2);
 	for (int i = 0; i < count; i++) {
 		CHECK_FOR_INTERRUPTS();
 		ScanKeyData keys[2];
@@ -102,7 +102,7 @@ remove_row(const NewestScan &scan)
 static int64
 remove_rows(Oid index, ScanKey key, int64 most)
 {
-	const NewestScan scan = open_memory(RowExclusiveLock, index, 1);
+	const NewestScan scan = open_history(RowExclusiveLock, index, 1);
 	restart(scan, key, 1);
 	int64 removed = 0;
 	for (int64 i = 0; i < most && next_row(scan); i++)
@@ -119,7 +119,7 @@ remove_expired(int64 most)
 	ScanKeyData key;
 	ScanKeyInit(&key, 1, BTLessEqualStrategyNumber, F_TIMESTAMPTZ_LE,
 				TimestampTzGetDatum(GetCurrentTimestamp()));
-	return remove_rows(memory().by_expiry, &key, most);
+	return remove_rows(history().by_expiry, &key, most);
 }
 
 // Whether a pass follows after so many inserted rows: below pass_interval by chance, in proportion.
@@ -137,7 +137,7 @@ is_pass_due(int added)
 void
 remember(Oid source, const Datum *digests, const int64 *jobs, int count, TimestampTz expires_at)
 {
-	Relation table = table_open(memory().table, RowExclusiveLock);
+	Relation table = table_open(history().table, RowExclusiveLock);
 	catalog::check_columns(table, columns, lengthof(columns));
 	CatalogIndexState indexes = CatalogOpenIndexes(table);
 	// The table of a newer version may have more columns, which are left null.
@@ -176,7 +176,7 @@ forget_all(Oid source)
 {
 	ScanKeyData key;
 	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(source));
-	return remove_rows(memory().by_digest, &key, PG_INT64_MAX);
+	return remove_rows(history().by_digest, &key, PG_INT64_MAX);
 }
 
 // Returns the lowest OID of a table, above source, that has rows here; InvalidOid if there is none.
@@ -185,7 +185,7 @@ next_source(Oid source)
 {
 	ScanKeyData key;
 	ScanKeyInit(&key, 1, BTGreaterStrategyNumber, F_OIDGT, ObjectIdGetDatum(source));
-	const NewestScan scan = open_memory(AccessShareLock, memory().by_digest, 1);
+	const NewestScan scan = open_history(AccessShareLock, history().by_digest, 1);
 	restart(scan, &key, 1);
 	Oid next = InvalidOid;
 	bool is_null;

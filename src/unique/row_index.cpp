@@ -25,7 +25,7 @@ indexable_count(const RowRule *rule)
 	return count;
 }
 
-// Whether the column at that place of the index is one of the rule's, and compares values as the
+// Whether the column at that position of the index is one of the rule's, and compares values as the
 // rule does.
 static bool
 is_of_rule(const RowRule *rule, Relation index, int place)

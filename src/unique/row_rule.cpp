@@ -31,12 +31,12 @@ free_rule(RowRule *rule)
 	MemoryContextDelete(rule->context);
 }
 
-// Keeps the list in the order of use, so that the last place is the least recently used one.
+// Keeps the list in the order of use, so that the last one is the least recently used one.
 static void
-move_to_front(MaskedStatement *list, int place)
+move_to_front(MaskedStatement *list, int index)
 {
-	const MaskedStatement moved = list[place];
-	memmove(&list[1], &list[0], sizeof(MaskedStatement) * place);
+	const MaskedStatement moved = list[index];
+	memmove(&list[1], &list[0], sizeof(MaskedStatement) * index);
 	list[0] = moved;
 }
 
@@ -47,14 +47,14 @@ is_for(const MaskedStatement &masked, const bool *is_null, int count)
 		   memcmp(masked.is_null, is_null, sizeof(bool) * count) == 0;
 }
 
-// Returns the place of the statement for those nulls, or else the last.
+// Returns the index of the statement for those nulls, or else the last.
 static int
-place_of(const MaskedStatement *list, const bool *is_null, int count)
+index_of(const MaskedStatement *list, const bool *is_null, int count)
 {
-	int place = 0;
-	while (place < masked_count - 1 && !is_for(list[place], is_null, count))
-		place++;
-	return place;
+	int index = 0;
+	while (index < masked_count - 1 && !is_for(list[index], is_null, count))
+		index++;
+	return index;
 }
 
 // Puts the statement for those nulls in the place of the least recently used one.
@@ -81,17 +81,17 @@ static Statement
 masked_statement(RowRule *rule, MaskedStatement *list, const bool *is_null, int count,
 				 MakeText &&make_text)
 {
-	const int place = place_of(list, is_null, count);
-	if (!is_for(list[place], is_null, count)) {
+	const int index = index_of(list, is_null, count);
+	if (!is_for(list[index], is_null, count)) {
 		Statement fresh{};
 		statement::prepare(&fresh, make_text(), rule->row_type, statement::Access::by_key,
 						   {&rule->named, 1});
 		rule->has_grown = true;
 		// Parsing may have run user-defined code that inserts, too, and has moved the statements.
 		// The last one is given up only now.
-		replace(rule, &list[place], is_null, count, fresh);
+		replace(rule, &list[index], is_null, count, fresh);
 	}
-	move_to_front(list, place);
+	move_to_front(list, index);
 	return list[0].statement;
 }
 
