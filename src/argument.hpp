@@ -1,7 +1,8 @@
 // argument.hpp - from PG_FUNCTION_ARGS to plain values, for entry points.
 //
-// Expands where fcinfo is in scope. A null where a value is needed raises 22004; nothing
-// here locks. An entry point asks check_may_write() first of all.
+// The parameter is called fcinfo because PostgreSQL's PG_GETARG macros expand to that name. A
+// required_ function raises 22004 for a null argument. Nothing here takes a lock. An entry point
+// that writes calls check_may_write() first.
 
 #pragma once
 
@@ -12,8 +13,8 @@
 
 namespace queue_ext::argument {
 
-// Raises what the executor raises for a statement that writes, and does not see of a
-// function: 25006 in a read-only transaction or on a standby, 25000 in a parallel query.
+// Raises 25006 in a read-only transaction or on a standby, 25000 in a parallel query: the executor
+// checks a statement that writes, but not a function that writes without one.
 inline void
 check_may_write(const char *function)
 {
@@ -29,6 +30,7 @@ check_not_null(FunctionCallInfo fcinfo, int n, const char *what)
 		error::null_argument(what);
 }
 
+// The argument, detoasted if it was toasted. Raises 22004 when it is null.
 inline const text *
 required_text(FunctionCallInfo fcinfo, int n, const char *what)
 {
@@ -36,6 +38,7 @@ required_text(FunctionCallInfo fcinfo, int n, const char *what)
 	return PG_GETARG_TEXT_PP(n);
 }
 
+// Raises 22004 when the argument is null.
 inline int32
 required_int32(FunctionCallInfo fcinfo, int n, const char *what)
 {
@@ -43,6 +46,7 @@ required_int32(FunctionCallInfo fcinfo, int n, const char *what)
 	return PG_GETARG_INT32(n);
 }
 
+// Raises 22004 when the argument is null.
 inline int64
 required_int64(FunctionCallInfo fcinfo, int n, const char *what)
 {
@@ -57,7 +61,7 @@ optional_interval(FunctionCallInfo fcinfo, int n)
 	return PG_ARGISNULL(n) ? nullptr : PG_GETARG_INTERVAL_P(n);
 }
 
-// The same; raises 22023 when it is not positive.
+// Null when the argument is null. Raises 22023 when the interval is not positive or is infinite.
 inline const Interval *
 optional_positive(FunctionCallInfo fcinfo, int n, const char *what)
 {
@@ -67,7 +71,7 @@ optional_positive(FunctionCallInfo fcinfo, int n, const char *what)
 	return value;
 }
 
-// The same; raises 22023 when it is negative.
+// Null when the argument is null. Raises 22023 when the interval is negative or infinite.
 inline const Interval *
 optional_not_negative(FunctionCallInfo fcinfo, int n, const char *what)
 {
@@ -77,6 +81,7 @@ optional_not_negative(FunctionCallInfo fcinfo, int n, const char *what)
 	return value;
 }
 
+// Raises 22004 when the argument is null, 22023 when it is not positive or is infinite.
 inline const Interval *
 required_positive(FunctionCallInfo fcinfo, int n, const char *what)
 {
@@ -84,8 +89,8 @@ required_positive(FunctionCallInfo fcinfo, int n, const char *what)
 	return optional_positive(fcinfo, n, what);
 }
 
-// Null when the argument is null. Raises 22023 when it is not positive, 22008 when it is so long
-// that, begun now, it would not end.
+// Null when the argument is null. Raises 22023 when the interval is not positive or is infinite,
+// 22008 when an interval that begins now would end after the last timestamp.
 inline const Interval *
 optional_duration(FunctionCallInfo fcinfo, int n, const char *what)
 {
@@ -95,6 +100,7 @@ optional_duration(FunctionCallInfo fcinfo, int n, const char *what)
 	return value;
 }
 
+// As optional_duration(), but raises 22004 when the argument is null.
 inline const Interval *
 required_duration(FunctionCallInfo fcinfo, int n, const char *what)
 {
@@ -102,8 +108,8 @@ required_duration(FunctionCallInfo fcinfo, int n, const char *what)
 	return optional_duration(fcinfo, n, what);
 }
 
-// The array, checked to be one-dimensional (or empty) and, if it must be, without
-// nulls. Raises 22004, 2202E.
+// The array; its elements may be null. Raises 22004 when the argument is null, 2202E when the array
+// has more than one dimension.
 inline ArrayType *
 required_array(FunctionCallInfo fcinfo, int n, const char *what)
 {

@@ -1,7 +1,7 @@
-// compat.hpp - the one place that asks which PostgreSQL this is.
+// compat.hpp - the only file that tests PG_VERSION_NUM for the sake of an API.
 //
-// Each entry has the newest server's name and signature, and says since when it
-// is so. None of them raises or locks beyond what the wrapped call does.
+// Each entry has the newest server's name and signature; its comment names the major version that
+// changed the API. An entry raises and locks as the wrapped function does, and no more.
 
 #pragma once
 
@@ -26,7 +26,7 @@ owns_relation(Oid relation, Oid role)
 #endif
 }
 
-// Likewise the checks of a schema's privileges, by object_aclcheck().
+// 16 replaced pg_namespace_aclcheck() by object_aclcheck(), likewise.
 inline AclResult
 check_schema(Oid schema, Oid role, AclMode right)
 {
@@ -47,8 +47,8 @@ check_function(Oid function, Oid role)
 #endif
 }
 
-// Makes the plan's search path the current one, without parsing it anew. 17 renamed
-// OverrideSearchPath to SearchPathMatcher.
+// Replaces the search path that the plan was parsed under by the current one, so that plancache.c
+// does not parse the query again. 17 renamed OverrideSearchPath to SearchPathMatcher.
 inline void
 set_search_path_current(CachedPlanSource *source)
 {
@@ -66,7 +66,7 @@ set_search_path_current(CachedPlanSource *source)
 	source->search_path = current;
 }
 
-// 18 put RETURNING's list into a clause of its own.
+// 18 moved the RETURNING list of UpdateStmt into a ReturningClause.
 inline bool
 has_returning(const UpdateStmt *update)
 {
@@ -77,7 +77,7 @@ has_returning(const UpdateStmt *update)
 #endif
 }
 
-// 18 has generated columns that are not stored.
+// 18 added virtual generated columns.
 inline bool
 has_generated(const TupleConstr *constraints)
 {
@@ -88,7 +88,7 @@ has_generated(const TupleConstr *constraints)
 #endif
 }
 
-// 18 lets NOT NULL be not yet validated.
+// True only for a validated NOT NULL constraint. 18 added NOT NULL constraints that are NOT VALID.
 inline bool
 is_not_null(TupleDesc descriptor, int index)
 {
@@ -99,8 +99,9 @@ is_not_null(TupleDesc descriptor, int index)
 #endif
 }
 
-// 18 keeps a copy of what is asked for most. The column gets a length that no other has,
-// so that no row is taken to have the right shape already and passed on with its value.
+// Marks the column dropped. No type has attlen 0, so check_attrmap_match() does not match it with a
+// dropped column of the row: the row is converted, and the column becomes null. 18 added
+// CompactAttribute, a copy of some fields that must be refreshed.
 inline void
 mark_dropped(TupleDesc descriptor, int index)
 {
@@ -111,8 +112,9 @@ mark_dropped(TupleDesc descriptor, int index)
 #endif
 }
 
-// Whether making an index enters into pg_class.reltuples how many rows the table has. 18
-// leaves that alone where autovacuum is off for the table.
+// Whether an index build writes the row count of the table to pg_class.reltuples. 18 leaves it
+// alone where autovacuum is off, for the server or the table. A table that sets autovacuum_enabled
+// counts as off, whatever the value.
 inline bool
 do_indexes_count(HeapTuple table)
 {
@@ -134,7 +136,7 @@ do_indexes_count(HeapTuple table)
 #endif
 }
 
-// 17 gave intervals infinities.
+// 17 added infinite intervals.
 inline bool
 interval_is_finite(const Interval *interval)
 {
@@ -146,7 +148,7 @@ interval_is_finite(const Interval *interval)
 #endif
 }
 
-// 17 lets LockHeldByMe() count stronger locks as well.
+// Whether this backend holds exactly this mode: 17 lets LockHeldByMe() also match stronger modes.
 inline bool
 holds_lock(const LOCKTAG *tag, LOCKMODE mode)
 {
@@ -157,28 +159,28 @@ holds_lock(const LOCKTAG *tag, LOCKMODE mode)
 #endif
 }
 
-// 19 gave the syscache identifiers, which syscache callbacks are called with, a type.
+// 19 gave the syscache identifiers, an argument of syscache callbacks, an enum type.
 #if PG_VERSION_NUM >= 190000
 using SysCacheId = SysCacheIdentifier;
 #else
 using SysCacheId = int;
 #endif
 
-// 16 gave the walker's callback its real type; in 15 it is declared "bool (*) ()",
-// which C++ reads as "no arguments".
+// 16 declares the walker's callback with its arguments; 15 declares it as "bool (*) ()", which C++
+// reads as "no arguments".
 inline bool
 walk_raw_tree(Node *node, bool (*walker)(Node *, void *), void *context)
 {
 #if PG_VERSION_NUM >= 160000
 	return raw_expression_tree_walker(node, walker, context);
 #else
-	// By way of void (*) (), which g++ takes for "any function".
+	// Cast through void (*) (), which g++ accepts as "any function" without a warning.
 	auto *any = reinterpret_cast<void (*)()>(walker);
 	return raw_expression_tree_walker(node, reinterpret_cast<bool (*)()>(any), context);
 #endif
 }
 
-// The same for trees after analysis.
+// Likewise, for expression trees after parse analysis.
 inline bool
 walk_tree(Node *node, bool (*walker)(Node *, void *), void *context)
 {
@@ -190,7 +192,7 @@ walk_tree(Node *node, bool (*walker)(Node *, void *), void *context)
 #endif
 }
 
-// The same for what is below a query, its orders and groups too.
+// Likewise, for the parts of a Query, its SortGroupClauses included.
 inline bool
 walk_query(Query *query, bool (*walker)(Node *, void *), void *context)
 {
@@ -203,7 +205,7 @@ walk_query(Query *query, bool (*walker)(Node *, void *), void *context)
 #endif
 }
 
-// 19 registers a tranche's name with its number, for every backend.
+// 19 registers the name of an LWLock tranche when it allocates the tranche ID, for all backends.
 inline int
 new_tranche(const char *name)
 {
@@ -215,6 +217,7 @@ new_tranche(const char *name)
 #endif
 }
 
+// Before 19, each backend registers the tranche's name for itself.
 inline void
 register_tranche(int tranche, const char *name)
 {
@@ -226,8 +229,7 @@ register_tranche(int tranche, const char *name)
 #endif
 }
 
-// 17 has named segments of dynamic shared memory; 19 hands their callback an
-// argument.
+// 17 added named DSM segments; 19 passes an argument to their callback.
 #if PG_VERSION_NUM >= 190000
 inline void *
 named_segment(const char *name, size_t size, void (*initialize)(void *), bool *is_found)
@@ -245,7 +247,7 @@ named_segment(const char *name, size_t size, void (*initialize)(void *), bool *i
 }
 #endif
 
-// 16 says of an update which indexes need new entries, not only whether any does.
+// 16 replaced the bool that tells whether any index needs new entries by TU_UpdateIndexes.
 #if PG_VERSION_NUM >= 160000
 using UpdatedIndexes = TU_UpdateIndexes;
 inline bool
@@ -262,34 +264,33 @@ any_index(UpdatedIndexes updated)
 }
 #endif
 
-// 19 puts options behind the command's number.
+// 19 added options, after the command ID.
 inline TM_Result
-update_tuple(Relation table, ItemPointer place, TupleTableSlot *slot, CommandId command, bool wait,
+update_tuple(Relation table, ItemPointer tid, TupleTableSlot *slot, CommandId command, bool wait,
 			 TM_FailureData *failure, LockTupleMode *mode, UpdatedIndexes *updated)
 {
 #if PG_VERSION_NUM >= 190000
-	return table_tuple_update(table, place, slot, command, 0, InvalidSnapshot, InvalidSnapshot,
-							  wait, failure, mode, updated);
+	return table_tuple_update(table, tid, slot, command, 0, InvalidSnapshot, InvalidSnapshot, wait,
+							  failure, mode, updated);
 #else
-	return table_tuple_update(table, place, slot, command, InvalidSnapshot, InvalidSnapshot, wait,
+	return table_tuple_update(table, tid, slot, command, InvalidSnapshot, InvalidSnapshot, wait,
 							  failure, mode, updated);
 #endif
 }
 
-// 19 replaced changingPart by options.
+// 19 replaced the argument changingPart by options.
 inline TM_Result
-delete_tuple(Relation table, ItemPointer place, CommandId command, Snapshot snapshot, bool wait,
+delete_tuple(Relation table, ItemPointer tid, CommandId command, Snapshot snapshot, bool wait,
 			 TM_FailureData *failure)
 {
 #if PG_VERSION_NUM >= 190000
-	return table_tuple_delete(table, place, command, 0, snapshot, InvalidSnapshot, wait, failure);
+	return table_tuple_delete(table, tid, command, 0, snapshot, InvalidSnapshot, wait, failure);
 #else
-	return table_tuple_delete(table, place, command, snapshot, InvalidSnapshot, wait, failure,
-							  false);
+	return table_tuple_delete(table, tid, command, snapshot, InvalidSnapshot, wait, failure, false);
 #endif
 }
 
-// 18 lets the primary key be deferrable, if asked so.
+// 18 added an argument that accepts a deferrable primary key; it stays false.
 inline Oid
 primary_key_of(Relation table)
 {
@@ -300,7 +301,7 @@ primary_key_of(Relation table)
 #endif
 }
 
-// 18 counts what a scan does, if asked to; 19 has flags.
+// 18 added the scan's instrumentation, 19 its flags.
 inline IndexScanDesc
 begin_index_scan(Relation table, Relation index, Snapshot snapshot, int key_count)
 {
@@ -313,7 +314,7 @@ begin_index_scan(Relation table, Relation index, Snapshot snapshot, int key_coun
 #endif
 }
 
-// 19 may set bits of the visibility map on the way.
+// 19 may set bits of the visibility map while it prunes, and pins a page of the map for that.
 inline void
 prune_page(Relation table, Buffer buffer)
 {
@@ -327,7 +328,7 @@ prune_page(Relation table, Buffer buffer)
 #endif
 }
 
-// Index entries for a new row. As below.
+// Inserts the index entries of a new tuple; insert_index_tuples() has the versions.
 inline void
 insert_new_index_tuples(ResultRelInfo *relation, TupleTableSlot *slot, EState *estate)
 {
@@ -340,8 +341,8 @@ insert_new_index_tuples(ResultRelInfo *relation, TupleTableSlot *slot, EState *e
 #endif
 }
 
-// New index entries for an updated row. 16 told it which kind of update it was; 19
-// made that flags and put the relation first.
+// Inserts the index entries that an update needs. 16 added an argument that limits them to
+// summarizing indexes; 19 made the arguments flags and put the relation first.
 inline void
 insert_index_tuples(ResultRelInfo *relation, TupleTableSlot *slot, EState *estate,
 					UpdatedIndexes updated)
@@ -360,8 +361,8 @@ insert_index_tuples(ResultRelInfo *relation, TupleTableSlot *slot, EState *estat
 #endif
 }
 
-// The executor's state for writing one table. 16 keeps permissions apart from the
-// range table; 18 wants to know which entries are not pruned.
+// Initializes the executor state's range table with one table. 16 moved permissions out of
+// RangeTblEntry; 18 added the set of entries that are not pruned.
 inline void
 init_range_table(EState *estate, RangeTblEntry *entry)
 {
@@ -378,7 +379,7 @@ init_range_table(EState *estate, RangeTblEntry *entry)
 #endif
 }
 
-// Names the columns that are given a value in that table.
+// Sets the columns of that table that the insert gives a value.
 inline void
 set_inserted_columns(EState *estate, Bitmapset *columns)
 {
@@ -390,8 +391,8 @@ set_inserted_columns(EState *estate, Bitmapset *columns)
 #endif
 }
 
-// 19 replaced get_relation_info_hook by build_simple_rel_hook. Calls visit for every
-// relation that the planner has looked up, after whoever was there before.
+// Called for each relation that the planner has looked up, after the hook that was installed
+// before. 19 replaced get_relation_info_hook by build_simple_rel_hook.
 inline void (*visit_relation)(RelOptInfo *relation) = nullptr;
 
 #if PG_VERSION_NUM >= 190000
@@ -434,9 +435,10 @@ register_relation_hook(void (*visit)(RelOptInfo *relation))
 
 } // namespace queue_ext::compat
 
+// Whether named_segment() exists.
 #define QUEUE_EXT_HAS_NAMED_SEGMENTS (PG_VERSION_NUM >= 170000)
 
-// 18 lets a module tell its name and version (pg_get_loaded_modules()).
+// 18 lets a module report its name and version (pg_get_loaded_modules()).
 #if PG_VERSION_NUM >= 180000
 #define QUEUE_EXT_MODULE_MAGIC                                                                     \
 	PG_MODULE_MAGIC_EXT(.name = "queue_ext", .version = QUEUE_EXT_VERSION)

@@ -29,6 +29,7 @@ check_range(const char *what, int32 value, int32 lowest, int32 highest)
 						errdetail("The value is %d.", value)));
 }
 
+// Compares with interval_cmp(), which takes a month for 30 days and a day for 24 hours.
 static int
 sign(const Interval *value)
 {
@@ -37,12 +38,14 @@ sign(const Interval *value)
 		DirectFunctionCall2(interval_cmp, IntervalPGetDatum(value), IntervalPGetDatum(&zero)));
 }
 
+// The interval in the session's IntervalStyle, for a message.
 static const char *
 to_text(const Interval *value)
 {
 	return DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(value)));
 }
 
+// Asks for infinity first: interval_cmp() counts infinity as positive.
 void
 check_positive(const char *what, const Interval *value)
 {
@@ -70,6 +73,7 @@ length_mismatch(const char *first, int first_length, const char *second, int sec
 			 errdetail("They have %d and %d elements.", first_length, second_length)));
 }
 
+// The SQLSTATE of PostgreSQL's own array functions.
 void
 not_one_dimensional(const char *what)
 {
@@ -85,6 +89,7 @@ unknown_state(const char *state)
 					errdetail("The value is \"%s\".", state)));
 }
 
+// Looks at bytes: no server encoding has the byte of a space within another character.
 bool
 is_blank(const text *value)
 {
@@ -153,6 +158,7 @@ payload_is_no_object()
 					errhint("Omit \"unique_by\" to compare the whole payload.")));
 }
 
+// The history has no policies of its own; hence the refusal, see queue_unique_job in design.md.
 void
 done_under_row_security(const char *table)
 {
@@ -176,6 +182,7 @@ forget_under_row_security(const char *table)
 					errhint("Use the owner of the table, or a role with BYPASSRLS.")));
 }
 
+// A null or literal of unknown type has no type to name.
 void
 not_a_table_row(const char *what, Oid type)
 {
@@ -186,6 +193,7 @@ not_a_table_row(const char *what, Oid type)
 							"jsonb_populate_record(NULL::the_table, ...).")));
 }
 
+// PostgreSQL has the detail for each relkind.
 void
 cannot_insert_into(const char *name, char kind)
 {
@@ -194,6 +202,7 @@ cannot_insert_into(const char *name, char kind)
 					errdetail_relkind_not_supported(kind)));
 }
 
+// The wording of an INSERT that names such a column.
 void
 no_such_column(const char *table, const char *column)
 {
@@ -209,6 +218,7 @@ no_equality(const char *column, Oid type)
 					errdetail("Type %s has no equality operator.", format_type_be(type))));
 }
 
+// ereport() at WARNING without errcode() has SQLSTATE 01000.
 void
 warn_no_unique_index(const char *table, const char *command)
 {
@@ -235,6 +245,7 @@ name_too_long(const char *name)
 			 errdetail("It has %zu bytes; a name has at most %d.", strlen(name), NAMEDATALEN - 1)));
 }
 
+// The hint has the name as a literal, so that it can be run as it is.
 void
 no_such_queue(const char *text)
 {
@@ -270,6 +281,7 @@ no_table_to_adopt(const char *name, const char *text)
 					 quote_literal_cstr(text))));
 }
 
+// The cause is an event trigger, or another session that renames a schema.
 void
 gone_during_command(const char *name)
 {
@@ -313,6 +325,8 @@ queue_exists(const char *name)
 			(errcode(ERRCODE_DUPLICATE_OBJECT), errmsg("queue \"%s\" already exists", name)));
 }
 
+// The registry's key is (name, source), so ALTER TABLE ... SET SCHEMA can move a table beside that
+// of another queue of the same name.
 void
 ambiguous_queue(const char *text)
 {
@@ -336,7 +350,7 @@ archive_missing(const char *name, const char *text)
 			 quote_literal_cstr(text))));
 }
 
-// Compares versions of two parts; what comes behind them does not count.
+// Compares the first two parts of the versions; a third part, or a suffix, does not count.
 static int
 compare_versions(const char *left, const char *right)
 {
@@ -346,6 +360,8 @@ compare_versions(const char *left, const char *right)
 	return parts[0][0] != parts[1][0] ? parts[0][0] - parts[1][0] : parts[0][1] - parts[1][1];
 }
 
+// The hint follows from the order: an older extension needs ALTER EXTENSION, an older library needs
+// a new session, and with equal versions the relation has been altered.
 void
 version_mismatch(const char *relation, const char *installed, const char *library)
 {
@@ -423,6 +439,7 @@ fragment_is_not_scalar(const char *label)
 			 errmsg("\"%s\" must not have aggregate, window or set-returning functions", label)));
 }
 
+// The wording of the rewriter, which would raise this for an UPDATE.
 void
 assigned_twice(const char *column)
 {
@@ -488,6 +505,7 @@ no_such_table(Oid table)
 					errmsg("relation with OID %u does not exist", table)));
 }
 
+// Without rows SPI_tuptable is null, and no caller could read its answer.
 void
 rewritten()
 {
@@ -496,6 +514,7 @@ rewritten()
 					errhint("Replace the rule with a trigger.")));
 }
 
+// A held row is found by the text of its key, which must not change with DateStyle and the like.
 void
 key_without_text(const char *table, Oid type)
 {
@@ -530,6 +549,7 @@ not_in_schema(const char *queue, const char *schema)
 					errhint("Omit the schema, or use \"%s\".", schema)));
 }
 
+// Without a command no index can identify the rows, so the obstacle is the detail instead.
 void
 no_key(const char *table, const char *command, const char *obstacle)
 {
@@ -541,6 +561,7 @@ no_key(const char *table, const char *command, const char *obstacle)
 								: errhint("Run %s", command)));
 }
 
+// Null is equal to nothing, so the receipt would match no row.
 void
 null_in_key(const char *table, const char *column)
 {
@@ -600,6 +621,7 @@ no_queue_on_table(Oid table)
 					errhint("Attach it with queue_attach().")));
 }
 
+// The code is that of an ambiguous function call: the argument "queue" would resolve it.
 void
 many_queues_on_table(Oid table)
 {
@@ -608,6 +630,7 @@ many_queues_on_table(Oid table)
 					errhint("Specify the queue: queue => '...'.")));
 }
 
+// Their advisory locks could only be released now, before others can see that the jobs are done.
 void
 cannot_prepare()
 {
@@ -616,6 +639,7 @@ cannot_prepare()
 						   "session mode")));
 }
 
+// The wording of PostgreSQL's own trigger functions.
 void
 not_a_trigger_call(const char *function)
 {
@@ -623,6 +647,7 @@ not_a_trigger_call(const char *function)
 					errmsg("function \"%s\" was not called by trigger manager", function)));
 }
 
+// The wording of PostgreSQL's own trigger functions.
 void
 wake_trigger_misplaced()
 {
@@ -656,6 +681,7 @@ blank_details()
 					errhint("Specify who locks the resource: a host, a process, a job.")));
 }
 
+// The insert raised nothing: a trigger or a policy may have suppressed the row.
 void
 lock_not_made(const char *task_id)
 {
@@ -674,6 +700,7 @@ warn_no_index(const char *queue, const char *command)
 					  errhint("Run %s", command)));
 }
 
+// Not translated (errmsg_internal()): the tests count these messages.
 void
 debug_compiling_queue(const char *table, const char *queue)
 {

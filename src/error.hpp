@@ -1,8 +1,8 @@
-// error.hpp - every error a user can cause, worded once.
+// error.hpp - every error that a user can cause, worded once.
 //
-// Each function raises and does not return, or returns if all is well (check_...).
-// None takes a lock. Errors that PostgreSQL itself words (privileges, read-only
-// transactions, constraints) are left to it.
+// Each function raises and does not return, except: check_ functions return if the value is valid,
+// warn_ and debug_ functions send a message and return. None takes a lock. Errors that PostgreSQL
+// itself words (privileges, read-only transactions, constraints) are left to it.
 
 #pragma once
 
@@ -12,162 +12,164 @@ namespace queue_ext::error {
 
 // 22004: "what" must not be null.
 [[noreturn]] void null_argument(const char *what);
-// 22004: an array holds a null where a value is needed.
+// 22004: an array has a null element where a value is required.
 [[noreturn]] void null_element(const char *what);
 // 22023: an integer is outside [lowest, highest].
 void check_range(const char *what, int32 value, int32 lowest, int32 highest);
-// 22023: an interval that must be positive and finite is not.
+// 22023: an interval is not positive, or is infinite.
 void check_positive(const char *what, const Interval *value);
-// 22023: an interval that must not be negative, nor infinite, is.
+// 22023: an interval is negative or infinite.
 void check_not_negative(const char *what, const Interval *value);
-// 22023: two parallel arrays differ in length.
+// 22023: two arrays that belong together differ in length.
 [[noreturn]] void length_mismatch(const char *first, int first_length, const char *second,
 								  int second_length);
 // 2202E: an array has more than one dimension.
 [[noreturn]] void not_one_dimensional(const char *what);
-// 22023: not one of the states a job can be in.
+// 22023: the text is not a state of a job.
 [[noreturn]] void unknown_state(const char *state);
 
-// Whether the text is empty, or of spaces alone.
+// Whether the text is empty or has only spaces. Never raises.
 bool is_blank(const text *value);
-// 22023: a text that must not be blank is.
+// 22023: the text is blank.
 void check_not_blank(const char *what, const text *value);
 // Of unique inserts.
-// 22023: not one of the states that can count; or none given.
+// 22023: an element is not a state that can count as a duplicate; or the array is empty.
 [[noreturn]] void unknown_counted_state(const char *state);
 [[noreturn]] void no_states();
-// 0A000: months and years differ in length.
+// 0A000: the period has months or years, whose length varies.
 [[noreturn]] void period_of_months(const Interval *period);
-// 22023: the period is too long to be counted in microseconds.
+// 22023: the period in microseconds is out of range.
 [[noreturn]] void period_too_long(const Interval *period);
-// 54000: the names are too long, written as a JSON array.
+// 54000: the names, as a JSON array, are longer than the limit.
 [[noreturn]] void names_too_long(const char *what, int most);
-// 22023: keys are asked for, of a payload that has none.
+// 22023: unique_by names keys, and the payload is not an object.
 [[noreturn]] void payload_is_no_object();
-// 0A000: what is remembered of done jobs would tell of rows that row security hides.
+// 0A000: the history of done jobs would reveal rows that row security hides from the caller.
 [[noreturn]] void done_under_row_security(const char *table);
 [[noreturn]] void forget_under_row_security(const char *table);
 
-// 42804: not a row of a table.
+// 42804: the value is not a row of a table.
 [[noreturn]] void not_a_table_row(const char *what, Oid type);
-// 42809: not a table that rows can be inserted into.
+// 42809: the relation is not a table that unique rows can be inserted into.
 [[noreturn]] void cannot_insert_into(const char *name, char kind);
 // 42703: the table has no such column.
 [[noreturn]] void no_such_column(const char *table, const char *column);
-// 42883: values of the column's type cannot be compared.
+// 42883: the type of the column has no equality operator.
 [[noreturn]] void no_equality(const char *column, Oid type);
-// 01000: no index finds rows by their unique columns.
+// WARNING 01000: no index supports the duplicate check; the hint is the command for one.
 void warn_no_unique_index(const char *table, const char *command);
 
-// 42602: the text is no queue name.
+// 42602: the text is not the name of a queue.
 [[noreturn]] void invalid_name(const char *text);
-// 42622: a part of a name, or a name derived from it, is over 63 bytes.
+// 42622: a part of a name, or a name made from it, is longer than 63 bytes.
 [[noreturn]] void name_too_long(const char *name);
 // 42704: there is no such queue. "text" is the name as the caller wrote it.
 [[noreturn]] void no_such_queue(const char *text);
-// 42704, 42P07: there is none such, but its table is there. "name" is the table's.
+// 42704, 42P07: there is no such queue, but a table with the layout of its table. "name" is the
+// table's name.
 [[noreturn]] void queue_left_behind(const char *text);
 [[noreturn]] void table_left_behind(const char *name, const char *text);
-// 42P01: there is no such table to make a queue of.
+// 42P01: there is no such table to adopt as a queue.
 [[noreturn]] void no_table_to_adopt(const char *name, const char *text);
-// 42P01: the name meant the relation a moment ago.
+// 42P01: the name meant the relation earlier in the command, and does not any more.
 [[noreturn]] void gone_during_command(const char *name);
-// 42710: the table is that of a managed queue.
+// 42710: the table belongs to a managed queue.
 [[noreturn]] void table_is_managed(const char *table, const char *queue);
-// 55000: the table is not like that of a managed queue, and why not.
+// 55000: the table does not have the layout of a managed queue; "fault" is the detail.
 [[noreturn]] void not_a_queues_table(const char *table, const char *fault);
-// 42804: the column of a managed queue's table has another type now, or is gone.
+// 42804: the column of a managed queue's table has been dropped or has another type.
 [[noreturn]] void column_changed(const char *table, const char *column, Oid type,
 								 const char *qualified);
-// 42710: there is such a queue already.
+// 42710: a queue of that name exists.
 [[noreturn]] void queue_exists(const char *name);
-// 42P09: two queues of one name stand in one schema.
+// 42P09: two queues of that name have their tables in one schema.
 [[noreturn]] void ambiguous_queue(const char *text);
 // 55000: the queue's archive table has been dropped.
 [[noreturn]] void archive_missing(const char *name, const char *text);
-// 55000: the library and the extension's objects are of versions that do not fit; "relation"
-// is what the library misses, or finds changed. "library" has three parts, "installed" two.
+// 55000: the versions of the library and of the extension's SQL objects do not match. "relation" is
+// the one that is missing or has other columns. "library" has three parts, "installed" two.
 [[noreturn]] void version_mismatch(const char *relation, const char *installed,
 								   const char *library);
-// 55000: the library is loaded, the extension is not created in this database.
+// 55000: the extension is not created in this database.
 [[noreturn]] void not_created();
 
 // Of fragments; "label" is the fragment's name.
-// 42601: not a single expression, ORDER BY list, SET list.
+// 42601: the fragment is not a single expression, ORDER BY list or SET list.
 [[noreturn]] void not_an_expression(const char *label);
 [[noreturn]] void not_an_order(const char *label);
 [[noreturn]] void not_assignments(const char *label);
-// 42P02: it has a parameter such as $1.
+// 42P02: the fragment has a parameter such as $1.
 [[noreturn]] void fragment_has_parameter(const char *label);
-// 0A000: a sub-select in it locks rows.
+// 0A000: a sub-select of the fragment locks rows.
 [[noreturn]] void fragment_locks_rows(const char *label);
-// 42803: an aggregate, a window function or a set-returning function.
+// 42803: the fragment has an aggregate, window or set-returning function.
 [[noreturn]] void fragment_is_not_scalar(const char *label);
-// 42601: a column is assigned to more than once.
+// 42601: the fragment assigns to a column more than once.
 [[noreturn]] void assigned_twice(const char *column);
-// 428C9: a generated column, or an identity column that is always generated.
+// 428C9: the fragment assigns to a generated column, or an identity column that is GENERATED
+// ALWAYS.
 [[noreturn]] void assigned_generated(const char *column);
 [[noreturn]] void assigned_identity(const char *column);
-// 22023: a claim left its row pending.
+// 22023: the row still satisfies "pending" after on_claim was applied.
 [[noreturn]] void still_pending(const char *queue, const char *pending, const char *on_claim);
 
-// 0A000: a rule of the table has made another command of a statement.
+// 0A000: a rule rewrote the statement to a command that returns no rows.
 [[noreturn]] void rewritten();
 
-// 22023: no such claim mode.
+// 22023: the text is not a claim mode.
 [[noreturn]] void unknown_claim_mode(const char *mode);
-// 22023: the claim mode wants on_claim, or cannot have it.
+// 22023: claim mode update requires on_claim; the other modes cannot have it.
 [[noreturn]] void on_claim_missing();
 [[noreturn]] void on_claim_unused(const char *mode);
 // 42P01: no table has that OID.
 [[noreturn]] void no_such_table(Oid table);
-// 0A000: a lock cannot tell the rows of that key apart.
+// 0A000: the text of the key's values depends on settings, so that a lock mode cannot use it.
 [[noreturn]] void key_without_text(const char *table, Oid type);
-// 42809, 0A000: what cannot be a queue's table, and why.
+// 42809, 0A000: the relation cannot be a queue's table; "reason" is the detail.
 [[noreturn]] void not_a_table(const char *name, char kind);
 [[noreturn]] void cannot_attach(const char *name, const char *reason);
-// 22023: the queue's schema is not its table's.
+// 22023: the queue's name has a schema other than its table's.
 [[noreturn]] void not_in_schema(const char *queue, const char *schema);
-// 55000: the table has no key, which the call or the mode needs.
+// 55000: the call or the claim mode needs a key, and the table has none. "command" creates one;
+// null where no index can, and then "obstacle" is the detail.
 [[noreturn]] void no_key(const char *table, const char *command, const char *obstacle);
 
-// 22004: a receipt has a null in what tells its row from others.
+// 22004: a receipt has a null in a column of the key.
 [[noreturn]] void null_in_key(const char *table, const char *column);
-// 55000: the queue is not managed, and what serves it instead.
+// 55000: the queue is not a managed one; the hint names the function for other queues.
 [[noreturn]] void not_managed(const char *queue, const char *hint);
-// 55000: the queue has no such fragment.
+// 55000: the queue has no fragment of that name.
 [[noreturn]] void no_fragment(const char *queue, const char *label);
-// 42804: a row is not of the queue's table.
+// 42804: the row is not of the queue's table.
 [[noreturn]] void wrong_row_type(const char *queue, Oid expected, Oid given);
-// 42804: the type's columns have got other types since a row of it was made.
+// 42804: columns of the type have changed since the row was made.
 [[noreturn]] void row_type_changed(Oid type);
-// 42804: not the row type of a table.
+// 42804: the argument does not have the row type of a table.
 [[noreturn]] void not_a_row_type(Oid type);
-// 42704, 42725: the table carries no queue, or more than one.
+// 42704, 42725: the table belongs to no queue, or to more than one.
 [[noreturn]] void no_queue_on_table(Oid table);
 [[noreturn]] void many_queues_on_table(Oid table);
-// 0A000: a transaction that finished jobs in session mode cannot be prepared.
+// 0A000: the transaction has finished jobs in session mode, so it cannot be prepared.
 [[noreturn]] void cannot_prepare();
 
-// 39P01: a trigger function was called in another way.
+// 39P01: a trigger function was not called by the trigger manager.
 [[noreturn]] void not_a_trigger_call(const char *function);
-// 39P01: queue_wake is the function of a trigger for which it was not made.
+// 39P01: the trigger that called queue_wake has an unsupported event or timing.
 [[noreturn]] void wake_trigger_misplaced();
 
-// Of throttled resources. 42704, 42710: there is none, or is one already.
+// Of throttled resources. 42704, 42710: there is no such resource, or there is one already.
 [[noreturn]] void no_such_resource(const char *resource);
 [[noreturn]] void resource_exists(const char *resource);
-// 23514: whoever locks a resource has to say who it is.
+// 23514: the details of a lock are blank; they must name its owner.
 [[noreturn]] void blank_details();
 
-// 55000: a lock's row is not in the table of locks, although it was inserted.
+// 55000: the row of a lock is not in named_lock although an insert has returned.
 [[noreturn]] void lock_not_made(const char *task_id);
 
 // WARNING 01000: no index supports the claim; the hint is the command for one.
 void warn_no_index(const char *queue, const char *command);
 
-// Tells who asks for it (DEBUG1) that what a session has cached of a queue, or of the unique
-// rows of a table, is made.
+// DEBUG1: this backend compiles a queue, or a rule for unique rows of a table, for its cache.
 void debug_compiling_queue(const char *table, const char *queue);
 void debug_compiling_rule(const char *table);
 

@@ -1,4 +1,4 @@
-// interval.hpp - intervals that mean the same to every caller.
+// interval.hpp - intervals whose length does not depend on the session.
 
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace queue_ext {
 
-// The time an interval after another. Days and months are counted in UTC, so that it
-// depends on no session's time zone. Raises 22008 when that is no timestamp any more.
+// Adds the interval to start. Days and months are counted in UTC, so the result does not depend on
+// TimeZone. Raises 22008 when the result is out of range.
 inline TimestampTz
 end_of_interval(TimestampTz start, const Interval *interval)
 {
@@ -17,8 +17,8 @@ end_of_interval(TimestampTz start, const Interval *interval)
 												 IntervalPGetDatum(interval)));
 }
 
-// Raises 22023 for an interval that is not positive, 22008 for one that, begun now, would not
-// end.
+// Raises 22023 for an interval that is not positive or is infinite, 22008 for one that begins now
+// and would end after the last timestamp.
 inline void
 check_duration(const char *what, const Interval *interval)
 {

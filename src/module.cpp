@@ -1,14 +1,14 @@
-// module.cpp - what happens when the server loads the library.
+// module.cpp - _PG_init(): settings, hooks and callbacks, when the server loads the library.
 
 #include "postgres.hpp"
 
 #include "catalog/dependency.hpp"
 #include "catalog/own_table.hpp"
-#include "claim/directory.hpp"
+#include "claim/shared_memory.hpp"
 #include "claim/filler.hpp"
-#include "claim/hold.hpp"
+#include "claim/held_row.hpp"
 #include "claim/path.hpp"
-#include "claim/undo.hpp"
+#include "claim/transaction_callbacks.hpp"
 #include "compat.hpp"
 #include "definition/definition_cache.hpp"
 #include "definition/registry.hpp"
@@ -24,19 +24,21 @@ QUEUE_EXT_MODULE_MAGIC;
 PGDLLEXPORT void _PG_init(void);
 }
 
+// MarkGUCPrefixReserved() must come after the last setting is defined: it removes the placeholders
+// of all other settings named queue_ext.*.
 void
 _PG_init(void)
 {
 	queue_ext::claim::define_path();
 	queue_ext::key::define_lock_setting();
 	queue_ext::claim::register_shared_memory();
-	queue_ext::claim::register_undo();
+	queue_ext::claim::register_transaction_callbacks();
 	queue_ext::claim::register_filler();
 	queue_ext::catalog::register_dependencies();
 	queue_ext::catalog::register_own_tables();
 	queue_ext::definition::register_definition_cache();
-	MarkGUCPrefixReserved("queue_ext"); // behind the last setting
-	queue_ext::claim::register_hold_callbacks();
+	MarkGUCPrefixReserved("queue_ext");
+	queue_ext::claim::register_held_row_callbacks();
 	queue_ext::statement::register_planning();
 	queue_ext::row::register_uses();
 	queue_ext::unique::register_rules();

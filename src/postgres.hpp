@@ -1,9 +1,7 @@
-// postgres.hpp - the one header that brings PostgreSQL's in. Every source file
-// includes it first.
+// postgres.hpp - the one header that includes PostgreSQL's. Every source file includes it first.
 //
-// PostgreSQL's headers carry no extern "C" of their own, and must come in a
-// fixed order; both are settled here once. Nothing of ours may be named like a
-// PostgreSQL macro (ERROR, INFO, Max, Min, ...).
+// PostgreSQL's headers have no extern "C" of their own and need a fixed order; this header settles
+// both. Nothing of ours may be named like a PostgreSQL macro (ERROR, INFO, Max, Min, ...).
 
 #pragma once
 
@@ -116,8 +114,8 @@ extern "C" {
 #include "utils/wait_event.h"
 }
 
-// Before 16, PGXS hides nothing and PGDLLEXPORT is empty; the Makefile hides
-// everything, so the entry points must be marked visible by hand.
+// Before 16, PGXS hides no symbols and PGDLLEXPORT is empty. The Makefile hides all symbols, so
+// PGDLLEXPORT must make the entry points visible.
 #if PG_VERSION_NUM < 160000
 #undef PGDLLEXPORT
 #define PGDLLEXPORT __attribute__((visibility("default")))

@@ -6,8 +6,8 @@
 
 namespace queue_ext::result {
 
-// Prepares the function to return a set of one column; what it returns goes to
-// the tuplestore. Raises what PostgreSQL raises where a set cannot be taken.
+// Prepares the function to return a set of one column, in a tuplestore. Raises 0A000 where the
+// caller cannot accept a set.
 inline ReturnSetInfo *
 begin_scalar_set(FunctionCallInfo fcinfo)
 {
@@ -15,7 +15,7 @@ begin_scalar_set(FunctionCallInfo fcinfo)
 	return reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 }
 
-// Adds the first column of every row that the last statement returned.
+// Adds the first column of each row in SPI_tuptable, which must not be null.
 inline void
 put_first_columns(ReturnSetInfo *result)
 {
@@ -26,7 +26,7 @@ put_first_columns(ReturnSetInfo *result)
 	}
 }
 
-// Adds ids.
+// Adds one row per ID.
 inline void
 put_ids(ReturnSetInfo *result, const int64 *ids, int count)
 {

@@ -1,6 +1,6 @@
-// chain.hpp - a doubly linked list of things that hold their links themselves.
+// chain.hpp - a doubly linked list of structs that hold their links themselves.
 //
-// (PostgreSQL's ilist.h cannot be used from C++: its macros want compiler extensions of C.)
+// (The macros of PostgreSQL's ilist.h need C extensions that C++ does not have.)
 //
 // Example:
 //     struct Thing { Links<Thing> links; };
@@ -14,6 +14,7 @@
 
 namespace queue_ext::catalog {
 
+// A member of the struct, one per chain that it can be in.
 template <typename T>
 struct Links
 {
@@ -21,6 +22,7 @@ struct Links
 	T *next;
 };
 
+// Allocates nothing, so no function of it can raise. All zeros are an empty chain.
 template <typename T, Links<T> T::*links>
 struct Chain
 {
@@ -42,7 +44,7 @@ struct Chain
 		first = thing;
 	}
 
-	// It must be in the chain.
+	// The thing must be in the chain. Its own links are left as they were.
 	void remove(T *thing)
 	{
 		const Links<T> around = thing->*links;

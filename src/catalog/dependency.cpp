@@ -10,27 +10,30 @@ using compat::SysCacheId;
 
 namespace {
 
-// What a message is about: an object of a syscache, by its hash value, or a relation.
+// The subject of a message: an object of a syscache, by its hash value, or a relation by its OID.
 struct Subject
 {
 	int cache;
-	uint32 value; // 0: all
+	uint32 value; // 0: all of the cache
 };
 
 } // namespace
 
+// In Subject::cache: the relcache. Syscache identifiers are not negative.
 constexpr int relations = -1;
 
+// One dependency of one dependent, in both of their lists.
 struct Dependency
 {
-	Links<Dependency> links; // of the same subject
+	Links<Dependency> links; // of all with the same subject
 	Dependent *of;
 	Subject subject;
-	Dependency *next; // of the same dependent
+	Dependency *next; // of all with the same dependent
 };
 
 namespace {
 
+// The hash entry of a subject.
 struct Dependencies
 {
 	Subject subject; // the hash key
@@ -39,16 +42,18 @@ struct Dependencies
 
 } // namespace
 
+// All dependents of this backend, for messages that concern all of them.
 static Chain<Dependent, &Dependent::links> dependents;
 static HTAB *subjects = nullptr;
-static HTAB *watched = nullptr; // the keys alone
+static HTAB *watched = nullptr; // the entries are subjects
 
-// The last messages, for those who were reading catalogs when they came.
+// The last messages, for dependents that were being made when they came.
 constexpr uint64 recent_count = 64;
 static Subject recent[recent_count];
 static uint64 messages = 0;
 static uint64 invalidations = 0;
 
+// The hash table lives in TopMemoryContext. Subject is its key, and has no padding.
 static HTAB *
 create_table(const char *name, Size entry_size)
 {
@@ -58,6 +63,8 @@ create_table(const char *name, Size entry_size)
 	return hash_create(name, 64, &control, HASH_ELEM | HASH_BLOBS);
 }
 
+// Searches the dependent's own list, which may be long: only for messages that came while it was
+// being made.
 static bool
 depends(const Dependent *dependent, const Subject &subject)
 {
@@ -69,7 +76,7 @@ depends(const Dependent *dependent, const Subject &subject)
 	return false;
 }
 
-// Whether everything depends on it.
+// Whether a message about the subject makes all dependents invalid.
 static bool
 is_general(const Subject &subject)
 {
@@ -77,6 +84,7 @@ is_general(const Subject &subject)
 		   (watched != nullptr && hash_search(watched, &subject, HASH_FIND, nullptr) != nullptr);
 }
 
+// Only marks the dependent: a call further up the stack may be using it.
 static void
 invalidate(Dependent *dependent)
 {
@@ -84,6 +92,8 @@ invalidate(Dependent *dependent)
 	invalidations++;
 }
 
+// Called while invalidation messages are accepted, at any lock or catalog access: it must not read
+// catalogs, and allocates nothing.
 static void
 on_message(const Subject &subject)
 {
@@ -102,12 +112,14 @@ on_message(const Subject &subject)
 		invalidate(one->of);
 }
 
+// InvalidOid means all relations.
 static void
 on_relation_change(Datum, Oid relation)
 {
 	on_message({relations, relation});
 }
 
+// A hash value of 0 means the whole syscache.
 static void
 on_object_change(Datum, SysCacheId cache, uint32 hash)
 {
@@ -124,6 +136,7 @@ register_dependencies()
 		CacheRegisterSyscacheCallback(cache, on_object_change, static_cast<Datum>(0));
 }
 
+// Removes the subject's entry with its last dependency.
 static void
 forget(Dependency *dependency)
 {
@@ -134,7 +147,8 @@ forget(Dependency *dependency)
 		(void) hash_search(subjects, &dependency->subject, HASH_REMOVE, nullptr);
 }
 
-// The memory of all this goes with the context.
+// Context callback: removes the dependencies from the lists. Their memory is freed with the
+// context.
 static void
 end_dependent(void *argument)
 {
@@ -146,6 +160,7 @@ end_dependent(void *argument)
 	*dependent = {};
 }
 
+// The callback is registered last, and cannot fail: it uses memory within the dependent.
 void
 begin_dependent(Dependent *dependent, MemoryContext context)
 {
@@ -158,6 +173,7 @@ begin_dependent(Dependent *dependent, MemoryContext context)
 	MemoryContextRegisterResetCallback(context, &dependent->end);
 }
 
+// Raises 53200 when out of memory, with the lists unchanged.
 static void
 depend_on(Dependent *dependent, const Subject &subject)
 {
@@ -165,11 +181,11 @@ depend_on(Dependent *dependent, const Subject &subject)
 		subjects = create_table("queue_ext dependencies", sizeof(Dependencies));
 	bool is_found;
 	auto *found = static_cast<Dependencies *>(hash_search(subjects, &subject, HASH_FIND, nullptr));
-	// It is there twice where another has come between, and no harm done: a thing may depend on
-	// too many others for its own list to be searched each time.
+	// An entry may be made twice where another dependent's comes in between, which does no harm:
+	// the dependent's own list is too long to be searched each time.
 	if (found != nullptr && found->list.first->of == dependent)
 		return;
-	// Before it is in the table there must be nothing left that could fail.
+	// Allocates before the lists change, so that an error leaves them as they were.
 	auto *dependency =
 		static_cast<Dependency *>(MemoryContextAllocZero(dependent->context, sizeof(Dependency)));
 	found = static_cast<Dependencies *>(hash_search(subjects, &subject, HASH_ENTER, &is_found));
@@ -182,6 +198,7 @@ depend_on(Dependent *dependent, const Subject &subject)
 	found->list.push_front(dependency);
 }
 
+// Entries are never removed: there are at most as many as objects of PostgreSQL's own.
 static void
 watch(const Subject &subject)
 {
@@ -197,6 +214,7 @@ depend_on_relation(Dependent *dependent, Oid relation)
 		depend_on(dependent, {relations, relation});
 }
 
+// Only hashes the OID, so the object need not exist.
 void
 depend_on_object(Dependent *dependent, SysCacheId cache, Oid object)
 {
@@ -204,7 +222,7 @@ depend_on_object(Dependent *dependent, SysCacheId cache, Oid object)
 		return;
 	const Subject subject{static_cast<int>(cache),
 						  GetSysCacheHashValue1(cache, ObjectIdGetDatum(object))};
-	// The schema "public" and its like have low numbers, and may be renamed.
+	// Schemas such as "public" have an OID below FirstNormalObjectId, and can be renamed.
 	if (object >= FirstNormalObjectId || (cache == NAMESPACEOID && object != PG_CATALOG_NAMESPACE))
 		depend_on(dependent, subject);
 	else
@@ -229,6 +247,7 @@ invalidation_count()
 	return invalidations;
 }
 
+// A dependent whose catalogs took longer than recent_count messages to read counts as changed.
 void
 catch_up(Dependent *dependent, uint64 messages_before)
 {

@@ -1,4 +1,4 @@
-// kept.hpp - making something that stays, and leaving nothing else behind.
+// kept.hpp - builds a long-lived object without leaving other memory behind.
 
 #pragma once
 
@@ -6,9 +6,10 @@
 
 namespace queue_ext::catalog {
 
-// Calls make(context) with a new context of that name, for what is to stay below the
-// parent, while the current context is one that goes afterwards: parsing leaves many times
-// the memory behind that its result takes. On ERROR both go. The name must be a constant.
+// Calls make(context) with a new memory context of that name, for the object; the current context
+// meanwhile is a scratch context that is deleted afterwards, as parsing leaves many times the
+// memory behind that its result takes. On success the new context becomes a child of the parent; on
+// ERROR both are deleted with the caller's context. The name must be a constant.
 template <typename Make>
 void
 make_kept(const char *name, MemoryContext parent, Make &&make)

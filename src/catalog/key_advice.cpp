@@ -5,10 +5,11 @@
 #include "key_advice.hpp"
 
 #include "../compat.hpp"
-#include "identity.hpp"
+#include "row_key.hpp"
 
 namespace queue_ext::catalog {
 
+// As the commands of the hint have it: qualified and quoted.
 static char *
 qualified_name(Relation relation)
 {
@@ -22,6 +23,7 @@ column_name(Relation table, AttrNumber number)
 	return quote_identifier(NameStr(TupleDescAttr(RelationGetDescr(table), number - 1)->attname));
 }
 
+// Separates the commands of one hint.
 static void
 begin_command(StringInfo commands)
 {
@@ -29,7 +31,7 @@ begin_command(StringInfo commands)
 		appendStringInfoString(commands, "; ");
 }
 
-// Makes the columns of the index not null, where they are not.
+// Appends ALTER TABLE ... SET NOT NULL for the columns of the index that may be null, if any.
 static void
 set_not_null(StringInfo commands, Relation table, Relation index)
 {
@@ -47,6 +49,7 @@ set_not_null(StringInfo commands, Relation table, Relation index)
 	}
 }
 
+// Appends CREATE UNIQUE INDEX over the columns of that index.
 static void
 create_index(StringInfo commands, Relation table, Relation index)
 {
@@ -59,12 +62,13 @@ create_index(StringInfo commands, Relation table, Relation index)
 	appendStringInfoChar(commands, ')');
 }
 
+// The commands that make the index, or another over its columns, a key.
 static char *
 command_for(Relation table, Relation index, KeyFitness fitness)
 {
 	StringInfoData commands;
 	initStringInfo(&commands);
-	// What makes a partitioned index valid is an index of each partition.
+	// REINDEX does not make a partitioned index valid: it needs an index on each partition.
 	const bool can_reindex = table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE;
 	if (fitness == KeyFitness::invalid && can_reindex)
 		appendStringInfo(&commands, "REINDEX INDEX %s", qualified_name(index));
@@ -74,7 +78,7 @@ command_for(Relation table, Relation index, KeyFitness fitness)
 	return commands.data;
 }
 
-// The name for a column that is to be added.
+// A name for a new column: id, or row_id_n where the table has one.
 static char *
 free_column_name(Relation table)
 {
@@ -84,7 +88,8 @@ free_column_name(Relation table)
 	return name;
 }
 
-// Null where the table is partitioned by an expression, which no unique index can have.
+// The command that adds a column with a primary key. Null where the table is partitioned by an
+// expression, which a unique index cannot have.
 static char *
 column_command(Relation table)
 {
@@ -106,6 +111,7 @@ column_command(Relation table)
 					qualified_name(table), column, columns.data, column);
 }
 
+// Prefers the index that needs the least: KeyFitness is in that order.
 KeyAdvice
 advise_key(Relation table)
 {

@@ -1,4 +1,4 @@
-// key_advice.hpp - what a table lacks whose rows nothing tells apart.
+// key_advice.hpp - what a table without a key needs to get one.
 
 #pragma once
 
@@ -6,13 +6,15 @@
 
 namespace queue_ext::catalog {
 
+// For a hint and a detail.
 struct KeyAdvice
 {
-	const char *command;  // that gives it a key; null where no index can
-	const char *obstacle; // why none can, a sentence
+	const char *command;  // creates a key; null where no index can be one
+	const char *obstacle; // why no index can, as a sentence
 };
 
-// In the current context. The relation must be locked, and without a key.
+// The advice, in the current context. The relation must be locked and have no key. Each index is
+// locked ACCESS SHARE while it is looked at.
 KeyAdvice advise_key(Relation table);
 
 } // namespace queue_ext::catalog

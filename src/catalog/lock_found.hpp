@@ -1,4 +1,4 @@
-// lock_found.hpp - from a name to a relation that is locked and still meant.
+// lock_found.hpp - locks the relation that a name means, and checks that it still means it.
 
 #pragma once
 
@@ -6,19 +6,18 @@
 
 namespace queue_ext::catalog {
 
-// A relation that is to be locked, or InvalidOid; and how.
+// The relation to lock, or InvalidOid, and the lock mode.
 struct Wanted
 {
 	Oid relation;
 	LOCKMODE mode;
 };
 
-// Locks the relation that find() wants, until the end of the transaction, and returns
-// it; InvalidOid when it wants none. find() raises an error where the caller has no right to
-// the lock. Waiting for the lock may bring news of a change, so find() is asked again, with
-// the lock held, if any message of another backend has come since it was asked. If the
-// answer is the same, it stands, whatever has come meanwhile: like
-// RangeVarGetRelidExtended(), this ends however many changes there are.
+// Locks the relation that find() returns until the end of the transaction, and returns its OID;
+// InvalidOid when find() returns that. find() raises an error where the caller has no right to the
+// lock. Waiting for the lock may accept invalidation messages; if any has come since find() was
+// called, it is called again with the lock held. If the answer is the same, it is final, whatever
+// has come meanwhile: like RangeVarGetRelidExtended(), this ends however many changes there are.
 template <typename Find>
 Oid
 lock_found(Find &&find)
@@ -27,7 +26,7 @@ lock_found(Find &&find)
 	Wanted locked{};
 	for (;;) {
 		CHECK_FOR_INTERRUPTS();
-		// A relation that this transaction has locked already brings no news along.
+		// LockRelationOid() accepts no messages for a lock that this transaction holds already.
 		AcceptInvalidationMessages();
 		const uint64 messages_before = SharedInvalidMessageCounter;
 		const Wanted found = find();

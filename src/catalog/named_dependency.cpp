@@ -1,7 +1,7 @@
 // named_dependency.cpp - see named_dependency.hpp.
 //
-// An expression is kept as a tree, which knows its objects by their OIDs, and as text,
-// which knows them by their names and schemas: so it depends on these, too.
+// An expression is kept as a tree, which has the OIDs of objects, and as text, which has their
+// names and schemas; so the cached object depends on the schemas as well.
 
 #include "../postgres.hpp"
 
@@ -11,6 +11,7 @@ namespace queue_ext::catalog {
 
 using compat::SysCacheId;
 
+// A new name of the relation comes as a relcache message; a new name of the schema does not.
 void
 depend_on_table(Dependent *dependent, Oid table)
 {
@@ -18,8 +19,7 @@ depend_on_table(Dependent *dependent, Oid table)
 	depend_on_object(dependent, NAMESPACEOID, get_rel_namespace(table));
 }
 
-// On an object that is written with its name, and on its schema, which that column of its
-// catalog says.
+// Depends on the object and on its schema, which is in that column of its catalog.
 static void
 depend_on_named(Dependent *dependent, SysCacheId cache, Oid object, AttrNumber schema)
 {
@@ -33,6 +33,8 @@ depend_on_named(Dependent *dependent, SysCacheId cache, Oid object, AttrNumber s
 	ReleaseSysCache(tuple);
 }
 
+// Includes the element type of an array, the base type of a domain and the table of a row type: a
+// change of these sends no message about the type itself.
 static void
 depend_on_type(Dependent *dependent, Oid type)
 {
@@ -59,12 +61,14 @@ depend_on_operator(Dependent *dependent, Oid object)
 	depend_on_named(dependent, OPEROID, object, Anum_pg_operator_oprnamespace);
 }
 
+// Ignores InvalidOid, as all of these do.
 static void
 depend_on_collation(Dependent *dependent, Oid collation)
 {
 	depend_on_named(dependent, COLLOID, collation, Anum_pg_collation_collnamespace);
 }
 
+// Callback of check_functions_in_node(); false lets it go on.
 static bool
 visit_function(Oid function, void *dependent)
 {
@@ -75,17 +79,18 @@ visit_function(Oid function, void *dependent)
 
 namespace {
 
+// A type of values that are written as names.
 struct NameType
 {
 	Oid type;
 	SysCacheId cache;
-	AttrNumber schema; // the column that has it, or none
+	AttrNumber schema; // the catalog's column for the schema, if any
 };
 
 } // namespace
 
-// The types whose values are written as the names of objects. (Tables are apart: what they
-// are made from is told as of relations.)
+// The types whose values are written as the names of objects. (regclass is handled apart: a change
+// of a table comes as a relcache message.)
 static constexpr NameType name_types[] = {
 	{REGTYPEOID, TYPEOID, Anum_pg_type_typnamespace},
 	{REGPROCOID, PROCOID, Anum_pg_proc_pronamespace},
@@ -99,7 +104,7 @@ static constexpr NameType name_types[] = {
 	{REGROLEOID, AUTHOID, InvalidAttrNumber},
 };
 
-// Null if it is none of them.
+// Null if the type is not one of them.
 static const NameType *
 name_type_of(Oid type)
 {
@@ -109,13 +114,15 @@ name_type_of(Oid type)
 	return nullptr;
 }
 
-// Whether a value of the type is written as the name of an object, or the label of an enum.
+// Whether a value of the type is written as the name of an object or the label of an enum, and so
+// changes its text when that is renamed.
 static bool
 is_written_as_name(Oid type)
 {
 	return type == REGCLASSOID || name_type_of(type) != nullptr || type_is_enum(type);
 }
 
+// The value is an OID, also that of an enum's label.
 static void
 depend_on_value(Dependent *dependent, Oid type, Datum value)
 {
@@ -131,6 +138,7 @@ depend_on_value(Dependent *dependent, Oid type, Datum value)
 		depend_on_named(dependent, name_type->cache, object, name_type->schema);
 }
 
+// An array's text has the text of its elements.
 static void
 depend_on_elements(Dependent *dependent, Oid type, ArrayType *array)
 {
@@ -147,6 +155,7 @@ depend_on_elements(Dependent *dependent, Oid type, ArrayType *array)
 			depend_on_value(dependent, type, values[i]);
 }
 
+// The text of a constant has its type, its collation and its value.
 static void
 depend_on_constant(Dependent *dependent, const Const *constant)
 {
@@ -169,6 +178,7 @@ depend_on_types(Dependent *dependent, const List *types)
 		depend_on_type(dependent, lfirst_oid(cell));
 }
 
+// The tables of a sub-select's range table; entries of other kinds have no relid.
 static void
 depend_on_tables(Dependent *dependent, const List *range_table)
 {
@@ -180,6 +190,8 @@ depend_on_tables(Dependent *dependent, const List *range_table)
 	}
 }
 
+// Tree walker. A name that the deparser writes and that is not recorded here would keep a stale
+// text in the cache after the object was renamed.
 static bool
 visit(Node *node, void *context)
 {

@@ -1,7 +1,8 @@
-// named_dependency.hpp - what a thing that is cached was made from, where it also has the names
-// of that in a text of SQL: it depends on these, too.
+// named_dependency.hpp - dependencies of a cached object that also has SQL text, with the names of
+// objects: a new name or schema makes it invalid, too.
 //
-// All are called within make_dependent() (dependency.hpp).
+// All functions are called within make_dependent() (dependency.hpp), and raise what
+// depend_on_object() raises.
 
 #pragma once
 
@@ -11,14 +12,14 @@
 
 namespace queue_ext::catalog {
 
-// On the relation, and on the schema that it is in.
+// Records a dependency on the relation and on its schema.
 void depend_on_table(Dependent *dependent, Oid table);
 
-// On an operator, and on its schema.
+// Records a dependency on the operator and on its schema.
 void depend_on_operator(Dependent *dependent, Oid object);
 
-// On all that the expression names, or a list of them: functions, operators, types,
-// collations, tables and their schemas.
+// Records dependencies on all objects that the expression, or a list of expressions, names:
+// functions, operators, types, collations, tables and their schemas.
 void depend_on_expression(Dependent *dependent, Node *expression);
 
 } // namespace queue_ext::catalog

@@ -8,9 +8,11 @@
 
 namespace queue_ext::catalog {
 
+// Saves the scan of pg_extension; reset by on_relation_change().
 static Oid known_registry_oid = InvalidOid;
 
-// Runs body with the extension's row of pg_extension, if there is one.
+// Runs body with the extension's row of pg_extension, if it exists. A scan, since older versions
+// have no syscache for that catalog.
 template <typename Body>
 static void
 with_extension(Body &&body)
@@ -27,7 +29,7 @@ with_extension(Body &&body)
 	table_close(extensions, AccessShareLock);
 }
 
-// The schema the extension was created in, or InvalidOid.
+// The schema of the extension, or InvalidOid.
 static Oid
 extension_schema()
 {
@@ -56,12 +58,12 @@ const char *
 own_schema()
 {
 	const char *schema = get_namespace_name(get_rel_namespace(registry_oid()));
-	if (schema == nullptr) // dropped just now
+	if (schema == nullptr) // dropped a moment ago
 		error::not_created();
 	return schema;
 }
 
-// It may have been dropped.
+// The registry may have been dropped, and created again with another OID.
 static void
 on_relation_change(Datum, Oid relation)
 {
@@ -75,7 +77,7 @@ register_own_tables()
 	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
 }
 
-// The version that the extension's objects have in this database.
+// The version of the extension's SQL objects in this database; null if it is not created.
 static const char *
 installed_version()
 {
@@ -88,6 +90,7 @@ installed_version()
 	return version;
 }
 
+// Raises 55000. The extension may have been dropped since its OID was read.
 [[noreturn]] static void
 raise_mismatch(const char *relation)
 {
@@ -97,6 +100,7 @@ raise_mismatch(const char *relation)
 	error::version_mismatch(relation, installed, QUEUE_EXT_VERSION);
 }
 
+// Compares names, too: a newer version may have replaced a column by one of the same type.
 void
 check_columns(Relation table, const OwnColumn *columns, int count)
 {

@@ -1,9 +1,9 @@
 // own_table.hpp - the tables of the extension itself, as the library expects them.
 //
-// The library of a session and the SQL objects of a database come separately: the library
-// when the session loads it, the objects by CREATE EXTENSION and ALTER EXTENSION UPDATE. A
-// table that a newer version has extended at its end is fine for an older library; what
-// lacks a column must not be read by numbers.
+// The library and the SQL objects of a database may have different versions: a session loads the
+// library once, CREATE EXTENSION and ALTER EXTENSION UPDATE make the objects. A table to which a
+// newer version has added columns serves an older library; a table that lacks a column must not be
+// read by attribute numbers.
 
 #pragma once
 
@@ -11,6 +11,7 @@
 
 namespace queue_ext::catalog {
 
+// A column as the library expects it.
 struct OwnColumn
 {
 	const char *name;
@@ -18,21 +19,22 @@ struct OwnColumn
 	bool is_required; // not null
 };
 
-// Raises 55000 unless the table begins with these columns; the hint says what to run. The
-// table must be locked.
+// Raises 55000 unless the first columns of the table are these; the hint names the command to run.
+// The table must be locked.
 void check_columns(Relation table, const OwnColumn *columns, int count);
 
-// The OID of the registry (registry.hpp). Raises 55000 where the extension is not created.
+// The OID of the registry (registry.hpp). Raises 55000 where the extension is not created. Takes no
+// lock on it.
 Oid registry_oid();
 
-// The name of the extension's schema, likewise.
+// The name of the extension's schema, in the current context. Raises 55000 likewise.
 const char *own_schema();
 
-// The extension's relation of that name. Raises 55000 where the extension is not created,
-// or is of a version that has no such relation.
+// The OID of the extension's relation of that name. Raises 55000 where the extension is not
+// created, or is of a version without such a relation.
 Oid own_relation(const char *name);
 
-// Registers the callback that forgets the registry's OID. Called once, by _PG_init.
+// Registers the relcache callback that forgets the registry's OID. Called once, by _PG_init.
 void register_own_tables();
 
 } // namespace queue_ext::catalog

@@ -1,5 +1,5 @@
-// owner.hpp - the owner of a queue's table: who may change the queue, and in whose
-// name its fragments are read.
+// owner.hpp - the owner of a queue's table, who may change the queue, and as whom its fragments are
+// compiled.
 
 #pragma once
 
@@ -9,6 +9,7 @@
 
 namespace queue_ext::catalog {
 
+// Raises XX000 where there is no such table.
 inline Oid
 owner_of(Oid table)
 {
@@ -20,8 +21,7 @@ owner_of(Oid table)
 	return owner;
 }
 
-// Raises 42501 unless the current user owns the table. Does nothing where there is no such
-// table any more.
+// Raises 42501 unless the current user owns the table. Does nothing if the table does not exist.
 inline void
 check_owner(Oid table)
 {
@@ -30,7 +30,8 @@ check_owner(Oid table)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(table));
 }
 
-// Runs body as the table's owner. On ERROR the transaction's end changes back.
+// Runs body as the table's owner. On ERROR the abort of the subtransaction or transaction restores
+// the user.
 template <typename Body>
 void
 as_owner_of(Oid table, Body &&body)

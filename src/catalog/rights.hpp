@@ -1,4 +1,4 @@
-// rights.hpp - what the caller may do with a table, asked before the table is locked.
+// rights.hpp - the caller's rights on a table, checked before the table is locked.
 
 #pragma once
 
@@ -6,10 +6,9 @@
 
 namespace queue_ext::catalog {
 
-// Raises 42501 unless the caller has one of the rights on the table, or on a column of it:
-// then the caller could lock it like that by a statement of its own. What exactly a
-// statement or a direct path needs is asked by that, with the table locked. Does nothing
-// where there is no such table any more.
+// Raises 42501 unless the caller has one of the rights on the table or on a column of it: then the
+// caller could take the same lock by a statement. The statement or direct path checks what it
+// needs, with the table locked. Does nothing if the table does not exist.
 inline void
 check_any_right(Oid table, AclMode rights)
 {

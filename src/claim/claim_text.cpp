@@ -4,7 +4,7 @@
 
 #include "claim_text.hpp"
 
-#include "../catalog/identity.hpp"
+#include "../catalog/row_key.hpp"
 #include "../catalog/own_table.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/definition_cache.hpp"
@@ -13,7 +13,7 @@
 
 namespace queue_ext::claim {
 
-using catalog::Identity;
+using catalog::RowKey;
 using definition::ClaimMode;
 using definition::Compiled;
 using definition::Definition;
@@ -33,9 +33,9 @@ arguments_for(const Definition *definition, const Request &request)
 }
 
 const char *
-row_identity(Definition *definition)
+row_key(Definition *definition)
 {
-	return catalog::identity_text(definition::compiled_of(definition).identity, "t");
+	return catalog::row_key_text(definition::compiled_of(definition).row_key, "t");
 }
 
 const char *
@@ -43,7 +43,7 @@ unknown_condition(Definition *definition)
 {
 	return psprintf(" and not %s.queue_is_held(%u::pg_catalog.oid, %s)",
 					quote_identifier(catalog::own_schema()), definition->source,
-					row_identity(definition));
+					row_key(definition));
 }
 
 const char *
@@ -56,7 +56,7 @@ read_text(Definition *definition, const char *columns, const char *condition, in
 					compiled.order_by == nullptr ? "" : compiled.order_by, max_jobs);
 }
 
-// As strong as the claim's own lock, which then waits for no other.
+// As strong as the lock that the claim's own update takes, which then waits for no other.
 static const char *
 lock_strength(Definition *definition)
 {
@@ -74,28 +74,27 @@ lock_text(Definition *definition, const char *columns, const char *condition, in
 					read_text(definition, columns, condition, max_jobs), lock_strength(definition));
 }
 
-// The key's columns, renamed so that no column of the table is meant.
+// The key's columns, renamed so that they cannot be mistaken for columns of the table.
 static const char *
-candidate_columns(const Identity &identity)
+candidate_columns(const RowKey &row_key)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	for (int i = 0; i < identity.length; i++)
+	for (int i = 0; i < row_key.length; i++)
 		appendStringInfo(&text, "%st.%s as candidate_%d", i == 0 ? "" : ", ",
-						 identity.columns[i].name, i);
+						 row_key.columns[i].name, i);
 	return text.data;
 }
 
-// Not by "=": that could be a merge join's, for whose sake the planner would take a
-// scan of the whole key into account, and takes it where VACUUM has left it the
-// belief that the table is empty.
+// A range instead of "=": the planner would consider a merge join for that, with a scan of the
+// whole key, and choose it where VACUUM has left statistics that say the table is empty.
 static const char *
-candidate_matches(const Identity &identity)
+candidate_matches(const RowKey &row_key)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	for (int i = 0; i < identity.length; i++) {
-		const catalog::KeyColumn &column = identity.columns[i];
+	for (int i = 0; i < row_key.length; i++) {
+		const catalog::KeyColumn &column = row_key.columns[i];
 		appendStringInfo(
 			&text, "%st.%s %s candidate.candidate_%d and t.%s %s candidate.candidate_%d",
 			i == 0 ? "" : " and ", column.name, column.at_least, i, column.name, column.at_most, i);
@@ -103,7 +102,7 @@ candidate_matches(const Identity &identity)
 	return text.data;
 }
 
-// Behind the row stands whether it is pending still.
+// Returns the row, and as the last column whether it is still pending.
 static const char *
 write_text(Definition *definition, const char *source, const char *condition)
 {
@@ -113,20 +112,22 @@ write_text(Definition *definition, const char *source, const char *condition)
 					compiled.pending);
 }
 
+// The candidates are materialized, as a sub-select that runs twice would lock and claim too many
+// rows.
 static const char *
 write_by_key_text(Definition *definition, int max_jobs)
 {
-	const Identity &identity = definition::compiled_of(definition).identity;
+	const RowKey &row_key = definition::compiled_of(definition).row_key;
 	return psprintf("with candidate as materialized (%s) %s",
-					lock_text(definition, candidate_columns(identity), "", max_jobs),
-					write_text(definition, "candidate", candidate_matches(identity)));
+					lock_text(definition, candidate_columns(row_key), "", max_jobs),
+					write_text(definition, "candidate", candidate_matches(row_key)));
 }
 
-// In a table with a key, all of the claim; else the locking.
+// The whole claim, in a table with a key; otherwise only the locking.
 static const char *
 update_text(Definition *definition, int max_jobs)
 {
-	return definition::compiled_of(definition).identity.has_key()
+	return definition::compiled_of(definition).row_key.has_key()
 			   ? write_by_key_text(definition, max_jobs)
 			   : lock_text(definition, "t.tableoid, t.ctid", "", max_jobs);
 }
@@ -136,13 +137,14 @@ write_located_text(Definition *definition)
 {
 	return write_text(definition,
 					  psprintf("rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
-							   " as located(located_table, located_place)",
+							   " as located(located_table, located_tid)",
 							   statement::placeholder(Parameter::tables),
-							   statement::placeholder(Parameter::places)),
-					  "t.ctid operator(pg_catalog.=) located.located_place"
+							   statement::placeholder(Parameter::tids)),
+					  "t.ctid operator(pg_catalog.=) located.located_tid"
 					  " and t.tableoid operator(pg_catalog.=) located.located_table");
 }
 
+// Mode session locks nothing here: the advisory lock comes first there (session.cpp).
 const char *
 claim_text(Definition *definition, int max_jobs)
 {
@@ -150,31 +152,32 @@ claim_text(Definition *definition, int max_jobs)
 		case ClaimMode::update:
 			return update_text(definition, max_jobs);
 		case ClaimMode::transaction:
-			return lock_text(definition, psprintf("t.*, %s", row_identity(definition)),
+			return lock_text(definition, psprintf("t.*, %s", row_key(definition)),
 							 unknown_condition(definition), max_jobs);
 		case ClaimMode::session:
-			return read_text(definition, psprintf("%s, t", row_identity(definition)),
+			return read_text(definition, psprintf("%s, t", row_key(definition)),
 							 unknown_condition(definition), max_jobs);
 	}
 	pg_unreachable();
 }
 
-// The place of the plan for so many, or else the last.
+// The index of the statement for so many jobs, or else the last, to be replaced.
 static int
-place_of(const Definition *definition, int max_jobs)
+index_of(const Definition *definition, int max_jobs)
 {
-	int place = 0;
-	while (place < definition::prepared_claim_count - 1 &&
-		   definition->claims[place].max_jobs != max_jobs)
-		place++;
-	return place;
+	int index = 0;
+	while (index < definition::prepared_claim_count - 1 &&
+		   definition->claims[index].max_jobs != max_jobs)
+		index++;
+	return index;
 }
 
+// Moves the statement to the front, so that the last one is the least recently used.
 statement::Statement
 claim_statement(Definition *definition, int max_jobs)
 {
-	int place = place_of(definition, max_jobs);
-	if (definition->claims[place].max_jobs != max_jobs) {
+	int index = index_of(definition, max_jobs);
+	if (definition->claims[index].max_jobs != max_jobs) {
 		PreparedClaim fresh{max_jobs, {}};
 		const char *text = claim_text(definition, max_jobs);
 		statement::prepare(&fresh.statement, text, definition->row_type,
@@ -182,13 +185,14 @@ claim_statement(Definition *definition, int max_jobs)
 						   definition::tables_in(definition, text));
 		fresh.statement.follows_partitions = definition->is_partitioned;
 		definition::note_growth(definition);
-		// Parsing may have run code of the user's that claims, and what stood there is gone.
-		place = definition::prepared_claim_count - 1;
-		definition::discard_after_calls(&definition->claims[place].statement);
-		definition->claims[place] = fresh;
+		// Parsing may have run user-defined code that claims, so that other statements are there
+		// now.
+		index = definition::prepared_claim_count - 1;
+		definition::discard_after_calls(&definition->claims[index].statement);
+		definition->claims[index] = fresh;
 	}
-	const PreparedClaim found = definition->claims[place];
-	memmove(&definition->claims[1], &definition->claims[0], sizeof(PreparedClaim) * place);
+	const PreparedClaim found = definition->claims[index];
+	memmove(&definition->claims[1], &definition->claims[0], sizeof(PreparedClaim) * index);
 	definition->claims[0] = found;
 	return found.statement;
 }

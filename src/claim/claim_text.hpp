@@ -1,4 +1,4 @@
-// claim_text.hpp - the statements that claim rows, as text and prepared.
+// claim_text.hpp - the statements that claim rows: their texts, and prepared.
 
 #pragma once
 
@@ -9,37 +9,38 @@
 
 namespace queue_ext::claim {
 
-// The parameters of a claim.
+// The arguments of a claim's statements and expressions.
 statement::Arguments arguments_for(const definition::Definition *definition,
 								   const Request &request);
 
-// The identity of the row "t", as SQL.
-const char *row_identity(definition::Definition *definition);
+// The row key of the row "t", as SQL.
+const char *row_key(definition::Definition *definition);
 
-// " and ..." so that rows that this session knows already are passed by.
+// The condition, beginning with " and ", that leaves out rows that this session must pass by
+// (is_known()).
 const char *unknown_condition(definition::Definition *definition);
 
-// The statement that reads these columns of the first max_jobs pending rows, in
-// the queue's order. condition: "" or " and ...".
+// The statement that reads these columns of the first max_jobs pending rows, in the queue's order.
+// condition: "", or beginning with " and ".
 const char *read_text(definition::Definition *definition, const char *columns,
 					  const char *condition, int max_jobs);
 
-// The same, locking the rows and passing by those that are locked.
+// The same, but it locks the rows, and skips locked ones.
 const char *lock_text(definition::Definition *definition, const char *columns,
 					  const char *condition, int max_jobs);
 
 // The statement with which a claim of max_jobs begins, in any mode.
 const char *claim_text(definition::Definition *definition, int max_jobs);
 
-// The statement that writes the claim into rows of a table without a key, by where they stand.
+// The statement that writes the claim into rows of a table without a key, by their TIDs.
 const char *write_located_text(definition::Definition *definition);
 
-// Whether an index serves the queue's claims. Wants SPI open.
+// Whether an index serves the queue's claims. SPI must be connected.
 bool is_served(definition::Definition *definition);
 
-// The prepared claim of the definition for so many jobs; the one unused for longest
-// makes room. A copy, since a call within the statement may move it. Raises what
-// prepare() raises. Wants SPI open.
+// The definition's prepared statement for claims of so many jobs; it replaces the least recently
+// used one of another number. Returns a copy, since a nested call may move the original. Raises
+// what prepare() raises. SPI must be connected.
 statement::Statement claim_statement(definition::Definition *definition, int max_jobs);
 
 } // namespace queue_ext::claim

@@ -1,10 +1,10 @@
 // cursor.hpp - the order columns of one row as bytes, and back.
 //
-// The bytes lie in shared memory and are not trusted: read() takes nothing but what
-// write() could have made for these columns, and values that PostgreSQL's comparisons
-// can stand. Lengths are checked before what they lead to.
+// The bytes are in shared memory and not trusted: read() accepts only what write() could have made
+// for these columns, and values that PostgreSQL's comparison functions can handle. Each length is
+// checked before the bytes that it counts are read.
 //
-// Free of PostgreSQL, so that it can be tested and fuzzed by itself. Functions are
+// Includes nothing of PostgreSQL, so that it can be unit-tested and fuzzed alone. Functions are
 // inline; none allocates.
 //
 // Example:
@@ -20,37 +20,40 @@
 
 namespace queue_ext::claim::cursor {
 
-// What the bytes of a column's values look like.
+// The layout of a column's values.
 enum class Form : std::uint8_t {
-	fixed,   // any, of the column's length
-	boolean, // one, 0 or 1
-	name,    // of the column's length, with a zero at the end
-	bytes,   // any
-	text,    // any but zero; the encoding is for the caller to check
+	fixed,   // any bytes, as many as the column's length
+	boolean, // one byte, 0 or 1
+	name,    // as many bytes as the column's length, the last one zero
+	bytes,   // any bytes
+	text,    // any bytes but zero; the caller checks the encoding
 	numeric,
 	bits,
 	network,
 };
 
+// A column of the order.
 struct Column
 {
 	Form form;
-	std::uint16_t length; // of a fixed form
+	std::uint16_t length; // of each value, if the form is fixed
 };
 
+// Whether all values have the column's length, so that none is stored.
 constexpr bool
 is_fixed(Form form)
 {
 	return form == Form::fixed || form == Form::boolean || form == Form::name;
 }
 
-// The bytes of one value; of a form of any length, without PostgreSQL's header.
+// The bytes of one value; of a varlena, without its header.
 struct Value
 {
 	const unsigned char *start;
 	std::size_t length;
 };
 
+// Reads a number that need not be aligned.
 template <typename Number>
 Number
 number_at(const unsigned char *start)
@@ -60,7 +63,7 @@ number_at(const unsigned char *start)
 	return number;
 }
 
-// A numeric: its sign and place, then decimal digits by four. As in numeric.c.
+// A numeric: its header, with sign, scale and weight, then digits to base 10000, as in numeric.c.
 inline bool
 is_numeric(const Value &value)
 {
@@ -88,7 +91,7 @@ is_numeric(const Value &value)
 	return true;
 }
 
-// A string of bits: how many, then as many bytes as these take.
+// A bit string: the number of bits, then as many bytes as these take.
 inline bool
 is_bits(const Value &value)
 {
@@ -101,7 +104,7 @@ is_bits(const Value &value)
 		   value.length - header == (static_cast<std::uint32_t>(count) + byte - 1) / byte;
 }
 
-// An address: its family, the bits of its network, its bytes.
+// An inet or cidr: the family, the number of network bits, the address.
 inline bool
 is_network(const Value &value)
 {
@@ -119,7 +122,7 @@ is_network(const Value &value)
 	return fits && value.start[1] <= length * byte;
 }
 
-// Whether the bytes are of that column.
+// Whether the bytes are a value of that column.
 inline bool
 is_value(const Column &column, const Value &value)
 {
@@ -145,11 +148,11 @@ is_value(const Column &column, const Value &value)
 	return false;
 }
 
-// In front of each value of any length stands how long it is.
+// Precedes each value whose form has no fixed length.
 using Length = std::uint16_t;
 
-// Writes the values of the columns one behind the other. Returns how many bytes that took; 0
-// where they do not fit in, or are not of their columns.
+// Writes the values of the columns one after another. Returns their size in bytes; 0 if they do not
+// fit into room, or if one is not a value of its column.
 inline std::size_t
 write(unsigned char *to, std::size_t room, const Column *columns, const Value *values, int count)
 {
@@ -169,7 +172,8 @@ write(unsigned char *to, std::size_t room, const Column *columns, const Value *v
 	return size;
 }
 
-// Finds the values of the columns in the bytes. False if these are anything else.
+// Finds the values of the columns in the bytes, to which they then point. False if the bytes are
+// anything else.
 inline bool
 read(const unsigned char *from, std::size_t size, const Column *columns, Value *values, int count)
 {

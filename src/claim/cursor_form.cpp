@@ -8,6 +8,8 @@ namespace queue_ext::claim {
 
 using cursor::Form;
 
+// Arrays, ranges, jsonb and the like are left out: their comparison functions trust offsets within
+// a value.
 bool
 find_form(const FormData_pg_attribute *attribute, cursor::Column *column)
 {
@@ -39,7 +41,7 @@ find_form(const FormData_pg_attribute *attribute, cursor::Column *column)
 			column->form = Form::network;
 			return true;
 		default:
-			// Numbers, times, OIDs, uuid: comparing them takes any bytes.
+			// Numbers, times, OIDs, uuid: their comparison functions accept any bytes.
 			column->form = Form::fixed;
 			return attribute->attlen > 0 && attribute->atttypid < FirstNormalObjectId;
 	}

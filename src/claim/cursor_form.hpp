@@ -1,4 +1,4 @@
-// cursor_form.hpp - which types' values can stand in a cursor (cursor.hpp).
+// cursor_form.hpp - the types whose values can be in a cursor (cursor.hpp).
 
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace queue_ext::claim {
 
-// The form in which values of the attribute's type stand in a cursor. False for a type
-// that has none: one of the user's, or whose values are too involved to be checked.
+// Finds the form that values of the attribute's type have in a cursor. False for a type that has
+// none: one that is user-defined, or whose values are too complex to be checked.
 bool find_form(const FormData_pg_attribute *attribute, cursor::Column *column);
 
 } // namespace queue_ext::claim

@@ -9,8 +9,8 @@ namespace queue_ext::claim {
 using cursor::Form;
 using cursor::Value;
 
-// The bytes of the value; false where they are too many. Those of a type that is passed
-// by value are put into *word.
+// Finds the bytes of the value, detoasted; false if there are too many. Those of a type passed by
+// value are put into *word.
 static bool
 bytes_of(const FormData_pg_attribute *attribute, Datum value, Datum *word, Value *bytes)
 {
@@ -30,29 +30,30 @@ bytes_of(const FormData_pg_attribute *attribute, Datum value, Datum *word, Value
 	return true;
 }
 
+// Where a value is null there is no cursor, as the comparison would not be true for any row.
 Cursor
-cursor_of(const Program *program, Oid table, HeapTuple row)
+cursor_of(const CompiledClaim *claim, Oid table, HeapTuple row)
 {
 	Cursor result{};
 	Relation relation = table_open(table, NoLock);
-	auto *values = static_cast<Value *>(palloc(sizeof(Value) * program->order_count));
-	auto *words = static_cast<Datum *>(palloc(sizeof(Datum) * program->order_count));
+	auto *values = static_cast<Value *>(palloc(sizeof(Value) * claim->order_count));
+	auto *words = static_cast<Datum *>(palloc(sizeof(Datum) * claim->order_count));
 	bool fits = true;
-	for (int i = 0; i < program->order_count && fits; i++) {
+	for (int i = 0; i < claim->order_count && fits; i++) {
 		bool is_null;
 		const Datum value = SPI_getbinval(row, SPI_tuptable->tupdesc, i + 3, &is_null);
 		fits = !is_null &&
-			   bytes_of(TupleDescAttr(RelationGetDescr(relation), program->order_columns[i] - 1),
+			   bytes_of(TupleDescAttr(RelationGetDescr(relation), claim->order_columns[i] - 1),
 						value, &words[i], &values[i]);
 	}
 	if (fits)
 		result.size = static_cast<uint16>(cursor::write(
-			result.bytes, max_cursor_size, program->cursor_columns, values, program->order_count));
+			result.bytes, max_cursor_size, claim->cursor_columns, values, claim->order_count));
 	table_close(relation, NoLock);
 	return result;
 }
 
-// The value of those bytes, which are not aligned.
+// Makes a Datum of the bytes: a copy, as they are not aligned.
 static Datum
 datum_of(const FormData_pg_attribute *attribute, const Value &bytes)
 {
@@ -65,6 +66,7 @@ datum_of(const FormData_pg_attribute *attribute, const Value &bytes)
 													static_cast<int>(bytes.length)));
 }
 
+// Whether the bytes, if a text, are valid in the database's encoding.
 static bool
 is_encoded(const cursor::Column &column, const Value &value)
 {
@@ -72,24 +74,24 @@ is_encoded(const cursor::Column &column, const Value &value)
 													   static_cast<int>(value.length), true);
 }
 
+// Every value is checked before the first Datum is made.
 bool
-make_row(const Program *program, Oid table, const Cursor &cursor, Datum *row)
+make_row(const CompiledClaim *claim, Oid table, const Cursor &cursor, Datum *row)
 {
-	auto *found = static_cast<Value *>(palloc(sizeof(Value) * program->order_count));
+	auto *found = static_cast<Value *>(palloc(sizeof(Value) * claim->order_count));
 	if (cursor.size > max_cursor_size ||
-		!cursor::read(cursor.bytes, cursor.size, program->cursor_columns, found,
-					  program->order_count))
+		!cursor::read(cursor.bytes, cursor.size, claim->cursor_columns, found, claim->order_count))
 		return false;
-	for (int i = 0; i < program->order_count; i++)
-		if (!is_encoded(program->cursor_columns[i], found[i]))
+	for (int i = 0; i < claim->order_count; i++)
+		if (!is_encoded(claim->cursor_columns[i], found[i]))
 			return false;
 	Relation relation = table_open(table, NoLock);
 	const TupleDesc descriptor = RelationGetDescr(relation);
 	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * descriptor->natts));
 	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * descriptor->natts));
 	memset(nulls, true, sizeof(bool) * descriptor->natts);
-	for (int i = 0; i < program->order_count; i++) {
-		const int index = program->order_columns[i] - 1;
+	for (int i = 0; i < claim->order_count; i++) {
+		const int index = claim->order_columns[i] - 1;
 		values[index] = datum_of(TupleDescAttr(descriptor, index), found[i]);
 		nulls[index] = false;
 	}

@@ -1,24 +1,24 @@
-// cursor_row.hpp - a row's order columns in the cursor of a ring that is not ranked.
+// cursor_row.hpp - a row's order columns in the cursor of a ring that is not sorted.
 //
-// Invariant: what is in the cursor is checked before any of PostgreSQL's functions sees
-// it: by the forms of the columns' types (cursor.hpp), and texts by the encoding. The
-// headers of values of any length are not stored but made.
+// Invariant: the bytes of a cursor are checked before any of PostgreSQL's functions sees them: by
+// the forms of the columns' types (cursor.hpp), and text by the encoding. Varlena headers are not
+// stored but made.
 
 #pragma once
 
 #include "../postgres.hpp"
 
 #include "cursor.hpp"
-#include "program.hpp"
+#include "compiled_claim.hpp"
 
 namespace queue_ext::claim {
 
-// The cursor of the row that the last statement returned, whose columns from the third
-// on are the order's. None where they are too large. The table must be locked.
-Cursor cursor_of(const Program *program, Oid table, HeapTuple row);
+// The cursor of a row that the last statement returned, whose columns from the third on are the
+// order's; one of size 0 if they are too large. The table must be locked.
+Cursor cursor_of(const CompiledClaim *claim, Oid table, HeapTuple row);
 
-// Makes of the cursor a row of the table, with the order's columns alone. False if the
-// bytes are no such row. The table must be locked.
-bool make_row(const Program *program, Oid table, const Cursor &cursor, Datum *row);
+// Makes a row of the table from the cursor, with the order's columns alone. False if the bytes are
+// no such row. The table must be locked.
+bool make_row(const CompiledClaim *claim, Oid table, const Cursor &cursor, Datum *row);
 
 } // namespace queue_ext::claim

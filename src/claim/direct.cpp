@@ -1,19 +1,17 @@
 // direct.cpp - see direct.hpp.
 //
-// A candidate names a place in the table. The row version there is read with
-// SnapshotSelf: committed, or this transaction's own, and not yet replaced. If it is
-// pending by the compiled expression, it is claimed at once, without waiting:
+// A candidate names a TID. The row version there is read with SnapshotSelf: committed, or this
+// transaction's own, and not yet replaced. If the compiled condition finds it pending, it is
+// claimed at once, without waiting:
 //
-//   update       The claim is written over it; heap_update() refuses a version that
-//                somebody has changed or locked meanwhile, and that is the end of the
-//                candidate.
-//   transaction  Its lock is taken, which is refused for the same reasons.
-//   session      The advisory lock of its key is taken first, and only then is the row
-//                read: whoever had the lock before may have finished the job, and has
-//                committed that before letting go (hold.hpp).
+//   update       The new version is written over it; heap_update() refuses a version that another
+//                transaction has changed or locked meanwhile, and the candidate is dropped.
+//   transaction  Its row lock is taken, which is refused for the same reasons.
+//   session      The advisory lock of its row key is taken, and the row read again after that: the
+//                session that had the lock before may have finished the job, and has committed that
+//                before it released the lock (held_row.hpp).
 //
-// A place that has been given to another row since is no candidate: that row's turn has
-// not come, or it has a candidate of its own.
+// A TID that another row has reused is no candidate: that row is claimed when its own turn comes.
 
 #include "../postgres.hpp"
 
@@ -22,13 +20,13 @@
 #include "../error.hpp"
 #include "../row/rights.hpp"
 #include "claim_text.hpp"
-#include "directory.hpp"
+#include "shared_memory.hpp"
 #include "filler.hpp"
-#include "hold.hpp"
+#include "held_row.hpp"
 #include "path.hpp"
 #include "portable.hpp"
 #include "segment.hpp"
-#include "undo.hpp"
+#include "transaction_callbacks.hpp"
 #include "writer.hpp"
 
 namespace queue_ext::claim {
@@ -37,38 +35,40 @@ using definition::ClaimMode;
 using definition::Definition;
 using statement::Parameter;
 
-// What a claim does to a row, the executor would want these rights for.
+// The privileges that the executor would check for a claim in that mode.
 static AclMode
 rights_for(ClaimMode mode)
 {
 	return mode == ClaimMode::session ? ACL_SELECT : ACL_SELECT | ACL_UPDATE;
 }
 
+// Not within another evaluation of the same expressions, nor where this transaction has made rows
+// claimable that the ring learns of at commit only.
 bool
 can_claim_directly(Definition *definition)
 {
-	return is_direct_allowed() && program_of(definition)->is_direct && !is_writing(definition) &&
-		   !has_wakes(definition->source) &&
+	return is_direct_allowed() && compiled_claim_of(definition)->is_direct &&
+		   !is_writing(definition) && !has_wakes(definition->source) &&
 		   row::has_rights(definition->source, rights_for(definition->claim_mode));
 }
 
 namespace {
 
-// One call.
+// The state of one claim_direct().
 struct Claimer
 {
 	Definition *definition;
-	Request request; // its call_time moves on with each sweep
+	Request request; // move_clock() advances its call_time
 	const Output *output;
 	Writer writer;
 	LockTupleMode lock_mode; // of the write
-	CommandId first_command; // that this call has written by
-	BlockNumber block_count; // of the table, as far as it was asked for
-	TupleTableSlot *old_row;
-	TupleConversionMap *map; // to the result's shape; null where they are alike
+	CommandId first_command; // the command ID with which this call began
+	BlockNumber block_count; // of the table, when last asked for
+	TupleTableSlot *old_row; // the row version read
+	TupleConversionMap *map; // to the result's row type; null where they are alike
 	TupleTableSlot *result;
 	RingCounters counters;
-	bool needs_statement; // for the next row
+	bool needs_statement; // the next row cannot be claimed here
 };
 
 } // namespace
@@ -82,6 +82,7 @@ lease_end(const Claimer *claimer)
 												   IntervalPGetDatum(lease)));
 }
 
+// On ERROR, the resource owner and the memory context release what it holds.
 static Claimer
 open_claimer(Definition *definition, const Request &request, const Output *output)
 {
@@ -94,7 +95,7 @@ open_claimer(Definition *definition, const Request &request, const Output *outpu
 	claimer.writer = open_writer(definition, arguments_for(definition, request),
 								 writes ? CMD_UPDATE : CMD_SELECT);
 	Relation table = claimer.writer.table;
-	claimer.lock_mode = row::lock_mode_for(table, claimer.writer.program->written);
+	claimer.lock_mode = row::lock_mode_for(table, claimer.writer.claim->written);
 	claimer.old_row = table_slot_create(table, nullptr);
 	claimer.map = convert_tuples_by_name(RelationGetDescr(table), output->descriptor);
 	if (claimer.map != nullptr)
@@ -115,10 +116,10 @@ static bool
 is_pending(const Claimer *claimer, TupleTableSlot *row)
 {
 	claimer->writer.context->ecxt_scantuple = row;
-	return ExecQual(claimer->writer.program->pending, claimer->writer.context);
+	return ExecQual(claimer->writer.claim->pending, claimer->writer.context);
 }
 
-// From here on it is now.
+// Resets the claim's clock: the request's call_time and the expressions' parameter.
 static void
 move_clock(Claimer *claimer)
 {
@@ -128,8 +129,8 @@ move_clock(Claimer *claimer)
 	parameter->value = TimestampTzGetDatum(claimer->request.call_time);
 }
 
-// Whether the row read is pending. A job that was sent after this call had begun may be
-// due later than that, and is due now.
+// Whether the row read is pending. A job sent after this call began may have a run_at after
+// call_time and be due by now.
 static bool
 is_pending_by_now(Claimer *claimer, const Candidate &candidate)
 {
@@ -141,12 +142,13 @@ is_pending_by_now(Claimer *claimer, const Candidate &candidate)
 	return is_pending(claimer, claimer->old_row);
 }
 
-// The row as on_claim makes it.
+// Computes the new version by on_claim. Raises what the executor raises for a constraint that it
+// violates.
 static void
 make_new_row(const Claimer *claimer)
 {
 	const Writer *writer = &claimer->writer;
-	const Program *program = writer->program;
+	const CompiledClaim *claim = writer->claim;
 	TupleTableSlot *row = writer->row;
 	const TupleDesc descriptor = RelationGetDescr(writer->table);
 	slot_getallattrs(claimer->old_row);
@@ -157,51 +159,52 @@ make_new_row(const Claimer *claimer)
 		if (TupleDescAttr(descriptor, i)->attisdropped)
 			row->tts_isnull[i] = true;
 	writer->context->ecxt_scantuple = claimer->old_row;
-	for (int i = 0; i < program->column_count; i++) {
-		const ColumnValue &column = program->columns[i];
+	for (int i = 0; i < claim->column_count; i++) {
+		const ColumnValue &column = claim->columns[i];
 		const int index = column.number - 1;
 		row->tts_values[index] =
 			ExecEvalExprSwitchContext(column.value, writer->context, &row->tts_isnull[index]);
 	}
 	ExecStoreVirtualTuple(row);
 	row->tts_tableOid = RelationGetRelid(writer->table);
-	if (!keeps_constraints(writer, program->columns, program->column_count))
+	if (!keeps_constraints(writer, claim->columns, claim->column_count))
 		raise_violation(writer);
 }
 
-// The row read, which lies in a buffer.
+// The row read, in a buffer: the table is a heap (row::is_plain()).
 static const BufferHeapTupleTableSlot *
 slot_of(const Claimer *claimer)
 {
 	return reinterpret_cast<const BufferHeapTupleTableSlot *>(claimer->old_row);
 }
 
-// Versions that claims and completions leave behind are removed when a page has no
-// room for one more, and not at each visit, as the executor does it.
+// Prunes the page if it has no room for one more version, and only then: the executor would try at
+// nearly each visit, and log each pruning.
 static void
 make_room(const Claimer *claimer, const Candidate *candidate)
 {
 	const BufferHeapTupleTableSlot *slot = slot_of(claimer);
 	// What the new version may need beyond the old one.
 	constexpr Size growth = 64;
-	// Read without a lock: it is a hint.
+	// Read without the buffer lock, as a hint.
 	const Size room = PageGetHeapFreeSpace(BufferGetPage(slot->buffer));
 	if (room >= MAXALIGN(slot->base.tuple->t_len) + growth)
 		return;
-	// Pruning moves rows about.
+	// Pruning moves tuples within the page.
 	ExecMaterializeSlot(claimer->old_row);
 	const Buffer buffer =
-		ReadBuffer(claimer->writer.table, ItemPointerGetBlockNumber(&candidate->place));
+		ReadBuffer(claimer->writer.table, ItemPointerGetBlockNumber(&candidate->tid));
 	compat::prune_page(claimer->writer.table, buffer);
 	ReleaseBuffer(buffer);
 }
 
-// Takes the row's lock without waiting.
+// Takes the row's lock without waiting. False if it is locked by another transaction, or not the
+// newest version.
 static bool
-lock_row(const Claimer *claimer, ItemPointer place)
+lock_row(const Claimer *claimer, ItemPointer tid)
 {
 	TM_FailureData failure;
-	return table_tuple_lock(claimer->writer.table, place, SnapshotSelf, claimer->old_row,
+	return table_tuple_lock(claimer->writer.table, tid, SnapshotSelf, claimer->old_row,
 							GetCurrentCommandId(true), LockTupleNoKeyExclusive, LockWaitSkip, 0,
 							&failure) == TM_Ok;
 }
@@ -220,7 +223,7 @@ header_of(const TupleTableSlot *row)
 	return reinterpret_cast<const BufferHeapTupleTableSlot *>(row)->base.tuple->t_data;
 }
 
-// Whether this transaction has written the row read.
+// Whether this transaction has written the row version read.
 static bool
 is_of_this_transaction(const Claimer *claimer)
 {
@@ -228,8 +231,8 @@ is_of_this_transaction(const Claimer *claimer)
 		   TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(header_of(claimer->old_row)));
 }
 
-// Whether this call has written the row read: its lease may be over by now, but one pop
-// does not hand out a job twice.
+// Whether this call has written the row version read: its lease may be over by now, but one pop
+// does not return a job twice.
 static bool
 is_own(const Claimer *claimer)
 {
@@ -237,44 +240,43 @@ is_own(const Claimer *claimer)
 		   HeapTupleHeaderGetCmin(header_of(claimer->old_row)) >= claimer->first_command;
 }
 
-// Whether the table may have that place (still): VACUUM may have given its block back,
-// before we locked the table.
+// Whether the TID is valid and the table still has its block: VACUUM may have truncated the table
+// before the caller locked it.
 static bool
-has_place(Claimer *claimer, const Candidate *candidate)
+has_stored_tid(Claimer *claimer, const Candidate *candidate)
 {
-	if (!ItemPointerIsValid(&candidate->place) ||
-		ItemPointerGetOffsetNumber(&candidate->place) > MaxOffsetNumber)
+	if (!ItemPointerIsValid(&candidate->tid) ||
+		ItemPointerGetOffsetNumber(&candidate->tid) > MaxOffsetNumber)
 		return false;
-	const BlockNumber block = ItemPointerGetBlockNumber(&candidate->place);
+	const BlockNumber block = ItemPointerGetBlockNumber(&candidate->tid);
 	if (block >= claimer->block_count)
 		claimer->block_count = RelationGetNumberOfBlocks(claimer->writer.table);
 	return block < claimer->block_count;
 }
 
-// Whether the row read is the one that the candidate was made for. Another row that was
-// given the place is claimed when its turn comes.
+// Whether the row read is the one that the candidate was made for. Another row that has reused the
+// TID is claimed when its turn comes.
 static bool
 is_same(const Claimer *claimer, const Candidate &candidate)
 {
-	const Program *program = claimer->writer.program;
+	const CompiledClaim *claim = claimer->writer.claim;
 	TupleTableSlot *row = claimer->old_row;
-	if (!program->key.is_ranked)
+	if (!claim->key.is_sorted)
 		return HeapTupleHeaderGetRawXmin(header_of(row)) == candidate.writer;
 	const auto value = [&](AttrNumber column) {
 		bool is_null;
 		return slot_getattr(row, column, &is_null);
 	};
-	return Rank{DatumGetInt16(value(program->priority)),
-				DatumGetTimestampTz(value(program->run_at)),
-				DatumGetInt64(value(program->id))} == candidate.rank();
+	return SortKey{DatumGetInt16(value(claim->priority)), DatumGetTimestampTz(value(claim->run_at)),
+				   DatumGetInt64(value(claim->id))} == candidate.sort_key();
 }
 
-// Reads the candidate's row. Counts why not.
+// Reads the candidate's row. If it cannot be claimed, counts why.
 static bool
 read(Claimer *claimer, Candidate *candidate)
 {
-	if (!has_place(claimer, candidate) ||
-		!table_tuple_fetch_row_version(claimer->writer.table, &candidate->place, SnapshotSelf,
+	if (!has_stored_tid(claimer, candidate) ||
+		!table_tuple_fetch_row_version(claimer->writer.table, &candidate->tid, SnapshotSelf,
 									   claimer->old_row) ||
 		!is_same(claimer, *candidate)) {
 		claimer->counters.gone++;
@@ -287,14 +289,14 @@ read(Claimer *claimer, Candidate *candidate)
 	return true;
 }
 
-// Whether a lock of the row's key alone, a foreign key's, is in the way of the write.
+// Whether FOR KEY SHARE, as a foreign key's check takes it, conflicts with the write.
 static bool
 heeds_key_locks(const Claimer *claimer)
 {
 	return claimer->lock_mode == LockTupleExclusive;
 }
 
-// Whether one of the transactions that have locked the row together is in the way.
+// Whether a member of that multixact conflicts with the write.
 static bool
 is_locked_by_any(const Claimer *claimer, MultiXactId lockers, uint16 mask)
 {
@@ -313,14 +315,14 @@ is_locked_by_any(const Claimer *claimer, MultiXactId lockers, uint16 mask)
 	return is_locked;
 }
 
-// Whether somebody is about to change the row read, or has locked it, as far as can be
-// seen without trying, which would take a transaction number.
+// Whether another transaction in progress is changing the row version read, or has it locked. Only
+// a guess, but trying would assign an XID.
 static bool
 is_taken(const Claimer *claimer)
 {
 	const HeapTupleHeader header = header_of(claimer->old_row);
 	const Buffer buffer = slot_of(claimer)->buffer;
-	// The two must be of one moment: an XID taken for a multixact would be an error.
+	// Read both under one lock: an XID taken for a multixact would raise an error.
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	const uint16 mask = header->t_infomask;
 	const TransactionId locker = HeapTupleHeaderGetRawXmax(header);
@@ -333,9 +335,8 @@ is_taken(const Claimer *claimer)
 		   !TransactionIdIsCurrentTransactionId(locker) && TransactionIdIsInProgress(locker);
 }
 
-// Whether the version that was read is there still, as far as this transaction is
-// concerned: code of the user's, run since that command, may have replaced it, which
-// heap_update() would take for an error.
+// Whether the version read is still there for this transaction. User-defined code that has run
+// since that command may have replaced it, for which heap_update() would raise an internal error.
 static bool
 is_unwritten(const Claimer *claimer, Candidate *candidate, CommandId command)
 {
@@ -343,20 +344,22 @@ is_unwritten(const Claimer *claimer, Candidate *candidate, CommandId command)
 		return true;
 	TupleTableSlot *slot = table_slot_create(claimer->writer.table, nullptr);
 	const bool is_there =
-		table_tuple_fetch_row_version(claimer->writer.table, &candidate->place, SnapshotSelf, slot);
+		table_tuple_fetch_row_version(claimer->writer.table, &candidate->tid, SnapshotSelf, slot);
 	ExecDropSingleTupleTableSlot(slot);
 	return is_there;
 }
 
+// Claims by writing. Waits for nothing but an index entry: for a transaction that has written the
+// same key into a unique index.
 static bool
 claim_by_update(Claimer *claimer, Candidate *candidate)
 {
 	const CommandId command = GetCurrentCommandId(false);
 	if (!read(claimer, candidate))
 		return false;
-	// The executor checks a foreign key again of a version that replaces the transaction's
-	// own, as the check of that one, which may be still to come, then finds it gone.
-	if (claimer->writer.program->has_foreign_key && is_of_this_transaction(claimer)) {
+	// The executor checks foreign keys again when a version that this transaction has written is
+	// replaced: the queued check of that version will find it gone.
+	if (claimer->writer.claim->has_foreign_key && is_of_this_transaction(claimer)) {
 		claimer->needs_statement = true;
 		return false;
 	}
@@ -369,7 +372,7 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 	compat::UpdatedIndexes updated;
 	Writer *writer = &claimer->writer;
 	if (!is_unwritten(claimer, candidate, command) ||
-		row::update_at_once(writer->table, &candidate->place, writer->program->written,
+		row::update_at_once(writer->table, &candidate->tid, writer->claim->written,
 							claimer->old_row, writer->row, &updated) != TM_Ok) {
 		claimer->counters.locked++;
 		return false;
@@ -383,50 +386,54 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 	return true;
 }
 
-// The identity of the row read, in the context of its evaluation.
+// The row key of the row read, in per-tuple memory: good for this candidate only.
 static const char *
-identity_of(const Claimer *claimer)
+row_key_of(const Claimer *claimer)
 {
 	claimer->writer.context->ecxt_scantuple = claimer->old_row;
 	bool is_null;
-	const Datum identity = ExecEvalExprSwitchContext(claimer->writer.program->identity,
-													 claimer->writer.context, &is_null);
+	const Datum row_key = ExecEvalExprSwitchContext(claimer->writer.claim->row_key,
+													claimer->writer.context, &is_null);
 	MemoryContext old = MemoryContextSwitchTo(claimer->writer.context->ecxt_per_tuple_memory);
-	const char *result = is_null ? "" : TextDatumGetCString(identity);
+	const char *result = is_null ? "" : TextDatumGetCString(row_key);
 	MemoryContextSwitchTo(old);
 	return result;
 }
 
+// Claims by the row lock. A row that this session has claimed before counts as locked.
 static bool
 claim_by_row_lock(Claimer *claimer, Candidate *candidate)
 {
 	if (!read(claimer, candidate))
 		return false;
-	const char *identity = identity_of(claimer);
-	if (is_known(claimer->definition->source, identity) || !lock_row(claimer, &candidate->place)) {
+	const char *row_key = row_key_of(claimer);
+	if (is_known(claimer->definition->source, row_key) || !lock_row(claimer, &candidate->tid)) {
 		claimer->counters.locked++;
 		return false;
 	}
-	hold_row(claimer->definition->source, identity);
+	hold_row(claimer->definition->source, row_key);
 	put(claimer, claimer->old_row);
 	return true;
 }
 
+// Claims by the advisory lock. The first read spares locking what cannot be claimed; the second
+// sees what the former holder of the lock has committed, and may itself run a function that
+// releases the lock.
 static bool
 claim_by_session_lock(Claimer *claimer, Candidate *candidate)
 {
 	if (!read(claimer, candidate))
 		return false;
 	const Oid table = claimer->definition->source;
-	const char *identity = identity_of(claimer);
-	const HoldNumber hold = try_hold(claimer->definition, identity);
-	if (hold == 0) {
+	const char *row_key = row_key_of(claimer);
+	const HeldId held = try_hold(claimer->definition, row_key);
+	if (held == 0) {
 		claimer->counters.locked++;
 		return false;
 	}
-	if (!read(claimer, candidate) || strcmp(identity_of(claimer), identity) != 0 ||
-		!has_hold(table, identity, hold)) {
-		pass_by(table, identity, hold);
+	if (!read(claimer, candidate) || strcmp(row_key_of(claimer), row_key) != 0 ||
+		!has_hold(table, row_key, held)) {
+		pass_by(table, row_key, held);
 		return false;
 	}
 	put(claimer, claimer->old_row);
@@ -448,14 +455,15 @@ try_claim(Claimer *claimer, Candidate *candidate)
 	pg_unreachable();
 }
 
-// Tries the candidates; returns how many were won.
+// Tries the candidates; returns how many were won. An ERROR leaves them to the transaction
+// callbacks.
 static int
 try_all(Claimer *claimer, Ring *ring, Candidate *candidates, const Taken &taken)
 {
-	const RingKey &key = claimer->writer.program->key;
+	const RingKey &key = claimer->writer.claim->key;
 	int won = 0;
 	claimer->counters = {};
-	// Noted first: should this call fail, the candidates go back.
+	// Noted before anything can fail, so that a rollback puts them back.
 	note_claims(ring, key, candidates, taken,
 				claimer->definition->claim_mode == ClaimMode::transaction);
 	for (int i = 0; i < taken.count && !claimer->needs_statement; i++) {
@@ -464,7 +472,7 @@ try_all(Claimer *claimer, Ring *ring, Candidate *candidates, const Taken &taken)
 		won += try_claim(claimer, &candidates[i]);
 	}
 	if (claimer->needs_statement)
-		ask_for_sweep(ring, key); // for those that were not tried
+		ask_for_sweep(ring, key); // for the candidates not tried
 	claimer->counters.claims = won;
 	add(ring, key, claimer->counters);
 	note_tried(ring, key, taken);
@@ -475,18 +483,19 @@ try_all(Claimer *claimer, Ring *ring, Candidate *candidates, const Taken &taken)
 
 namespace {
 
-// How far this call has come since it swept: what it has read itself, to the end, and
-// found locked or not pending, all of it, leaves nothing to claim.
+// What this call has read since its last sweep. If it has read the whole queue itself, to the end,
+// and has claimed each candidate or found it locked or not pending, nothing is left to claim.
 struct Pass
 {
-	bool is_whole; // nobody else has filled the ring meanwhile
+	bool is_whole; // no other backend has filled the ring since
 	bool is_complete;
 	int read;
-	int passed;
+	int passed; // candidates tried, and not gone
 };
 
 } // namespace
 
+// Adds a read to the pass. A sweep begins a new pass; a read of another backend ends it.
 static void
 follow(Pass *pass, const Filled &filled)
 {
@@ -500,48 +509,49 @@ follow(Pass *pass, const Filled &filled)
 	pass->is_complete = filled.is_complete;
 }
 
+// A candidate that was gone counts as not passed, since its row may be pending at another TID.
 static bool
 leaves_nothing(const Pass &pass)
 {
 	return pass.is_whole && pass.is_complete && pass.passed == pass.read;
 }
 
-// Whether nothing is claimable for sure.
+// Whether it is certain that no row is claimable.
 static bool
 is_idle(Ring *ring, const RingKey &key, Wakes *wakes, TimestampTz call_time)
 {
-	// In this order: what is no longer under way has been told.
+	// In this order: a transaction that is no longer under way has told the ring.
 	const bool is_quiet = pg_atomic_read_u32(&wakes->under_way) == 0;
 	pg_read_barrier();
-	const uint32 wake_number = pg_atomic_read_u32(&wakes->number);
+	const uint32 wake_generation = pg_atomic_read_u32(&wakes->generation);
 	return is_quiet && is_shared_by_all() &&
-		   take(ring, key, call_time, wake_number, 0, nullptr).is_idle;
+		   take(ring, key, call_time, wake_generation, 0, nullptr).is_idle;
 }
 
 namespace {
 
-// What has changed since the call began is told by these.
+// For telling what has changed since the call began.
 struct Watch
 {
 	Wakes *wakes;
-	uint32 sweep_number;
+	uint32 sweep_generation;
 };
 
 } // namespace
 
-// Whether there is nothing more for this call. One that has some jobs already need not
-// be sure.
+// Whether the call may end. With some jobs it may rely on its own pass; with none there must have
+// been a moment at which no row was claimable.
 static bool
 is_done(const Claimer *claimer, Ring *ring, const Pass &pass, const Watch &watch, uint64 claimed)
 {
 	return (claimed > 0 && leaves_nothing(pass)) ||
-		   is_exhausted(ring, claimer->writer.program->key, claimer->request.call_time,
-						pg_atomic_read_u32(&watch.wakes->number), watch.sweep_number);
+		   is_exhausted(ring, claimer->writer.claim->key, claimer->request.call_time,
+						pg_atomic_read_u32(&watch.wakes->generation), watch.sweep_generation);
 }
 
-// Claims from the ring until there are enough, or nothing is claimable. False when the
-// ring cannot tell: it was taken for another queue, others were always faster, or some
-// backend claims without it; and when a row needs a statement.
+// Claims from the ring until there are enough, or no row is claimable. False if the ring cannot
+// decide: it was given to another queue, other backends were always faster, or a stray
+// (segment.hpp) may claim without it; also if a row needs a statement.
 static bool
 drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 {
@@ -549,12 +559,11 @@ drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 	Candidate candidates[run_length];
 	Definition *definition = claimer->definition;
 	const Request &request = claimer->request;
-	const RingKey &key = claimer->writer.program->key;
+	const RingKey &key = claimer->writer.claim->key;
 	const auto wanted = static_cast<uint64>(request.max_jobs);
 	const Watch watch{get_wakes(definition->source), last_sweep(ring, key)};
-	// Without a cursor what stands behind the first rows is out of reach while those
-	// are locked.
-	const bool has_cursor = claimer->writer.program->order_count > 0;
+	// Without a cursor a read cannot get past the first rows while those are locked.
+	const bool has_cursor = claimer->writer.claim->order_count > 0;
 	const int most_futile = has_cursor ? 100 : 1;
 	Pass pass{};
 	Waits waits{};
@@ -564,7 +573,7 @@ drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 		CHECK_FOR_INTERRUPTS();
 		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
 		const Taken taken = take(ring, key, request.call_time,
-								 pg_atomic_read_u32(&watch.wakes->number), asked, candidates);
+								 pg_atomic_read_u32(&watch.wakes->generation), asked, candidates);
 		if (taken.is_foreign)
 			return false;
 		if (taken.count > 0) {
@@ -595,14 +604,14 @@ drain(Claimer *claimer, Ring *ring, uint64 *claimed)
 	return true;
 }
 
-// Claims by way of the ring; what that cannot settle, by a statement.
+// Claims from the ring, and the rest by a statement if the ring cannot decide.
 static uint64
 claim_from(Ring *ring, Definition *definition, const Request &request, const Output &output)
 {
 	uint64 claimed = 0;
-	// What this command has written so far is to be seen, and may be written over.
+	// Make what this command has written so far visible, and open to updates.
 	CommandCounterIncrement();
-	const HoldNumber begun = begin_passing();
+	const HeldId begun = begin_passing();
 	Claimer claimer = open_claimer(definition, request, &output);
 	const bool is_settled = drain(&claimer, ring, &claimed);
 	close_claimer(&claimer);
@@ -612,20 +621,21 @@ claim_from(Ring *ring, Definition *definition, const Request &request, const Out
 		CommandCounterIncrement();
 	if (is_settled)
 		return claimed;
-	// The ring may have been given away: next time, ask for it anew.
-	definition->program->ring = nullptr;
+	// The ring may have been given away: look it up again next time.
+	definition->claim->ring = nullptr;
 	Request rest = request;
 	rest.max_jobs -= static_cast<int>(claimed);
 	return claimed + claim_portable(definition, rest, output);
 }
 
+// An idle queue is answered from shared memory alone.
 uint64
 claim_direct(Definition *definition, const Request &request, const Output &output)
 {
 	Ring *ring = ring_of(definition);
-	const RingKey &key = program_of(definition)->key;
+	const RingKey &key = compiled_claim_of(definition)->key;
 	uint64 claimed = 0;
-	if (!program_of(definition)->has_wake_trigger ||
+	if (!compiled_claim_of(definition)->has_wake_trigger ||
 		!is_idle(ring, key, get_wakes(definition->source), request.call_time))
 		claimed = claim_from(ring, definition, request, output);
 	if (claimed == 0) {

@@ -1,5 +1,5 @@
-// direct.hpp - the direct path of a claim: rows named by the queue's ring, checked
-// and written, or locked, without a statement.
+// direct.hpp - the direct path of a claim: rows named by the queue's ring are checked, and written
+// or locked, without a statement.
 
 #pragma once
 
@@ -11,10 +11,13 @@
 
 namespace queue_ext::claim {
 
-// Whether the caller's claims of the queue can take the direct path.
+// Whether the caller's claims of the queue can take the direct path. Compiles the claim when first
+// asked, and raises what that raises. The queue's table must be locked.
 bool can_claim_directly(definition::Definition *definition);
 
-// As claim_portable() (portable.hpp). The queue's table must be locked.
+// Like claim_portable() (portable.hpp), to which it leaves what the ring cannot decide. The queue's
+// table must be locked (ROW EXCLUSIVE). Raises what expressions, constraints and index entries
+// raise, and 22023 if on_claim leaves a row pending.
 uint64 claim_direct(definition::Definition *definition, const Request &request,
 					const Output &output);
 

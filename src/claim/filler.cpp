@@ -8,7 +8,7 @@
 #include "../statement/row_type.hpp"
 #include "claim_text.hpp"
 #include "cursor_row.hpp"
-#include "directory.hpp"
+#include "shared_memory.hpp"
 #include "segment.hpp"
 
 namespace queue_ext::claim {
@@ -19,64 +19,67 @@ using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
 
+// The order's columns, qualified with the row's name, as a list in SQL.
 static const char *
-order_columns(const Program *program, Oid table, const char *row)
+order_columns(const CompiledClaim *claim, Oid table, const char *row)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	for (int i = 0; i < program->order_count; i++)
+	for (int i = 0; i < claim->order_count; i++)
 		appendStringInfo(&text, "%s%s.%s", i == 0 ? "" : ", ", row,
-						 quote_identifier(get_attname(table, program->order_columns[i], false)));
+						 quote_identifier(get_attname(table, claim->order_columns[i], false)));
 	return text.data;
 }
 
-// The rows behind the cursor: of a managed queue given by its columns, else as a row
-// of the table.
+// The condition for rows behind the cursor. A managed queue passes the cursor as columns, any other
+// queue as a row of the table.
 static const char *
-behind_cursor(const Program *program, Oid table)
+behind_cursor(const CompiledClaim *claim, Oid table)
 {
 	const char *cursor = psprintf("(%s)", statement::placeholder(Parameter::row));
 	return psprintf(
-		" and row(%s) operator(pg_catalog.%s) row(%s)", order_columns(program, table, "t"),
-		program->direction == definition::Direction::ascending ? ">" : "<",
-		program->key.is_ranked ? psprintf("%s, %s, %s", statement::placeholder(Parameter::priority),
-										  statement::placeholder(Parameter::run_at),
-										  statement::placeholder(Parameter::id))
-							   : order_columns(program, table, cursor));
+		" and row(%s) operator(pg_catalog.%s) row(%s)", order_columns(claim, table, "t"),
+		claim->direction == definition::Direction::ascending ? ">" : "<",
+		claim->key.is_sorted ? psprintf("%s, %s, %s", statement::placeholder(Parameter::priority),
+										statement::placeholder(Parameter::run_at),
+										statement::placeholder(Parameter::id))
+							 : order_columns(claim, table, cursor));
 }
 
+// Reads TID and xmin, by which a candidate recognizes its row, and the order's columns for the
+// cursor.
 static const char *
-fill_text(Definition *definition, const Program *program, bool is_behind)
+fill_text(Definition *definition, const CompiledClaim *claim, bool is_behind)
 {
 	const char *columns =
-		program->order_count == 0
+		claim->order_count == 0
 			? "t.ctid, t.xmin"
-			: psprintf("t.ctid, t.xmin, %s", order_columns(program, definition->source, "t"));
-	return read_text(definition, columns,
-					 is_behind ? behind_cursor(program, definition->source) : "", fill_size);
+			: psprintf("t.ctid, t.xmin, %s", order_columns(claim, definition->source, "t"));
+	return read_text(definition, columns, is_behind ? behind_cursor(claim, definition->source) : "",
+					 fill_size);
 }
 
 static const Statement &
-statement_for(Definition *definition, const Program *program, bool is_behind)
+statement_for(Definition *definition, const CompiledClaim *claim, bool is_behind)
 {
 	return definition::prepared_of(definition,
 								   is_behind ? Prepared::fill_behind : Prepared::fill_head,
 								   definition::compiled_of(definition).access,
-								   [&] { return fill_text(definition, program, is_behind); });
+								   [&] { return fill_text(definition, claim, is_behind); });
 }
 
-// The candidate that a row of the last statement is: the order of a managed queue is
-// its rank.
+// The candidate of a row that the last statement returned; a managed queue's order columns are its
+// sort key.
 static Candidate
-candidate_of(const Program *program, HeapTuple row)
+candidate_of(const CompiledClaim *claim, HeapTuple row)
 {
 	Candidate candidate{};
 	bool is_null;
 	const auto value = [&](int column) {
 		return SPI_getbinval(row, SPI_tuptable->tupdesc, column, &is_null);
 	};
-	candidate.place = *reinterpret_cast<ItemPointer>(DatumGetPointer(value(1)));
-	if (!program->key.is_ranked) {
+	candidate.tid = *reinterpret_cast<ItemPointer>(DatumGetPointer(value(1)));
+	if (!claim->key.is_sorted) {
 		candidate.writer = DatumGetTransactionId(value(2));
 		return candidate;
 	}
@@ -86,24 +89,27 @@ candidate_of(const Program *program, HeapTuple row)
 	return candidate;
 }
 
-// False if the cursor is none of such a row.
+// False if the bytes of the cursor are no such row (make_row()).
 static bool
-set_cursor_argument(Arguments *arguments, const Program *program, Oid table, const Cursor &cursor)
+set_cursor_argument(Arguments *arguments, const CompiledClaim *claim, Oid table,
+					const Cursor &cursor)
 {
-	if (!program->key.is_ranked) {
+	if (!claim->key.is_sorted) {
 		Datum row;
-		if (!make_row(program, table, cursor, &row))
+		if (!make_row(claim, table, cursor, &row))
 			return false;
 		arguments->set_row(row, statement::columns_of(get_rel_type_id(table)));
 		return true;
 	}
-	arguments->set(Parameter::priority, Int16GetDatum(static_cast<int16>(cursor.rank.priority)));
-	arguments->set(Parameter::run_at, TimestampTzGetDatum(cursor.rank.run_at));
-	arguments->set(Parameter::id, Int64GetDatum(cursor.rank.id));
+	arguments->set(Parameter::priority,
+				   Int16GetDatum(static_cast<int16>(cursor.sort_key.priority)));
+	arguments->set(Parameter::run_at, TimestampTzGetDatum(cursor.sort_key.run_at));
+	arguments->set(Parameter::id, Int64GetDatum(cursor.sort_key.id));
 	return true;
 }
 
-// Whether there may be prepared transactions, which end without a word to us.
+// Whether this database may have prepared transactions: no callback of ours runs when one of them
+// ends.
 static bool
 has_prepared_transactions()
 {
@@ -113,7 +119,7 @@ has_prepared_transactions()
 	// The view runs its function with the caller's privileges.
 	if (pg_class_aclcheck(view, GetUserId(), ACL_SELECT) != ACLCHECK_OK ||
 		compat::check_function(F_PG_PREPARED_XACT, GetUserId()) != ACLCHECK_OK)
-		return true; // not for us to know
+		return true; // the caller may not see them
 	if (SPI_execute("select from pg_catalog.pg_prepared_xacts"
 					" where database operator(pg_catalog.=) pg_catalog.current_database() limit 1",
 					false, 1) != SPI_OK_SELECT)
@@ -123,7 +129,7 @@ has_prepared_transactions()
 	return is_any;
 }
 
-// When the first row of the queue becomes claimable by itself.
+// When the first row of the queue becomes claimable by the clock alone.
 static TimestampTz
 next_due(Definition *definition, const Arguments &arguments)
 {
@@ -139,47 +145,49 @@ next_due(Definition *definition, const Arguments &arguments)
 	return is_null ? PG_INT64_MAX : DatumGetTimestampTz(due);
 }
 
-// Until when a queue is idle of which a sweep has just found nothing, if rows that become
-// claimable in other ways are told of.
+// Until when a queue stays idle after a sweep that has read nothing. Rows that become claimable by
+// a write end this earlier, by a wake-up.
 static TimestampTz
 idle_until(Definition *definition, const Arguments &arguments)
 {
 	return definition->is_managed ? next_due(definition, arguments) : PG_INT64_MAX;
 }
 
-// Whether a sweep that begins now, and finds nothing, may say so. To be asked before it
-// takes its snapshot: a transaction that is prepared later will have asked for a sweep.
+// Whether a sweep that begins now may declare the queue idle if it reads nothing. Must be asked
+// before the sweep takes its snapshot: a transaction prepared later requests another sweep. Rows
+// that this transaction has written look different to others, so it must not have an XID.
 static bool
-may_be_idle(Definition *definition, const Program *program)
+may_be_idle(Definition *definition, const CompiledClaim *claim)
 {
-	return program->has_wake_trigger && (definition->is_managed || program->is_timeless) &&
+	return claim->has_wake_trigger && (definition->is_managed || claim->is_timeless) &&
 		   is_shared_by_all() && !TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
 		   !has_prepared_transactions();
 }
 
-// False if the cursor cannot be made out.
+// Reads the order's rows into *fill. False if the cursor's bytes are not a row of this table.
+// Raises what the executor raises.
 static bool
 read(Definition *definition, const FillOrder &order, const Request &request, Fill *fill)
 {
-	const Program *program = program_of(definition);
+	const CompiledClaim *claim = compiled_claim_of(definition);
 	Arguments arguments = arguments_for(definition, request);
-	const bool is_behind = !order.is_sweep && program->order_count > 0;
-	if (is_behind && !set_cursor_argument(&arguments, program, definition->source, order.cursor))
+	const bool is_behind = !order.is_sweep && claim->order_count > 0;
+	if (is_behind && !set_cursor_argument(&arguments, claim, definition->source, order.cursor))
 		return false;
-	const bool may_be_so = order.is_sweep && may_be_idle(definition, program);
+	const bool may_be_so = order.is_sweep && may_be_idle(definition, claim);
 	fill->began = GetCurrentTimestamp();
 	statement::with_newest(&arguments, [&](Snapshot snapshot) {
-		fill->count = static_cast<int>(statement::run_under(
-			snapshot, statement_for(definition, program, is_behind), arguments));
+		fill->count = static_cast<int>(
+			statement::run_under(snapshot, statement_for(definition, claim, is_behind), arguments));
 	});
 	for (int i = 0; i < fill->count; i++)
-		fill->candidates[i] = candidate_of(program, SPI_tuptable->vals[i]);
+		fill->candidates[i] = candidate_of(claim, SPI_tuptable->vals[i]);
 	fill->is_complete = fill->count < fill_size;
-	if (fill->count > 0 && program->key.is_ranked) {
-		fill->cursor.size = sizeof(Rank);
-		fill->cursor.rank = fill->candidates[fill->count - 1].rank();
-	} else if (fill->count > 0 && program->order_count > 0)
-		fill->cursor = cursor_of(program, definition->source, SPI_tuptable->vals[fill->count - 1]);
+	if (fill->count > 0 && claim->key.is_sorted) {
+		fill->cursor.size = sizeof(SortKey);
+		fill->cursor.sort_key = fill->candidates[fill->count - 1].sort_key();
+	} else if (fill->count > 0 && claim->order_count > 0)
+		fill->cursor = cursor_of(claim, definition->source, SPI_tuptable->vals[fill->count - 1]);
 	SPI_freetuptable(SPI_tuptable);
 	if (may_be_so && fill->count == 0)
 		fill->idle_until = idle_until(definition, arguments);
@@ -189,9 +197,9 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 
 namespace {
 
-// The orders that this backend is carrying out, for the end of the transaction: a backend
-// that is terminated comes by no PG_CATCH(). There are several when what is pending is a
-// function that claims; the innermost is first.
+// A fill that this backend is carrying out, on the stack of its call. The list is for the end of
+// the transaction, as a FATAL exit runs no PG_CATCH(). Fills nest where "pending" has a function
+// that claims; the innermost is first.
 struct UnderWay
 {
 	const UnderWay *outer;
@@ -204,6 +212,7 @@ struct UnderWay
 
 static const UnderWay *under_way = nullptr;
 
+// Lets other backends fill the rings. On ERROR, PG_CATCH() has emptied the list before.
 static void
 on_transaction_end(XactEvent event, void *)
 {
@@ -218,12 +227,12 @@ register_filler()
 	RegisterXactCallback(on_transaction_end, nullptr);
 }
 
-// Carries out an order to fill; on ERROR somebody else may. A cursor that cannot be made
-// out is no error: the next fill is a sweep.
+// Carries out an order to fill; on ERROR another backend may. A cursor that cannot be read is no
+// error: the next fill is a sweep.
 static Filled
 carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Request &request)
 {
-	const RingKey &key = program_of(definition)->key;
+	const RingKey &key = compiled_claim_of(definition)->key;
 	auto *fill = static_cast<Fill *>(palloc0(sizeof(Fill)));
 	const UnderWay carried{under_way, ring, key, order};
 	under_way = &carried;
@@ -253,32 +262,33 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	return filled;
 }
 
-// Whether the filler of that order is no more, or stands still.
+// Whether the filler of that order has exited or makes no progress. A filler with this backend's
+// own PID is a call further up the stack, or one of a backend that is gone.
 static bool
 is_lost(const FillOrder &order, const Waits &waits)
 {
 	return order.filler == MyProcPid || BackendPidGetProc(order.filler) == nullptr ||
-		   (order.number == waits.number && waits.count >= order.most_waits);
+		   (order.generation == waits.generation && waits.count >= order.most_waits);
 }
 
-// The order to fill, also when the one who has it is lost.
+// Begins a fill; takes one over if its filler has lost it.
 static FillOrder
 take_order(Definition *definition, Ring *ring, TimestampTz now, const Waits &waits)
 {
-	const RingKey &key = program_of(definition)->key;
-	const uint32 wake_number = pg_atomic_read_u32(&get_wakes(key.table)->number);
-	const FillOrder order = begin_fill(ring, key, now, wake_number, none_lost);
+	const RingKey &key = compiled_claim_of(definition)->key;
+	const uint32 wake_generation = pg_atomic_read_u32(&get_wakes(key.table)->generation);
+	const FillOrder order = begin_fill(ring, key, now, wake_generation, none_lost);
 	if (order.is_mine || order.filler == 0 || !is_lost(order, waits))
 		return order;
-	return begin_fill(ring, key, now, wake_number, order.number);
+	return begin_fill(ring, key, now, wake_generation, order.generation);
 }
 
-// Waits for the filler, and counts it if that was in vain.
+// Waits for the filler once. Returns, and counts, whether that was in vain.
 static bool
 wait_for(const FillOrder &order, Ring *ring, const RingKey &key, Waits *waits)
 {
-	if (order.number != waits->number)
-		*waits = {order.number, 0};
+	if (order.generation != waits->generation)
+		*waits = {order.generation, 0};
 	const bool is_in_vain = !wait_for_fill(ring, key, order);
 	waits->count += is_in_vain;
 	return is_in_vain;
@@ -291,6 +301,8 @@ fill_ahead(Definition *definition, Ring *ring, const Request &request)
 	return order.is_mine ? carry_out(definition, ring, order, request) : Filled{};
 }
 
+// Reports is_stuck after some takeovers in a row, so that a call does not wait for one backend
+// after another.
 Filled
 fill_or_wait(Definition *definition, Ring *ring, const Request &request, Waits *waits)
 {
@@ -302,7 +314,7 @@ fill_or_wait(Definition *definition, Ring *ring, const Request &request, Waits *
 	filled.is_foreign = order.filler == 0;
 	filled.is_stuck = order.takeovers >= most_takeovers;
 	if (!filled.is_foreign && !filled.is_stuck)
-		filled.is_waiting = wait_for(order, ring, program_of(definition)->key, waits);
+		filled.is_waiting = wait_for(order, ring, compiled_claim_of(definition)->key, waits);
 	return filled;
 }
 

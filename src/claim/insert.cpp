@@ -7,40 +7,40 @@
 #include "../compat.hpp"
 #include "../row/rights.hpp"
 #include "path.hpp"
-#include "undo.hpp"
+#include "transaction_callbacks.hpp"
 #include "writer.hpp"
 
 namespace queue_ext::claim {
 
 using definition::Definition;
 
-// So many rows are written at once, to one page if they fit.
+// How many rows are written at once, to one page if they fit.
 constexpr int chunk_size = 64;
 
-// What INSERT ... RETURNING id would be asked for.
+// The rights that INSERT ... RETURNING id needs.
 static bool
-may_insert(Oid table, const Program *program)
+may_insert(Oid table, const CompiledClaim *claim)
 {
-	const AttrNumber given[] = {program->payload, program->priority, program->run_at,
-								program->max_attempts};
+	const AttrNumber given[] = {claim->payload, claim->priority, claim->run_at,
+								claim->max_attempts};
 	return row::has_right_on(table, ACL_INSERT, given, lengthof(given)) &&
-		   row::has_right_on(table, ACL_SELECT, &program->id, 1);
+		   row::has_right_on(table, ACL_SELECT, &claim->id, 1);
 }
 
 bool
 can_insert_directly(Definition *definition)
 {
-	const Program *program = program_of(definition);
-	return is_direct_allowed() && program->can_insert && !is_writing(definition) &&
-		   may_insert(definition->source, program);
+	const CompiledClaim *claim = compiled_claim_of(definition);
+	return is_direct_allowed() && claim->can_insert && !is_writing(definition) &&
+		   may_insert(definition->source, claim);
 }
 
 bool
 can_insert_keyed_directly(Definition *definition)
 {
-	const Program *program = program_of(definition);
-	return can_insert_directly(definition) && program->unique_key != InvalidAttrNumber &&
-		   row::has_right_on(definition->source, ACL_INSERT, &program->unique_key, 1);
+	const CompiledClaim *claim = compiled_claim_of(definition);
+	return can_insert_directly(definition) && claim->unique_key != InvalidAttrNumber &&
+		   row::has_right_on(definition->source, ACL_INSERT, &claim->unique_key, 1);
 }
 
 static void
@@ -50,13 +50,13 @@ set_value(TupleTableSlot *row, AttrNumber number, Datum value)
 	row->tts_isnull[number - 1] = false;
 }
 
-// An error may tell the caller of the values that it gave, whatever it may read.
+// Lets an error show the caller the values that it has given, whatever it may read.
 static void
 name_given(const Writer *writer)
 {
-	const Program *program = writer->program;
-	const AttrNumber given[] = {program->payload, program->priority, program->run_at,
-								program->max_attempts, program->unique_key};
+	const CompiledClaim *claim = writer->claim;
+	const AttrNumber given[] = {claim->payload, claim->priority, claim->run_at, claim->max_attempts,
+								claim->unique_key};
 	Bitmapset *columns = nullptr;
 	for (const AttrNumber number : given)
 		if (number != InvalidAttrNumber && !writer->row->tts_isnull[number - 1])
@@ -64,43 +64,44 @@ name_given(const Writer *writer)
 	compat::set_inserted_columns(writer->target.estate, columns);
 }
 
-// Fills the writer's row.
+// Fills the writer's row. Raises what the executor raises for a constraint that it violates.
 static void
 make_row(const Writer *writer, const NewJobs &jobs, int index)
 {
-	const Program *program = writer->program;
+	const CompiledClaim *claim = writer->claim;
 	TupleTableSlot *row = writer->row;
 	ExecClearTuple(row);
 	memset(row->tts_isnull, true, sizeof(bool) * RelationGetDescr(writer->table)->natts);
-	set_value(row, program->payload, jobs.payloads[index]);
-	set_value(row, program->priority, Int16GetDatum(jobs.priority));
-	set_value(row, program->run_at, TimestampTzGetDatum(jobs.run_at));
-	set_value(row, program->max_attempts, Int32GetDatum(jobs.max_attempts));
-	for (int i = 0; i < program->default_count; i++) {
-		const ColumnValue &column = program->defaults[i];
+	set_value(row, claim->payload, jobs.payloads[index]);
+	set_value(row, claim->priority, Int16GetDatum(jobs.priority));
+	set_value(row, claim->run_at, TimestampTzGetDatum(jobs.run_at));
+	set_value(row, claim->max_attempts, Int32GetDatum(jobs.max_attempts));
+	for (int i = 0; i < claim->default_count; i++) {
+		const ColumnValue &column = claim->defaults[i];
 		row->tts_values[column.number - 1] = ExecEvalExprSwitchContext(
 			column.value, writer->context, &row->tts_isnull[column.number - 1]);
 	}
 	if (jobs.unique_keys != nullptr)
-		set_value(row, program->unique_key, jobs.unique_keys[index]);
+		set_value(row, claim->unique_key, jobs.unique_keys[index]);
 	ExecStoreVirtualTuple(row);
 	row->tts_tableOid = RelationGetRelid(writer->table);
-	if (!keeps_constraints(writer, program->defaults, program->default_count)) {
+	if (!keeps_constraints(writer, claim->defaults, claim->default_count)) {
 		name_given(writer);
 		raise_violation(writer);
 	}
 }
 
-// The row has been written: enters it into the indexes and notes it. Returns its id.
+// Indexes and notes a row that was written. Returns its id.
 static int64
 settle(Writer *writer, const NewJobs &jobs, TupleTableSlot *row)
 {
 	index_new_row(writer, row);
-	const int64 id = DatumGetInt64(row->tts_values[writer->program->id - 1]);
+	const int64 id = DatumGetInt64(row->tts_values[writer->claim->id - 1]);
 	note_offer(RelationGetRelid(writer->table), {row->tts_tid, jobs.priority, jobs.run_at, {id}});
 	return id;
 }
 
+// In the writer's own slot, without those of insert_many().
 static void
 insert_one(Writer *writer, const NewJobs &jobs, int64 *id)
 {
@@ -141,6 +142,8 @@ insert_many(Writer *writer, const NewJobs &jobs, int64 *ids)
 		ExecDropSingleTupleTableSlot(slots[i]);
 }
 
+// The command counter is advanced as after an INSERT, so that the caller's next command sees the
+// rows.
 void
 insert_directly(Definition *definition, const NewJobs &jobs, int64 *ids)
 {

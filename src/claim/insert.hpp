@@ -1,4 +1,4 @@
-// insert.hpp - adding jobs to a managed queue without a statement.
+// insert.hpp - sending jobs to a managed queue without a statement.
 
 #pragma once
 
@@ -9,15 +9,14 @@
 
 namespace queue_ext::claim {
 
-// Whether the caller's jobs can be added so: the table is as queue_create made it, more
-// or less, and the caller may write all of its columns.
+// Whether the caller's jobs can be sent this way: the table is in essence as queue_create made it,
+// and the caller has the rights that an INSERT needs.
 bool can_insert_directly(definition::Definition *definition);
-// The same for jobs with keys.
+// The same for jobs with unique keys.
 bool can_insert_keyed_directly(definition::Definition *definition);
 
-// Adds the jobs, puts their ids into ids, and has them offered to the queue's ring when
-// the transaction commits. The table must be locked (RowExclusiveLock). Raises what an
-// INSERT raises.
+// Inserts the jobs, puts their ids into ids, and notes them to be offered to the queue's ring when
+// the transaction commits. The table must be locked (ROW EXCLUSIVE). Raises what an INSERT raises.
 void insert_directly(definition::Definition *definition, const NewJobs &jobs, int64 *ids);
 
 } // namespace queue_ext::claim

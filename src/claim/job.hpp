@@ -13,11 +13,11 @@ struct Receipt
 {
 	int64 id;
 	int32 attempt;
-	bool has_attempt; // false: whatever attempt
+	bool has_attempt; // false: of any attempt
 	int position;     // in the caller's arrays
 };
 
-// Jobs to be added, and what they have in common.
+// Jobs to be sent, and what they have in common.
 struct NewJobs
 {
 	int16 priority;
@@ -28,7 +28,7 @@ struct NewJobs
 	const Datum *unique_keys; // text, one for each payload; null: none have one
 };
 
-// The jobs of these payloads with the arguments' options, without keys.
+// The jobs with these payloads and the arguments' options, without unique keys.
 inline NewJobs
 new_jobs(const statement::Arguments &arguments, const Datum *payloads, int count)
 {

@@ -6,14 +6,15 @@
 
 namespace queue_ext::claim {
 
-// A tuplestore, and the shape it wants the rows in. Columns are matched by name.
+// A tuplestore, and the row type that it takes. Columns are matched by name.
 struct Output
 {
 	Tuplestorestate *store;
 	TupleDesc descriptor;
 };
 
-// Hands on the rows that the last statement returned.
+// Puts the first count rows that the last statement returned into output. Raises 42804 if a column
+// of the row type is not among theirs, or of another type.
 void put_rows(uint64 count, const Output &output);
 
 } // namespace queue_ext::claim

@@ -8,6 +8,7 @@ namespace queue_ext::claim {
 
 namespace {
 
+// auto and direct mean the same: the direct path where the table allows it.
 enum ClaimPath { path_auto, path_direct, path_portable };
 
 } // namespace

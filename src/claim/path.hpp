@@ -6,7 +6,7 @@
 
 namespace queue_ext::claim {
 
-// Whether it lets jobs be claimed, and added and removed, without statements.
+// Whether the setting allows jobs to be claimed, sent and completed without statements.
 bool is_direct_allowed();
 
 // Defines the setting. Called once, by _PG_init.

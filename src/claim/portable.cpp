@@ -1,30 +1,30 @@
 // portable.cpp - see portable.hpp.
 //
-// In mode update it is one statement: lock the first max_jobs pending rows that
-// nobody holds, then write the claim into them by key. The list of rows is a
-// materialised CTE, since a sub-select that the planner may run twice would lock,
-// and claim, too much. A table without a key takes two: the second finds the rows
-// where the first has locked them, under a newer snapshot, so that it sees the
-// versions that were locked. In mode transaction the locking is all there is.
+// In mode update one statement locks the first max_jobs pending rows that no other transaction has
+// locked, and writes the claim into them by key. The list of rows is a materialized CTE, since a
+// sub-select that runs twice would lock, and claim, too many. A table without a key takes two
+// statements: the second finds the rows by TID where the first has locked them, under a newer
+// snapshot, so that it sees the versions that were locked. In mode transaction the locking is all
+// there is.
 //
-// The limit is a constant in the text: a planner that sees a parameter there takes
-// it for a tenth of the table and turns away from the index.
+// The limit is a constant in the text: for a parameter the planner assumes a tenth of the table,
+// and does not choose the index.
 
 #include "../postgres.hpp"
 
 #include "portable.hpp"
 
-#include "../catalog/identity.hpp"
+#include "../catalog/row_key.hpp"
 #include "../definition/compiled.hpp"
 #include "../error.hpp"
 #include "claim_text.hpp"
-#include "hold.hpp"
+#include "held_row.hpp"
 #include "session.hpp"
-#include "undo.hpp"
+#include "transaction_callbacks.hpp"
 
 namespace queue_ext::claim {
 
-using catalog::Identity;
+using catalog::RowKey;
 using definition::ClaimMode;
 using definition::Definition;
 using definition::Prepared;
@@ -32,6 +32,7 @@ using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
 
+// write_text() puts there whether the row is still pending.
 static bool
 last_column_is_true(HeapTuple row, TupleDesc descriptor)
 {
@@ -40,7 +41,7 @@ last_column_is_true(HeapTuple row, TupleDesc descriptor)
 	return !is_null && DatumGetBool(value);
 }
 
-// A claim that left its row pending would hand it out again and again.
+// A claim that leaves its row pending would return it again and again, so this raises 22023.
 static void
 check_written(const Definition *definition, uint64 count)
 {
@@ -50,34 +51,35 @@ check_written(const Definition *definition, uint64 count)
 								 definition->fragments.on_claim);
 }
 
-// Where the rows stand that the last statement has locked.
+// Passes on the tables and TIDs of the rows that the last statement has locked.
 static void
-set_places(Arguments *arguments, uint64 count)
+set_tids(Arguments *arguments, uint64 count)
 {
 	auto *tables = static_cast<Datum *>(palloc(sizeof(Datum) * count));
-	auto *places = static_cast<Datum *>(palloc(sizeof(Datum) * count));
+	auto *tids = static_cast<Datum *>(palloc(sizeof(Datum) * count));
 	for (uint64 i = 0; i < count; i++) {
 		bool is_null;
 		tables[i] = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null);
-		places[i] = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &is_null);
+		tids[i] = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &is_null);
 	}
 	const int length = static_cast<int>(count);
 	arguments->set(
 		Parameter::tables,
 		PointerGetDatum(construct_array(tables, length, OIDOID, sizeof(Oid), true, TYPALIGN_INT)));
-	arguments->set(Parameter::places,
-				   PointerGetDatum(construct_array(places, length, TIDOID, sizeof(ItemPointerData),
+	arguments->set(Parameter::tids,
+				   PointerGetDatum(construct_array(tids, length, TIDOID, sizeof(ItemPointerData),
 												   false, TYPALIGN_SHORT)));
 }
 
+// In a table without a key, the first statement only locks.
 static uint64
 claim_by_update(Definition *definition, const Request &request, const Output &output)
 {
 	Arguments arguments = arguments_for(definition, request);
 	const Statement statement = claim_statement(definition, request.max_jobs);
 	uint64 claimed = statement::run(statement, arguments);
-	if (!definition::compiled_of(definition).identity.has_key() && claimed > 0) {
-		set_places(&arguments, claimed);
+	if (!definition::compiled_of(definition).row_key.has_key() && claimed > 0) {
+		set_tids(&arguments, claimed);
 		claimed =
 			statement::run(definition::prepared_of(definition, Prepared::claim_located,
 												   [&] { return write_located_text(definition); }),
@@ -88,6 +90,7 @@ claim_by_update(Definition *definition, const Request &request, const Output &ou
 	return claimed;
 }
 
+// The row locks of the statement are the claim; held_row.hpp records them.
 static uint64
 claim_by_lock(Definition *definition, const Request &request, const Output &output)
 {
@@ -97,31 +100,32 @@ claim_by_lock(Definition *definition, const Request &request, const Output &outp
 	uint64 claimed = 0;
 	for (uint64 i = 0; i < locked; i++) {
 		HeapTuple row = SPI_tuptable->vals[i];
-		const char *identity = SPI_getvalue(row, descriptor, descriptor->natts);
-		// What is pending may be a function that claims, and had come first.
-		if (is_known(definition->source, identity))
+		const char *row_key = SPI_getvalue(row, descriptor, descriptor->natts);
+		// "pending" may have a function that has claimed this row first.
+		if (is_known(definition->source, row_key))
 			continue;
-		hold_row(definition->source, identity);
+		hold_row(definition->source, row_key);
 		SPI_tuptable->vals[claimed++] = row;
 	}
 	put_rows(claimed, output);
 	return claimed;
 }
 
-// The key may have changed since the queue was attached.
+// Raises 55000 or 0A000 if the key that the mode needs is gone: it may have changed since the queue
+// was attached.
 static void
 check_key(Definition *definition)
 {
 	const definition::Compiled &compiled = definition::compiled_of(definition);
 	if (definition->claim_mode == ClaimMode::update)
 		return;
-	const Identity &identity = compiled.identity;
-	if (definition->claim_mode == ClaimMode::session && !identity.has_key())
+	const RowKey &row_key = compiled.row_key;
+	if (definition->claim_mode == ClaimMode::session && !row_key.has_key())
 		error::no_key(get_rel_name(definition->source), compiled.key_advice.command,
 					  compiled.key_advice.obstacle);
-	if (OidIsValid(catalog::type_without_text(identity)))
+	if (OidIsValid(catalog::type_without_text(row_key)))
 		error::key_without_text(get_rel_name(definition->source),
-								catalog::type_without_text(identity));
+								catalog::type_without_text(row_key));
 }
 
 static uint64
@@ -138,6 +142,7 @@ claim_by_statement(Definition *definition, const Request &request, const Output 
 	pg_unreachable();
 }
 
+// Whether a row is pending that this session may claim, locked or not.
 static bool
 is_any_pending(Definition *definition, const Request &request)
 {
@@ -156,9 +161,9 @@ is_any_pending(Definition *definition, const Request &request)
 	return is_any;
 }
 
-// All that a statement's snapshot shows may be taken by others before it comes there,
-// and what is committed meanwhile it does not show: so it is asked again, while there
-// is anything pending at all.
+// Other backends may have taken all rows that the statement's snapshot shows before it gets to
+// them, and the snapshot does not show rows committed since: so the claim is repeated while any row
+// is pending, a few times at most.
 static uint64
 claim_by_statements(Definition *definition, Request request, const Output &output)
 {
@@ -184,7 +189,7 @@ claim_portable(Definition *definition, const Request &request, const Output &out
 	});
 	if (claimed > 0)
 		note_writes(definition->source);
-	// Where the claim is a row's lock, the end of the transaction gives it back.
+	// Where the claim is a row lock, the end of the transaction releases it.
 	if (claimed > 0 && definition->claim_mode == ClaimMode::transaction)
 		note_wake(definition->source);
 	return claimed;

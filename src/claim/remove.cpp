@@ -1,9 +1,9 @@
 // remove.cpp - see remove.hpp.
 //
-// A row is found through the primary key under a snapshot of its own, and deleted
-// where it stands. If somebody has changed it meanwhile it is looked for again: the
-// receipt may be good still, or stale by now. Unlike an index scan of the executor's,
-// this does not prune the pages it comes by; claims do that when they need the room.
+// A row is found through the primary key under a snapshot of its own, and deleted by its TID. If
+// another transaction has changed it meanwhile it is looked for again: the receipt may still be
+// good, or stale by now. Unlike an index scan of the executor, this does not prune the pages that
+// it visits; claims do that when they need room.
 
 #include "../postgres.hpp"
 
@@ -12,8 +12,8 @@
 #include "../compat.hpp"
 #include "../row/rights.hpp"
 #include "path.hpp"
-#include "program.hpp"
-#include "undo.hpp"
+#include "compiled_claim.hpp"
+#include "transaction_callbacks.hpp"
 #include "writer.hpp"
 
 namespace queue_ext::claim {
@@ -23,15 +23,16 @@ using definition::Definition;
 bool
 can_remove_directly(Definition *definition)
 {
-	return is_direct_allowed() && program_of(definition)->can_remove &&
+	return is_direct_allowed() && compiled_claim_of(definition)->can_remove &&
 		   row::has_rights(definition->source, ACL_DELETE | ACL_SELECT);
 }
 
 namespace {
 
+// What one call needs for all its receipts.
 struct Remover
 {
-	const Program *program;
+	const CompiledClaim *claim;
 	Relation table;
 	Relation key;
 	TupleTableSlot *row;
@@ -39,27 +40,26 @@ struct Remover
 
 } // namespace
 
-// Fetches the version of the row at that place, or behind it in its HOT chain, that
-// the snapshot sees.
+// Fetches the version that the snapshot sees, of the HOT chain that begins at the TID.
 static bool
-fetch(const Remover *remover, ItemPointer place, Snapshot snapshot)
+fetch(const Remover *remover, ItemPointer tid, Snapshot snapshot)
 {
 	auto *row = reinterpret_cast<BufferHeapTupleTableSlot *>(remover->row);
 	HeapTuple tuple = &row->base.tupdata;
-	const Buffer buffer = ReadBuffer(remover->table, ItemPointerGetBlockNumber(place));
+	const Buffer buffer = ReadBuffer(remover->table, ItemPointerGetBlockNumber(tid));
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	const bool is_found =
-		heap_hot_search_buffer(place, remover->table, buffer, snapshot, tuple, nullptr, true);
+		heap_hot_search_buffer(tid, remover->table, buffer, snapshot, tuple, nullptr, true);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	if (is_found) {
-		tuple->t_self = *place;
+		tuple->t_self = *tid;
 		ExecStoreBufferHeapTuple(tuple, remover->row, buffer);
 	}
 	ReleaseBuffer(buffer);
 	return is_found;
 }
 
-// Finds the job's row.
+// Finds the version of the job's row that the snapshot sees.
 static bool
 find(const Remover *remover, int64 id, Snapshot snapshot)
 {
@@ -69,24 +69,27 @@ find(const Remover *remover, int64 id, Snapshot snapshot)
 	index_rescan(scan, &key, 1, nullptr, 0);
 	bool is_found = false;
 	while (!is_found) {
-		const ItemPointer place = index_getnext_tid(scan, ForwardScanDirection);
-		if (place == nullptr)
+		const ItemPointer tid = index_getnext_tid(scan, ForwardScanDirection);
+		if (tid == nullptr)
 			break;
-		is_found = fetch(remover, place, snapshot);
+		is_found = fetch(remover, tid, snapshot);
 	}
 	index_endscan(scan);
 	return is_found;
 }
 
+// The fence: the receipt is of the current attempt, and the job is still leased.
 static bool
 is_good(const Remover *remover, const Receipt &receipt)
 {
 	bool is_null;
-	const Datum attempt = slot_getattr(remover->row, remover->program->attempt, &is_null);
+	const Datum attempt = slot_getattr(remover->row, remover->claim->attempt, &is_null);
 	return !is_null && DatumGetInt32(attempt) == receipt.attempt &&
-		   !slot_attisnull(remover->row, remover->program->leased_until);
+		   !slot_attisnull(remover->row, remover->claim->leased_until);
 }
 
+// Deletes the job's row. A row that this command has deleted before counts as gone. Waits for its
+// lock.
 static bool
 remove(const Remover *remover, const Receipt &receipt)
 {
@@ -113,10 +116,10 @@ remove(const Remover *remover, const Receipt &receipt)
 int
 remove_directly(Definition *definition, const Receipt *receipts, int count, int64 *ids)
 {
-	// What this command has written so far is to be seen.
+	// Make what this command has written so far visible.
 	CommandCounterIncrement();
 	Remover remover{};
-	remover.program = program_of(definition);
+	remover.claim = compiled_claim_of(definition);
 	remover.table = table_open(definition->source, NoLock);
 	CheckCmdReplicaIdentity(remover.table, CMD_DELETE);
 	remover.key = index_open(compat::primary_key_of(remover.table), RowExclusiveLock);

@@ -9,13 +9,14 @@
 
 namespace queue_ext::claim {
 
-// Whether the caller's jobs can be removed so.
+// Whether the caller's jobs can be completed this way: there is no archive, no trigger on DELETE,
+// and the caller has the rights.
 bool can_remove_directly(definition::Definition *definition);
 
-// Removes the jobs whose receipts are good, in the order given, and puts the ids of
-// those into ids. Returns how many. Waits for whoever has a row locked, as a DELETE
-// does, and works on the newest committed rows at every isolation level. The table
-// must be locked (RowExclusiveLock). Raises what a DELETE raises.
+// Deletes the jobs whose receipts are good, in the order given, and puts their ids into ids.
+// Returns how many. Waits for a transaction that has a row locked, as DELETE does, and works on the
+// newest committed rows at every isolation level. The table must be locked (ROW EXCLUSIVE). Raises
+// what a DELETE raises.
 int remove_directly(definition::Definition *definition, const Receipt *receipts, int count,
 					int64 *ids);
 

@@ -1,4 +1,4 @@
-// request.hpp - what a claim is asked for.
+// request.hpp - what a caller asks of a claim.
 
 #pragma once
 
@@ -6,6 +6,7 @@
 
 namespace queue_ext::claim {
 
+// The arguments of a pop, common to both paths.
 struct Request
 {
 	int max_jobs;

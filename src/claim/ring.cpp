@@ -6,26 +6,31 @@
 
 namespace queue_ext::claim {
 
-// Between sweeps lies at least this, and so many times what the last one cost.
+// The least time between sweeps; they are also so many times the cost of the last one apart.
 constexpr int64 least_sweep_interval_us = INT64CONST(100) * 1000;
 constexpr int64 sweep_interval_factor = 20;
-// But no longer than this.
+
+// The longest time between sweeps, whatever they cost.
 constexpr int64 most_sweep_interval_us = 60 * USECS_PER_SEC;
-// A wait for the filler, and how long waits may take in all: at least this, or twice what
-// the last such read took; and twice as long for each takeover since.
+
+// One wait for the filler, and the bounds of all waits for one fill (most_waits_for()).
 constexpr long wait_ms = 10;
 constexpr int64 least_patience_us = INT64CONST(20) * 1000;
 constexpr int64 most_patience_us = 10 * USECS_PER_SEC;
 constexpr int most_doublings = 10;
+
 // What it costs to try a candidate in vain.
 constexpr int64 pass_cost_us = 6;
 
+// The candidate at that index from the first, wrapping around: never outside the array, whatever
+// the bytes say.
 static Candidate *
 at(Ring *ring, uint32 index)
 {
 	return &ring->candidates[(ring->first + index) % ring_size];
 }
 
+// Leaves the cursor alone: a caller that loses candidates by this must request a sweep.
 static void
 clear(Ring *ring)
 {
@@ -33,6 +38,7 @@ clear(Ring *ring)
 	ring->count = 0;
 }
 
+// A sweep under way keeps the request: finish_fill() leaves sweep_due at 0 then.
 static void
 request_sweep(Ring *ring)
 {
@@ -40,14 +46,15 @@ request_sweep(Ring *ring)
 	ring->idle_until = 0;
 }
 
-// Runs body with the spinlock held if the ring is of the key. False if it is not.
+// Runs body under the spinlock if the ring is of the key, and returns whether it is. Body must not
+// raise, wait or take another lock.
 template <typename Body>
 static bool
 with_ring(Ring *ring, const RingKey &key, Body &&body)
 {
 	SpinLockAcquire(&ring->mutex);
 	const bool is_ours = ring->key == key;
-	// What body indexes by is within bounds.
+	// The bytes are not trusted: keep what body indexes by within bounds.
 	if (ring->first >= ring_size || ring->count > ring_size) {
 		clear(ring);
 		request_sweep(ring);
@@ -58,39 +65,42 @@ with_ring(Ring *ring, const RingKey &key, Body &&body)
 	return is_ours;
 }
 
-// Whether there may be a row that the last sweep has not seen, and somebody has.
+// Whether a row may be claimable that the last sweep did not see: a sweep is requested, the
+// earliest known time has come, or the table's wake-up generation has moved.
 static bool
-is_row_due(const Ring *ring, TimestampTz now, uint32 wake_number)
+is_row_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
-	return ring->sweep_due == 0 || now >= ring->row_due || wake_number != ring->wake_number;
+	return ring->sweep_due == 0 || now >= ring->row_due || wake_generation != ring->wake_generation;
 }
 
+// Also when the sweep interval is over, as rows become claimable without a wake-up, too.
 static bool
-is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_number)
+is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
-	return now >= ring->sweep_due || is_row_due(ring, now, wake_number);
+	return now >= ring->sweep_due || is_row_due(ring, now, wake_generation);
 }
 
-// Whether the ring, ranked, is to hold what is claimable at that place.
+// Whether a sorted ring is to hold a claimable row of that sort key. Rows behind the cursor are
+// left to the fills.
 static bool
-covers(const Ring *ring, const Rank &rank)
+covers(const Ring *ring, const SortKey &sort_key)
 {
-	return ring->is_at_end || (ring->cursor.size > 0 && !(ring->cursor.rank < rank));
+	return ring->is_at_end || (ring->cursor.size > 0 && !(ring->cursor.sort_key < sort_key));
 }
 
 static void
-move_cursor(Ring *ring, const Rank &rank)
+move_cursor(Ring *ring, const SortKey &sort_key)
 {
-	ring->cursor.size = sizeof(Rank);
-	ring->cursor.rank = rank;
+	ring->cursor.size = sizeof(SortKey);
+	ring->cursor.sort_key = sort_key;
 }
 
-// Moves the cursor on to that place, if it is not there yet.
+// Advances the cursor to the sort key; never moves it back.
 static void
-reach(Ring *ring, const Rank &rank)
+reach(Ring *ring, const SortKey &sort_key)
 {
-	if (ring->cursor.size == 0 || ring->cursor.rank < rank)
-		move_cursor(ring, rank);
+	if (ring->cursor.size == 0 || ring->cursor.sort_key < sort_key)
+		move_cursor(ring, sort_key);
 }
 
 void
@@ -102,7 +112,7 @@ reset(Ring *ring, const RingKey &key)
 	ring->cursor = {};
 	ring->is_at_end = false;
 	ring->sweep_due = 0;
-	ring->wake_number = 0;
+	ring->wake_generation = 0;
 	ring->swept_at = 0;
 	ring->sweep_cost_us = 0;
 	ring->fill_cost_us = 0;
@@ -111,10 +121,10 @@ reset(Ring *ring, const RingKey &key)
 	ring->idle_until = 0;
 	ring->filler = 0;
 	ring->has_dropped = false;
-	ring->in_hand = 0;
-	// A fill that is under way, and what was taken before, are not of this ring.
-	ring->fill_number++;
-	ring->change_number++;
+	ring->in_flight = 0;
+	// A fill under way, and candidates taken before, belong to the former key.
+	ring->fill_generation++;
+	ring->change_generation++;
 	ring->counters = {};
 	SpinLockRelease(&ring->mutex);
 }
@@ -125,39 +135,39 @@ is_of(Ring *ring, const RingKey &key)
 	return with_ring(ring, key, [] {});
 }
 
-// How many of the first so many candidates may be taken. While a ring is being filled
-// it may hold what was offered behind the cursor, and not yet what comes before that.
+// How many of the first count candidates may be taken. During a fill a sorted ring may hold offers
+// behind the cursor, and lack what comes before them.
 static int
 takeable(Ring *ring, int count)
 {
 	count = Min(count, static_cast<int>(ring->count));
-	if (!ring->key.is_ranked)
+	if (!ring->key.is_sorted)
 		return count;
-	while (count > 0 && !covers(ring, at(ring, count - 1)->rank()))
+	while (count > 0 && !covers(ring, at(ring, count - 1)->sort_key()))
 		count--;
 	return count;
 }
 
 Taken
-take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int max_count,
+take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, int max_count,
 	 Candidate *candidates)
 {
 	Taken taken{};
 	taken.is_low = true;
 	taken.is_foreign = !with_ring(ring, key, [&] {
 		ring->used_at = now;
-		if (is_sweep_due(ring, now, wake_number))
+		if (is_sweep_due(ring, now, wake_generation))
 			return;
 		taken.is_idle = now < ring->idle_until;
-		taken.sweep_number = ring->sweep_number;
+		taken.sweep_generation = ring->sweep_generation;
 		taken.count = takeable(ring, max_count);
 		for (int i = 0; i < taken.count; i++)
 			candidates[i] = *at(ring, i);
 		ring->first = (ring->first + taken.count) % ring_size;
 		ring->count -= taken.count;
-		ring->in_hand += taken.count;
+		ring->in_flight += taken.count;
 		if (taken.count > 0)
-			taken.number = ++ring->change_number;
+			taken.generation = ++ring->change_generation;
 		taken.is_low = ring->count <= low_water && !ring->is_at_end && ring->filler == 0;
 	});
 	return taken;
@@ -166,19 +176,20 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int ma
 uint32
 last_sweep(Ring *ring, const RingKey &key)
 {
-	uint32 number = 0;
-	with_ring(ring, key, [&] { number = ring->sweep_number; });
-	return number;
+	uint32 generation = 0;
+	with_ring(ring, key, [&] { generation = ring->sweep_generation; });
+	return generation;
 }
 
 bool
-is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number,
-			 uint32 sweep_number)
+is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation,
+			 uint32 sweep_generation)
 {
 	bool is_it = false;
 	with_ring(ring, key, [&] {
-		is_it = ring->sweep_number != sweep_number && ring->count == 0 && ring->is_at_end &&
-				ring->filler == 0 && ring->in_hand == 0 && !is_row_due(ring, now, wake_number) &&
+		is_it = ring->sweep_generation != sweep_generation && ring->count == 0 && ring->is_at_end &&
+				ring->filler == 0 && ring->in_flight == 0 &&
+				!is_row_due(ring, now, wake_generation) &&
 				ring->counters.claims == ring->claims_before &&
 				ring->counters.gone == ring->gone_before;
 	});
@@ -186,23 +197,23 @@ is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number
 }
 
 void
-let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_number)
+let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_generation)
 {
 	with_ring(ring, key, [&] {
-		if (ring->sweep_number == sweep_number)
-			ring->in_hand = Max(0, ring->in_hand - count);
+		if (ring->sweep_generation == sweep_generation)
+			ring->in_flight = Max(0, ring->in_flight - count);
 	});
 }
 
-// The index of the first candidate that does not come before the rank.
+// The index of the first candidate that does not sort before the key.
 static uint32
-find_place(Ring *ring, const Rank &rank)
+find_index(Ring *ring, const SortKey &sort_key)
 {
 	uint32 low = 0;
 	uint32 high = ring->count;
 	while (low < high) {
 		const uint32 middle = (low + high) / 2;
-		if (at(ring, middle)->rank() < rank)
+		if (at(ring, middle)->sort_key() < sort_key)
 			low = middle + 1;
 		else
 			high = middle;
@@ -210,7 +221,7 @@ find_place(Ring *ring, const Rank &rank)
 	return low;
 }
 
-// Makes a gap at the index, moving the shorter side.
+// Makes a gap at the index, moving the shorter side. The ring must not be full.
 static void
 open_gap(Ring *ring, uint32 index)
 {
@@ -224,56 +235,58 @@ open_gap(Ring *ring, uint32 index)
 	ring->count++;
 }
 
-// A fill that is under way may not see that candidate, for which there is no room.
+// Remembers the lowest sort key for which there was no room during a fill, as the snapshot of that
+// fill may not show its row (step_back()).
 static void
-note_dropped(Ring *ring, const Rank &rank)
+note_dropped(Ring *ring, const SortKey &sort_key)
 {
-	if (ring->filler != 0 && (!ring->has_dropped || rank < ring->dropped)) {
+	if (ring->filler != 0 && (!ring->has_dropped || sort_key < ring->dropped)) {
 		ring->has_dropped = true;
-		ring->dropped = rank;
+		ring->dropped = sort_key;
 	}
 }
 
-// Lets the last candidate go, to be read again.
+// Drops the last candidate, and moves the cursor before it, so that a fill reads it again.
 static void
 drop_last(Ring *ring)
 {
 	ring->count--;
-	note_dropped(ring, at(ring, ring->count)->rank());
-	const Rank last = at(ring, ring->count - 1)->rank();
+	note_dropped(ring, at(ring, ring->count)->sort_key());
+	const SortKey last = at(ring, ring->count - 1)->sort_key();
 	if (covers(ring, last))
 		move_cursor(ring, last);
 	ring->is_at_end = false;
 }
 
-// Puts the candidate where it belongs. is_newest: it is of the row's newest version, which
-// takes the place of an older one; else one of them will be found out.
+// Inserts the candidate at its position. is_newest: it is of the row's newest version, so its TID
+// replaces an older one's; otherwise the ring may hold both, and a claimer finds the older one
+// gone.
 static void
 insert(Ring *ring, const Candidate &candidate, bool is_newest)
 {
-	const Rank rank = candidate.rank();
-	const bool is_covered = covers(ring, rank);
-	// A fill that is under way may not have seen it.
+	const SortKey sort_key = candidate.sort_key();
+	const bool is_covered = covers(ring, sort_key);
+	// The snapshot of a fill under way may not show it.
 	if (!is_covered && ring->filler == 0)
 		return;
-	const uint32 index = find_place(ring, rank);
-	for (uint32 i = index; i < ring->count && at(ring, i)->rank() == rank; i++) {
+	const uint32 index = find_index(ring, sort_key);
+	for (uint32 i = index; i < ring->count && at(ring, i)->sort_key() == sort_key; i++) {
 		if (is_newest)
-			at(ring, i)->place = candidate.place;
-		if (ItemPointerEquals(&at(ring, i)->place, const_cast<ItemPointer>(&candidate.place)))
+			at(ring, i)->tid = candidate.tid;
+		if (ItemPointerEquals(&at(ring, i)->tid, const_cast<ItemPointer>(&candidate.tid)))
 			return;
 	}
 	if (ring->count == ring_size) {
 		drop_last(ring);
-		if (index > ring->count) { // it would have been the last itself
-			note_dropped(ring, rank);
+		if (index > ring->count) { // it would be the last itself
+			note_dropped(ring, sort_key);
 			return;
 		}
 	}
 	open_gap(ring, index);
 	*at(ring, index) = candidate;
 	if (ring->is_at_end)
-		reach(ring, rank);
+		reach(ring, sort_key);
 }
 
 void
@@ -286,12 +299,14 @@ offer(Ring *ring, const RingKey &key, const Candidate *candidates, int count)
 	});
 }
 
+// Rows behind the cursor are left to the fills, except where the snapshot of one under way may be
+// older than the rows.
 void
-offer_from(Ring *ring, const RingKey &key, const Rank &first)
+offer_from(Ring *ring, const RingKey &key, const SortKey &first)
 {
 	with_ring(ring, key, [&] {
 		ring->idle_until = 0;
-		const bool is_behind = ring->cursor.size > 0 && ring->cursor.rank < first;
+		const bool is_behind = ring->cursor.size > 0 && ring->cursor.sort_key < first;
 		if (!is_behind || ring->filler != 0)
 			request_sweep(ring);
 		else
@@ -299,8 +314,7 @@ offer_from(Ring *ring, const RingKey &key, const Rank &first)
 	});
 }
 
-// Puts candidates before all others; those for which there is no room are found by a
-// sweep.
+// Puts candidates before all others; a sweep finds those for which there is no room.
 static void
 put_in_front(Ring *ring, const Candidate *candidates, int count)
 {
@@ -315,20 +329,20 @@ put_in_front(Ring *ring, const Candidate *candidates, int count)
 }
 
 void
-put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count, uint32 number)
+put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count, uint32 generation)
 {
 	if (count == 0)
 		return;
 	with_ring(ring, key, [&] {
 		ring->idle_until = 0;
-		if (key.is_ranked)
+		if (key.is_sorted)
 			for (int i = 0; i < count; i++)
 				insert(ring, candidates[i], false);
-		else if (ring->change_number == number)
+		else if (ring->change_generation == generation)
 			put_in_front(ring, candidates, count);
 		else
 			request_sweep(ring);
-		ring->change_number++;
+		ring->change_generation++;
 	});
 }
 
@@ -350,8 +364,9 @@ expect(Ring *ring, const RingKey &key, TimestampTz due)
 	with_ring(ring, key, [&] { ring->row_due = Min(ring->row_due, due); });
 }
 
-// After how many waits in vain the filler is held to stand still. It may be slow, and many
-// that read beside it would make it slower.
+// The number of waits in vain after which the fill is taken over: twice the time that the last such
+// read took, within bounds. It doubles with each takeover, as a filler that is only slow would
+// become slower with many reading beside it.
 static int
 most_waits_for(const Ring *ring)
 {
@@ -362,37 +377,39 @@ most_waits_for(const Ring *ring)
 	return static_cast<int>(Min(patience << doublings, most_patience_us) / (wait_ms * us_per_ms));
 }
 
+// What is noted from a sweep's beginning on outlasts its end, since its snapshot may not show those
+// rows: so requests are reset here, and not in finish_fill().
 FillOrder
-begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int64 lost)
+begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, int64 lost)
 {
 	FillOrder order{};
 	with_ring(ring, key, [&] {
 		order.filler = ring->filler;
-		order.number = ring->fill_number;
+		order.generation = ring->fill_generation;
 		order.most_waits = most_waits_for(ring);
 		order.takeovers = ring->takeovers;
-		if (ring->filler != 0 && ring->fill_number != lost)
+		if (ring->filler != 0 && ring->fill_generation != lost)
 			return;
-		if (ring->filler != 0) { // whatever it was to read is to be read again
+		if (ring->filler != 0) { // read again what the lost filler was to read
 			request_sweep(ring);
 			ring->takeovers++;
 		}
 		ring->filler = MyProcPid;
 		ring->has_dropped = false;
-		order.number = ++ring->fill_number;
+		order.generation = ++ring->fill_generation;
 		order.is_mine = true;
 		order.is_sweep =
-			ring->is_at_end || is_sweep_due(ring, now, wake_number) || ring->cursor.size == 0;
+			ring->is_at_end || is_sweep_due(ring, now, wake_generation) || ring->cursor.size == 0;
 		ring->is_sweeping = order.is_sweep;
-		// What is asked for from here on has not been seen by this sweep.
+		// This sweep may not see the rows of a request that comes from here on.
 		if (order.is_sweep) {
 			ring->sweep_due = PG_INT64_MAX;
 			if (now >= ring->row_due)
 				ring->row_due = PG_INT64_MAX;
 			ring->idle_until = 0;
-			ring->wake_number = wake_number;
-			ring->sweep_number++;
-			ring->in_hand = 0; // it sees what others have
+			ring->wake_generation = wake_generation;
+			ring->sweep_generation++;
+			ring->in_flight = 0; // the sweep reads these rows, too
 			ring->claims_before = ring->counters.claims;
 			ring->gone_before = ring->counters.gone;
 		}
@@ -401,7 +418,8 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, 
 	return order;
 }
 
-// Merges what was read with what the ring holds, both in order.
+// Merges what was read with the candidates of a sorted ring. Runs under the spinlock, so its memory
+// is on the stack.
 static void
 merge(Ring *ring, const Fill &fill)
 {
@@ -412,65 +430,67 @@ merge(Ring *ring, const Fill &fill)
 	while (old_index < ring->count || new_index < fill.count) {
 		const bool has_old = old_index < ring->count;
 		const bool has_new = new_index < fill.count;
-		const Rank old_rank = has_old ? at(ring, old_index)->rank() : Rank{};
-		const Rank new_rank = has_new ? fill.candidates[new_index].rank() : Rank{};
-		const bool takes_new = has_new && (!has_old || !(old_rank < new_rank));
+		const SortKey old_sort_key = has_old ? at(ring, old_index)->sort_key() : SortKey{};
+		const SortKey new_sort_key = has_new ? fill.candidates[new_index].sort_key() : SortKey{};
+		const bool takes_new = has_new && (!has_old || !(old_sort_key < new_sort_key));
 		const Candidate &next = takes_new ? fill.candidates[new_index] : *at(ring, old_index);
 		new_index += takes_new;
 		old_index += !takes_new;
-		// Both may have the row, and not the same version of it.
-		const bool is_there = count > 0 && merged[count - 1].rank() == next.rank() &&
-							  ItemPointerEquals(const_cast<ItemPointer>(&merged[count - 1].place),
-												const_cast<ItemPointer>(&next.place));
+		// Both may have the row; under different TIDs, if it was updated in between.
+		const bool is_there = count > 0 && merged[count - 1].sort_key() == next.sort_key() &&
+							  ItemPointerEquals(const_cast<ItemPointer>(&merged[count - 1].tid),
+												const_cast<ItemPointer>(&next.tid));
 		if (!is_there)
 			merged[count++] = next;
 	}
 	clear(ring);
 	for (int i = 0; i < count; i++) {
-		// What was offered behind the cursor is read when that comes there.
-		if (!covers(ring, merged[i].rank()))
+		// A later fill reads what was offered behind the cursor.
+		if (!covers(ring, merged[i].sort_key()))
 			break;
 		if (ring->count == ring_size) {
 			ring->is_at_end = false;
-			move_cursor(ring, merged[i - 1].rank());
+			move_cursor(ring, merged[i - 1].sort_key());
 			break;
 		}
 		ring->candidates[ring->count++] = merged[i];
 	}
 	if (ring->is_at_end && ring->count > 0)
-		reach(ring, at(ring, ring->count - 1)->rank());
+		reach(ring, at(ring, ring->count - 1)->sort_key());
 }
 
-// What was dropped during the fill, and all behind it, is to be read again.
+// Moves the cursor before the lowest sort key dropped during the fill, so that it and all behind it
+// are read again.
 static void
 step_back(Ring *ring)
 {
 	if (!ring->has_dropped || !covers(ring, ring->dropped))
 		return;
 	ring->is_at_end = false;
-	while (ring->count > 0 && !(at(ring, ring->count - 1)->rank() < ring->dropped))
+	while (ring->count > 0 && !(at(ring, ring->count - 1)->sort_key() < ring->dropped))
 		ring->count--;
 	if (ring->count > 0)
-		move_cursor(ring, at(ring, ring->count - 1)->rank());
+		move_cursor(ring, at(ring, ring->count - 1)->sort_key());
 	else
 		request_sweep(ring);
 }
 
+// Adds what was read to a ring that is not sorted.
 static void
 append(Ring *ring, const FillOrder &order, const Fill &fill)
 {
-	// A sweep has seen what the ring holds, too, in its order.
+	// A sweep has read the ring's candidates again.
 	if (order.is_sweep)
 		clear(ring);
 	const int count = Min(fill.count, ring_size - static_cast<int>(ring->count));
 	for (int i = 0; i < count; i++)
 		*at(ring, ring->count + i) = fill.candidates[i];
 	ring->count += count;
-	if (count < fill.count) // what does not fit is behind the cursor
+	if (count < fill.count) // the cursor has passed what does not fit
 		request_sweep(ring);
 }
 
-// When the next sweep is due, by what this one has cost.
+// When the next sweep is due: so that sweeps take about a twentieth of the time, within bounds.
 static TimestampTz
 next_sweep(const Ring *ring)
 {
@@ -478,21 +498,22 @@ next_sweep(const Ring *ring)
 	return ring->swept_at + Min(Max(interval, least_sweep_interval_us), most_sweep_interval_us);
 }
 
+// Broadcasts in any case: a waiter of a fill that was lost may look again, too.
 bool
 finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill, int *added)
 {
 	bool is_lost = true;
 	with_ring(ring, key, [&] {
-		if (ring->fill_number != order.number)
+		if (ring->fill_generation != order.generation)
 			return;
 		is_lost = false;
 		const int count_before = order.is_sweep ? 0 : static_cast<int>(ring->count);
-		ring->change_number++;
+		ring->change_generation++;
 		ring->filler = 0;
 		ring->is_at_end = fill.is_complete;
 		if (fill.count > 0)
 			ring->cursor = fill.cursor;
-		if (key.is_ranked) {
+		if (key.is_sorted) {
 			merge(ring, fill);
 			step_back(ring);
 		} else
@@ -509,7 +530,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 		ring->counters.sweeps++;
 		ring->swept_at = fill.ended;
 		ring->sweep_cost_us = cost;
-		if (ring->sweep_due == 0) // asked for meanwhile
+		if (ring->sweep_due == 0) // requested since it began
 			return;
 		ring->sweep_due = next_sweep(ring);
 		if (ring->count == 0)
@@ -519,11 +540,12 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 	return !is_lost;
 }
 
+// Requests a sweep, since begin_fill() may have reset the request that this fill was to serve.
 void
 cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 {
 	with_ring(ring, key, [&] {
-		if (ring->fill_number != order.number)
+		if (ring->fill_generation != order.generation)
 			return;
 		ring->filler = 0;
 		request_sweep(ring);
@@ -531,13 +553,14 @@ cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 	ConditionVariableBroadcast(&ring->filled);
 }
 
+// Tests the ring after joining the waiters, as a broadcast before that would be missed.
 bool
 wait_for_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 {
 	const auto is_under_way = [&] {
 		bool is_it = false;
 		with_ring(ring, key,
-				  [&] { is_it = ring->filler != 0 && ring->fill_number == order.number; });
+				  [&] { is_it = ring->filler != 0 && ring->fill_generation == order.generation; });
 		return is_it;
 	};
 	ConditionVariablePrepareToSleep(&ring->filled);
@@ -562,7 +585,7 @@ add(Ring *ring, const RingKey &key, const RingCounters &more)
 		const int64 passed = more.locked + more.gone + more.not_pending;
 		if (passed == 0)
 			return;
-		// A dear sweep is worth waiting longer for the next.
+		// An expensive sweep puts off the next one.
 		ring->sweep_cost_us += passed * pass_cost_us;
 		if (ring->sweep_due != 0 && ring->sweep_due != PG_INT64_MAX)
 			ring->sweep_due = Max(ring->sweep_due, next_sweep(ring));

@@ -1,22 +1,24 @@
 // ring.hpp - the candidates that all workers of one queue share.
 //
-// Invariant: nothing here is truth. A candidate is a hint: whoever takes one must
-// fetch the row, check it and win the write. The cursor only says where the last
-// candidate was read. A ring may be emptied, lost or given to another queue at any
-// moment; whoever finds that the key is not its own asks for a ring anew. Nor are the
-// bytes trusted: what leads to memory is checked before each use, the cursor's columns
-// when they are read (cursor_row.hpp), and the place of a candidate when it is looked at.
+// Invariant: nothing here is authoritative. A candidate is a hint: the claimer must fetch the row,
+// check it and win the write. The cursor only says how far fills have read. A ring may be emptied,
+// lost or given to another queue at any moment; a caller that finds it foreign looks its ring up
+// again (get_ring()). The bytes are not trusted either: indexes are kept within bounds on each
+// access, the cursor's columns are checked when they are read (cursor_row.hpp), and a candidate's
+// TID before its page is read.
 //
-// A ring of a managed queue is ranked: its candidates know their place in the order
-// and stand in it, each once, so that a row that becomes claimable can be put where
-// it belongs. What such a ring holds is all that was claimable up to the cursor when
-// it was read, and what has been offered since. In any other ring candidates stand as
-// they were read, and a row that comes back is found by a sweep.
+// A ring of a managed queue is sorted: each candidate has its sort key, and candidates stand in
+// that order, as a rule each row once, so that a row that becomes claimable is inserted at its
+// position. Such a ring holds what was claimable up to the cursor when it was read, and what has
+// been offered since. In any other ring candidates stand as they were read, and a sweep finds a row
+// that becomes claimable again.
 //
-// Locking: every field is read and written under the ring's spinlock, which is held
-// for a few instructions, or for one pass over the candidates, and never while
-// anything can raise. Functions that take a key do nothing and say so when the ring
-// is not (or no longer) of that key.
+// Locking: every field is written and read under the ring's spinlock, except that key changes only
+// under the LWLock of shared_memory.cpp as well, whose holders read it without the spinlock, and
+// that used_at is only a hint to them. The spinlock is held for a few instructions, for one pass
+// over the candidates or for one copy of the ring, and never while anything can raise. Every
+// function below takes it; only wait_for_fill() waits or raises. A function that takes a key does
+// nothing when the ring is not (or no longer) of that key.
 
 #pragma once
 
@@ -24,22 +26,22 @@
 
 namespace queue_ext::claim {
 
-// A digest (SHA-256) of all that a cursor's shape and a candidate's meaning depend on:
-// the queue's definition, the table's columns and its file.
+// A digest (SHA-256) of all that a cursor's layout and a candidate's meaning depend on: the queue's
+// definition, the table's columns and its relfilenode.
 struct Stamp
 {
 	unsigned char bytes[32];
 };
 
-// What a ring is for. With another stamp, or ranked where it was not, it is made anew,
-// so that no cursor, and no place, is read as one of another shape.
+// What a ring is for. A ring with another stamp, or sorted where the key is not (or vice versa), is
+// reset, so that no cursor and no candidate is read as one of another layout.
 struct RingKey
 {
 	Oid database;
 	Oid table;
 	Stamp stamp;
 	NameData queue; // in the table's schema
-	bool is_ranked;
+	bool is_sorted;
 
 	bool is_of_queue(const RingKey &other) const
 	{
@@ -48,20 +50,20 @@ struct RingKey
 	}
 	bool operator==(const RingKey &other) const
 	{
-		return is_ranked == other.is_ranked &&
+		return is_sorted == other.is_sorted &&
 			   memcmp(stamp.bytes, other.stamp.bytes, sizeof(stamp.bytes)) == 0 &&
 			   is_of_queue(other);
 	}
 };
 
-// The place of a managed queue's job in its order.
-struct Rank
+// A job's key in the order of its managed queue: priority, run_at, id.
+struct SortKey
 {
 	int32 priority;
 	TimestampTz run_at;
 	int64 id;
 
-	bool operator<(const Rank &other) const
+	bool operator<(const SortKey &other) const
 	{
 		if (priority != other.priority)
 			return priority < other.priority;
@@ -69,171 +71,175 @@ struct Rank
 			return run_at < other.run_at;
 		return id < other.id;
 	}
-	bool operator==(const Rank &other) const
+	bool operator==(const SortKey &other) const
 	{
 		return priority == other.priority && run_at == other.run_at && id == other.id;
 	}
 };
 
-// Where a row stands in the table, and what tells it from another row that is given its
-// place: in a ranked ring the rank, in any other one the transaction that wrote this
-// version of it.
+// A row version's TID, and how to recognize another row that has reused the TID: in a sorted ring
+// by the sort key, in any other by xmin, the XID that wrote the version.
 struct Candidate
 {
-	ItemPointerData place;
+	ItemPointerData tid;
 	int16 priority;
 	TimestampTz run_at;
 	union
 	{
 		int64 id;
-		TransactionId writer;
+		TransactionId writer; // xmin
 	};
 
-	Rank rank() const
+	SortKey sort_key() const
 	{
 		return {priority, run_at, id};
 	}
 };
 
-// Where in the queue's order the last candidate stood: its rank, or its order
-// columns (cursor_row.hpp).
+// The largest cursor in bytes; rows whose order columns take more have none.
 constexpr int max_cursor_size = 256;
+// The position in the queue's order up to which fills have read: a sort key, or the order columns
+// of a row (cursor_row.hpp).
 struct Cursor
 {
 	uint16 size; // 0: there is none
-	Rank rank;
+	SortKey sort_key;
 	unsigned char bytes[max_cursor_size];
 };
 
-// What claims of a queue have met, since the ring was made.
+// Statistics of a queue's claims, since its ring was made or the counters were reset.
 struct RingCounters
 {
-	int64 claims;       // rows handed out
-	int64 empty_pops;   // calls that handed out none
+	int64 claims;       // rows claimed
+	int64 empty_pops;   // calls that claimed none
 	int64 fills;        // reads behind the cursor
-	int64 sweeps;       // reads from the head
-	int64 locked;       // candidates that others had locked
-	int64 gone;         // candidates that had been changed or removed
+	int64 sweeps;       // reads from the head of the order
+	int64 locked;       // candidates locked by others, or known to the claimer's session
+	int64 gone;         // candidates whose row version was replaced or removed
 	int64 not_pending;  // candidates that were no longer pending
 	int64 fill_time_us; // spent reading candidates
 };
 
+// How many candidates a ring holds.
 constexpr int ring_size = 512;
-// A fill reads so many rows, and is due when the ring has no more than this left.
+// How many rows a fill reads at most; it is due when no more candidates than low_water are left.
 constexpr int fill_size = 256;
 constexpr int low_water = 128;
 static_assert(low_water + fill_size <= ring_size);
 
+// One queue's ring, in shared memory; without the segment, in a backend's own.
 struct Ring
 {
 	slock_t mutex;
 	RingKey key;
-	TimestampTz used_at; // the least recently used makes room
+	TimestampTz used_at; // of the last take(); the least recently used ring makes room
 
-	uint32 first;
+	uint32 first; // index of the first candidate
 	uint32 count;
 	Candidate candidates[ring_size];
 
 	Cursor cursor;
-	bool is_at_end;         // what is not in the ring is not claimable
-	TimestampTz sweep_due;  // when to read from the head again
-	uint32 wake_number;     // of the table, as far as sweeps have gone (directory.hpp)
-	TimestampTz swept_at;   // when that was done last
-	int64 sweep_cost_us;    // what that took, and what had to be passed by since
-	int64 fill_cost_us;     // what the last read behind the cursor took
-	TimestampTz row_due;    // when a row will become claimable, wherever it stands
-	TimestampTz idle_until; // until then nothing is claimable, if nobody says otherwise
-	int32 filler;           // the process that is reading, or 0
-	bool has_dropped;       // what was offered during the fill that is under way
-	Rank dropped;           // the first of those
-	uint32 sweep_number;    // of the last sweep that began
-	int32 in_hand;          // candidates that were taken since then and are being tried
-	int64 claims_before;    // the counters when it did
-	int64 gone_before;
-	uint32 fill_number;   // of the read that is under way, or was last
-	bool is_sweeping;     // it is one from the head
-	int32 takeovers;      // since a read was handed in
-	uint32 change_number; // of takings and fillings
-	ConditionVariable filled;
+	bool is_at_end;           // fills have read to the end of the queue
+	TimestampTz sweep_due;    // when to sweep; 0: requested; PG_INT64_MAX: under way
+	uint32 wake_generation;   // the table's (shared_memory.hpp) when the last sweep began
+	TimestampTz swept_at;     // when the last sweep ended
+	int64 sweep_cost_us;      // its duration, plus the cost of candidates tried in vain since
+	int64 fill_cost_us;       // the duration of the last read behind the cursor
+	TimestampTz row_due;      // the earliest time known at which a row becomes claimable
+	TimestampTz idle_until;   // no row is claimable before, unless a wake-up comes
+	int32 filler;             // PID of the backend that is filling the ring, or 0
+	bool has_dropped;         // the fill under way may miss candidates that were let go
+	SortKey dropped;          // the lowest sort key of those
+	uint32 sweep_generation;  // of the last sweep that began
+	int32 in_flight;          // candidates taken since then and still being tried
+	int64 claims_before;      // counters.claims when it began
+	int64 gone_before;        // counters.gone when it began
+	uint32 fill_generation;   // of the fill under way, or the last one
+	bool is_sweeping;         // that fill is a sweep
+	int32 takeovers;          // of fills, since one was finished
+	uint32 change_generation; // counts takes, fills and put-backs
+	ConditionVariable filled; // broadcast when a fill ends
 	RingCounters counters;
 };
 
-// Makes the ring one of this key, empty.
+// Empties the ring and gives it the key. The LWLock of shared_memory.cpp must be held exclusively.
 void reset(Ring *ring, const RingKey &key);
 
-// Whether the ring is of the key (still).
+// Whether the ring is (still) of the key.
 bool is_of(Ring *ring, const RingKey &key);
 
+// What take() found.
 struct Taken
 {
 	int count;
-	uint32 number;       // of this and all other changes of the ring
-	uint32 sweep_number; // of the last sweep that had begun
-	bool is_low;         // somebody should fill it
-	bool is_foreign;     // the ring is of another queue now
-	bool is_idle;        // nothing is claimable
+	uint32 generation;       // the ring's change_generation after this; 0 if none were taken
+	uint32 sweep_generation; // of the last sweep that had begun
+	bool is_low;             // a fill is due, and no backend is at it
+	bool is_foreign;         // the ring is of another queue now
+	bool is_idle;            // no row is claimable
 };
 
-// Takes up to max_count candidates, in order; none when a sweep is due. wake_number:
-// the table's, now.
-Taken take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number, int max_count,
+// Takes up to max_count candidates, in order, into candidates; none when a sweep is due. They are
+// in flight until let_go(). wake_generation: the table's current one.
+Taken take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, int max_count,
 		   Candidate *candidates);
 
-// The number of the last sweep that began.
+// The generation of the last sweep that began; 0 if the ring is foreign.
 uint32 last_sweep(Ring *ring, const RingKey &key);
 
-// Whether there was a moment since that sweep at which nothing was claimable: a later
-// one has read the queue to its end, all of it has been tried in vain, and nobody has
-// won a claim meanwhile whose lock may have been in the way. What was taken before that
-// later sweep began it has seen like the rest: a backend that waits with candidates in
-// hand, as on a unique index, keeps no other from an answer.
-bool is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number,
-				  uint32 sweep_number);
+// Whether there was a moment since sweep sweep_generation at which no row was claimable: a later
+// sweep has read the queue to its end, all candidates have been tried in vain, and since it began
+// no claim was won, whose lock others may have met, and no candidate found gone. Candidates in
+// flight from before that sweep do not count, as it has read their rows, too: a backend that waits
+// with candidates in flight, as on a unique index, keeps no other from an answer.
+bool is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation,
+				  uint32 sweep_generation);
 
-// So many candidates have been tried that were taken after that sweep.
-void let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_number);
+// Takes count candidates off those in flight, if they were taken after sweep sweep_generation and
+// it is the last: they have been tried.
+void let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_generation);
 
-// Puts candidates back to where they were: the claim for which they were taken was
-// rolled back. If the ring is not ranked and has changed since, which was its change
-// of that number, they may not be the first any more, and a sweep has to find their
-// place.
+// Puts candidates back at their positions: the claim for which they were taken was rolled back, or
+// was a lock that has ended. generation: the ring's change_generation when they were taken. A ring
+// that is not sorted and has changed since has lost the positions; it requests a sweep instead.
 void put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
-			  uint32 number);
+			  uint32 generation);
 
-// Says of rows of a ranked ring that they have become claimable, or will be at their
-// run_at. What the ring has no use for it does not keep.
+// Inserts candidates whose rows have become claimable into a sorted ring. It keeps those up to its
+// cursor; while a fill is under way, the others, too, if there is room.
 void offer(Ring *ring, const RingKey &key, const Candidate *candidates, int count);
 
-// Says so of more rows, of which this is the first.
-void offer_from(Ring *ring, const RingKey &key, const Rank &first);
+// Like offer(), for a set too large to list; first is its lowest key.
+void offer_from(Ring *ring, const RingKey &key, const SortKey &first);
 
-// Says that a row will be claimable at that time, wherever it stands.
+// Makes a sweep due at that time: a row becomes claimable then, anywhere in the order.
 void expect(Ring *ring, const RingKey &key, TimestampTz due);
 
-// Says that nobody may rely on the queue being idle.
+// Marks the ring not idle.
 void distrust(Ring *ring, const RingKey &key);
 
-// Says that rows have become claimable, wherever they stand.
+// Requests a sweep: rows have become claimable, anywhere in the order.
 void ask_for_sweep(Ring *ring, const RingKey &key);
 
 // What to read for a fill.
 struct FillOrder
 {
-	bool is_mine; // false: the filler is at it, or the ring is foreign
-	int32 filler;
-	uint32 number;  // of the fill, the filler's or one's own
-	int most_waits; // for the filler, in vain
-	int takeovers;  // since a read was handed in
-	bool is_sweep;  // from the head
-	Cursor cursor;  // else behind this
+	bool is_mine;      // false: another backend is filling the ring, or it is foreign
+	int32 filler;      // PID of the filler found; 0: none, or the ring is foreign
+	uint32 generation; // of the fill: the caller's, or that filler's
+	int most_waits;    // in vain, after which that filler has lost the fill
+	int takeovers;     // of fills, since one was finished
+	bool is_sweep;     // read from the head of the order
+	Cursor cursor;     // else behind this
 };
 
+// For begin_fill(): no fill is to be taken over.
 constexpr int64 none_lost = -1;
 
-// Takes on the filling of the ring, until finish_fill() or cancel_fill(). now: the moment
-// by which rows will be judged pending. lost: the number of a fill that is to be taken over,
-// as its filler has gone or stands still, or none_lost.
-FillOrder begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_number,
+// Makes the caller the filler of the ring, until finish_fill() or cancel_fill(). now: the time by
+// which rows will be judged pending. lost: the generation of a fill to take over, as its filler has
+// exited or makes no progress, or none_lost.
+FillOrder begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation,
 					 int64 lost);
 
 // What a fill has read.
@@ -241,27 +247,28 @@ struct Fill
 {
 	Candidate candidates[fill_size];
 	int count;
-	bool is_complete; // there was no more
-	Cursor cursor;    // of the last
+	bool is_complete; // the end of the queue was reached
+	Cursor cursor;    // of the last row
 	TimestampTz began;
 	TimestampTz ended;
-	TimestampTz idle_until; // of a sweep that read nothing: 0 if that is not known
+	TimestampTz idle_until; // of a sweep that read nothing; 0: unknown
 };
 
-// Hands it in, and wakes those who wait. *added: by how many candidates the ring has grown;
-// a sweep begins with an empty one. False if the fill is lost, as it was taken over or the
-// ring given away.
+// Merges the fill into the ring and wakes the backends that wait for it. *added: by how many
+// candidates the ring has grown; a sweep counts all that it then holds. False, with *added not set,
+// if the fill was taken over or the ring has been given away.
 bool finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill,
 				 int *added);
 
-// Gives up filling.
+// Ends the fill with nothing read, requests a sweep and wakes the backends that wait.
 void cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order);
 
-// Waits a moment for somebody else's fill. False if that was in vain: it is under way still.
-// May be interrupted by an error.
+// Waits for another backend's fill, 10 ms at most. False if it is still under way then. Raises what
+// an interrupt raises.
 bool wait_for_fill(Ring *ring, const RingKey &key, const FillOrder &order);
 
-// Adds to the counters. Claims are to be added before their candidates are let go.
+// Adds claims, empty pops and candidates tried in vain to the counters; the latter put off the next
+// sweep. Claims must be added before their candidates are let go, as is_exhausted() compares both.
 void add(Ring *ring, const RingKey &key, const RingCounters &more);
 
 } // namespace queue_ext::claim

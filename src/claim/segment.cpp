@@ -9,25 +9,28 @@
 
 namespace queue_ext::claim {
 
-// Each version of the library has a segment of its own: while sessions of two of them are
-// there, neither reads what the other has laid out differently (directory.cpp, ring.hpp).
+// Each version of the library has its own segment: while sessions use two of them, neither reads
+// what the other has laid out differently (shared_memory.cpp, ring.hpp).
 constexpr const char *segment_name = "queue_ext/" QUEUE_EXT_VERSION;
 
 namespace {
 
-// What leads to the segment.
+// Leads every backend to the segment. AddinShmemInitLock protects segment; has_strays is only ever
+// set.
 struct Anchor
 {
 	dsm_handle segment; // DSM_HANDLE_INVALID: none yet
-	bool has_strays;    // backends that could not get at it
+	bool has_strays;    // some backend could not attach the segment
 };
 
 } // namespace
 
+// Null until attach_segment(), and in a backend that finds no memory for it.
 static Anchor *anchor = nullptr;
-static bool is_in_main_segment = false; // where every backend can write to it
+static bool is_in_main_segment = false; // the anchor is, so that every backend can set its flag
 static bool is_attached = false;
 
+// The hook installed before this one, which request_bytes() calls first.
 static shmem_request_hook_type previous_hook = nullptr;
 
 static void
@@ -47,8 +50,8 @@ request_anchor()
 	shmem_request_hook = request_bytes;
 }
 
-// Whether the server raises the error where it has no memory to give, or the operating
-// system has none for it, or does not let it have what there is.
+// Whether the error says that the server or the operating system has no memory to give, or denies
+// access to it.
 static bool
 is_for_want_of_memory(const ErrorData *error)
 {
@@ -57,7 +60,7 @@ is_for_want_of_memory(const ErrorData *error)
 		   error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE;
 }
 
-// Runs body with the lock on what is made once for all. False where there is no memory.
+// Runs body with AddinShmemInitLock held exclusively. False if there was no memory.
 template <typename Body>
 static bool
 with_init_lock(Body &&body)
@@ -70,6 +73,7 @@ with_init_lock(Body &&body)
 	return statement::in_subtransaction(locked, is_for_want_of_memory);
 }
 
+// Leaves anchor null where the main segment has no slack.
 static void
 find_anchor_in_main_segment()
 {
@@ -83,6 +87,8 @@ find_anchor_in_main_segment()
 	});
 }
 
+// The way to the segment where the main one has no slack: in a named segment, from PostgreSQL 17
+// on.
 static void
 find_anchor_by_name()
 {
@@ -100,8 +106,8 @@ find_anchor_by_name()
 #endif
 }
 
-// Finds the segment that the anchor leads to, or makes it. Nothing where there are too
-// many segments.
+// Attaches the segment to which the anchor leads, or creates it; leaves *segment alone if the
+// server has too many segments. AddinShmemInitLock must be held.
 static void
 find_segment(Segment *segment, size_t size, void (*initialize)(void *memory, size_t size))
 {
@@ -112,7 +118,7 @@ find_segment(Segment *segment, size_t size, void (*initialize)(void *memory, siz
 		return;
 	const Segment mapped{dsm_segment_address(found), dsm_segment_map_length(found)};
 	if (is_new) {
-		initialize(mapped.memory, mapped.size); // an error takes the segment away again
+		initialize(mapped.memory, mapped.size); // an ERROR destroys the segment again
 		dsm_pin_segment(found);
 		anchor->segment = dsm_segment_handle(found);
 	}

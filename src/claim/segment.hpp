@@ -1,12 +1,12 @@
 // segment.hpp - one segment of dynamic shared memory that every backend finds again.
 //
-// It needs no shared_preload_libraries: a few bytes of the main segment lead to it, which
-// preloading asks for, and which are taken from its slack otherwise. From 17 on a named
-// segment serves where there is no slack left.
+// It needs no shared_preload_libraries: an anchor of a few bytes in the main segment leads to it,
+// which preloading requests, and which is allocated from its slack otherwise. Where there is no
+// slack left, PostgreSQL 17 and later have a named segment for the anchor.
 //
-// A backend may fail to get at what others have: the operating system has no memory, no
-// file descriptor, or forbids it. Such a stray says so in the main segment, and others
-// cease to rely on being told of everything.
+// A backend may fail to attach what others have: the operating system has no memory or no file
+// descriptor, or denies permission. Such a stray sets a flag in the anchor, and other backends no
+// longer rely on rings being told of every change.
 
 #pragma once
 
@@ -14,20 +14,23 @@
 
 namespace queue_ext::claim {
 
-// Asks for the bytes in the main segment. For preloading.
+// Requests memory for the anchor in the main segment, when preloaded. Called by _PG_init.
 void request_anchor();
 
+// A segment as this backend has attached it.
 struct Segment
 {
 	void *memory; // null: there is none for this backend
 	size_t size;  // may have been rounded up
 };
 
-// The segment, made of that size, and initialised, if there is none yet. Takes an LWLock;
-// does not raise but for want of this backend's own memory. To be called once.
+// Attaches the segment; creates it with that size and initializes it if there is none yet. Takes
+// AddinShmemInitLock, in a subtransaction; raises only for want of the backend's own memory. Must
+// be called once in a backend.
 Segment attach_segment(size_t size, void (*initialize)(void *memory, size_t size));
 
-// Whether all backends have the segment, so that what is not told there does not happen.
+// Whether no backend has had to do without the segment, so that the rings in it are told of every
+// change.
 bool is_shared_by_all();
 
 } // namespace queue_ext::claim

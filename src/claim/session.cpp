@@ -1,11 +1,11 @@
 // session.cpp - see session.hpp.
 //
-// The rows that look pending are read in order; each is tried in turn. The lock is
-// taken first and the row looked at again after that, with a snapshot newer than
-// the lock: whoever had the lock before may have finished the job meanwhile, and
-// has committed that before letting go (hold.hpp). A row that is locked by another,
-// or no longer pending, is passed by, and the reading goes on behind it; so a pop
-// comes back with fewer rows than it was asked for only when there are no more.
+// The rows that look pending are read in order, and each is tried in turn. The advisory lock is
+// taken first, and the row read again after that, with a snapshot newer than the lock: the session
+// that had the lock before may have finished the job meanwhile, and has committed that before it
+// released the lock (held_row.hpp). A row that another session has locked, or that is no longer
+// pending, is passed by, and the next read leaves it out; so a pop returns fewer rows than it was
+// asked for only when there are no more.
 
 #include "../postgres.hpp"
 
@@ -15,7 +15,7 @@
 #include "../error.hpp"
 #include "../statement/row_type.hpp"
 #include "claim_text.hpp"
-#include "hold.hpp"
+#include "held_row.hpp"
 
 namespace queue_ext::claim {
 
@@ -25,25 +25,28 @@ using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
 
-// Rows read beyond those wanted, since others may hold some.
+// Rows read beyond those wanted, since other sessions may hold some.
 constexpr int spare_candidates = 16;
 
+// Names the row by its key, as it may have been updated since it was read.
 static const char *
 recheck_text(Definition *definition)
 {
 	const definition::Compiled &compiled = definition::compiled_of(definition);
 	return psprintf("select t.* from %s as t where %s and (%s)", definition->source_name,
-					catalog::key_matches_row(compiled.identity), compiled.pending);
+					catalog::key_matches_row(compiled.row_key), compiled.pending);
 }
 
 namespace {
 
+// A row read and its key, copied, as the next statement frees what the last one returned.
 struct Candidate
 {
-	char *identity;
+	char *row_key;
 	Datum row;
 };
 
+// What one read has found.
 struct Candidates
 {
 	Candidate *elements;
@@ -53,7 +56,7 @@ struct Candidates
 
 } // namespace
 
-// The next rows that look pending. In the context given.
+// Reads the next rows that look pending, into the memory context given.
 static Candidates
 read_candidates(Definition *definition, const Request &request, MemoryContext context)
 {
@@ -77,7 +80,7 @@ read_candidates(Definition *definition, const Request &request, MemoryContext co
 	return candidates;
 }
 
-// Reads the row again: true, and it is in SPI_tuptable, if it is still pending.
+// Reads the row again: true if it is still pending, and then it is in SPI_tuptable.
 static bool
 recheck(Definition *definition, const Request &request, const statement::Row &row)
 {
@@ -88,21 +91,22 @@ recheck(Definition *definition, const Request &request, const statement::Row &ro
 	return statement::run(statement, arguments) > 0;
 }
 
+// Tries one row; true if it was won.
 static bool
 try_claim(Definition *definition, const Request &request, const Candidate &candidate,
 		  TupleDesc columns, const Output &output)
 {
 	const Oid table = definition->source;
-	const HoldNumber hold = try_hold(definition, candidate.identity);
-	if (hold == 0)
+	const HeldId held = try_hold(definition, candidate.row_key);
+	if (held == 0)
 		return false;
-	// What is pending may be a function that lets go of the lock.
+	// "pending" may have a function that releases the lock.
 	const bool is_won = recheck(definition, request, {candidate.row, columns}) &&
-						has_hold(table, candidate.identity, hold);
+						has_hold(table, candidate.row_key, held);
 	if (is_won)
 		put_rows(1, output);
 	else
-		pass_by(table, candidate.identity, hold);
+		pass_by(table, candidate.row_key, held);
 	SPI_freetuptable(SPI_tuptable);
 	return is_won;
 }
@@ -113,7 +117,7 @@ claim_by_session(Definition *definition, const Request &request, const Output &o
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "queue_ext candidates", ALLOCSET_DEFAULT_SIZES);
 	const auto wanted = static_cast<uint64>(request.max_jobs);
-	const HoldNumber begun = begin_passing();
+	const HeldId begun = begin_passing();
 	uint64 claimed = 0;
 	while (claimed < wanted) {
 		CHECK_FOR_INTERRUPTS();

@@ -1,5 +1,5 @@
-// session.hpp - claims in mode session by statements: an advisory lock on the row's key, held
-// by the session.
+// session.hpp - claims in mode session by statements: by an advisory lock on the row key, which the
+// session holds.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace queue_ext::claim {
 
-// As claim_portable(), with SPI open.
+// Like claim_portable(), with SPI connected.
 uint64 claim_by_session(definition::Definition *definition, const Request &request,
 						const Output &output);
 

@@ -1,5 +1,5 @@
-// wake.hpp - what makes rows known to claims that this extension's functions have written by
-// statements; what the trigger (wake_trigger.hpp) has made known they leave to it.
+// wake.hpp - makes rows known to claims that functions of this extension have written by
+// statements, where the trigger (wake_trigger.hpp) has not.
 
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace queue_ext::claim {
 
-// A job has been given back, or will be claimable by itself at that time (0: at once):
-// makes it known, if the trigger has not done so.
+// Notes, unless the trigger does, that a job was given back; it will be claimable at due (0: at
+// once). Raises what compiled_claim_of() raises, and 53200.
 void note_given_back(definition::Definition *definition, TimestampTz due);
 
 } // namespace queue_ext::claim

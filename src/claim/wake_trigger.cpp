@@ -10,6 +10,7 @@
 
 namespace queue_ext::claim {
 
+// By its C symbol: its name and schema may have been changed.
 bool
 is_wake_function(Oid function)
 {
@@ -29,7 +30,7 @@ static const char *
 find_trigger(Oid table)
 {
 	Relation relation = table_open(table, AccessShareLock);
-	// A copy: the look at a trigger's function may let in a message that frees these.
+	// A copy, as reading a trigger's function may process an invalidation that frees the original.
 	const TriggerDesc *triggers = CopyTriggerDesc(relation->trigdesc);
 	table_close(relation, AccessShareLock);
 	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
@@ -38,6 +39,8 @@ find_trigger(Oid table)
 	return nullptr;
 }
 
+// The table may have been renamed by an event trigger: run_command_on() checks the name after each
+// command.
 void
 create_wake_trigger(Oid table, bool for_each_row)
 {
@@ -51,10 +54,10 @@ create_wake_trigger(Oid table, bool for_each_row)
 										" execute function %s.queue_wake()",
 										wake_trigger_name, name, for_each_row ? "row" : "statement",
 										quote_identifier(schema)));
-	// Whatever the session's replication role: a row that came by replication is a job.
+	// In any session_replication_role: a row that was replicated is a job, too.
 	definition::run_command_on(
 		named, psprintf("alter table %s enable always trigger %s", name, wake_trigger_name));
-	// So that the extension can be dropped, and the trigger goes with it.
+	// DROP EXTENSION drops the trigger, and leaves the table.
 	const ObjectAddress trigger{TriggerRelationId, get_trigger_oid(table, wake_trigger_name, false),
 								0};
 	const ObjectAddress extension{ExtensionRelationId, get_extension_oid("queue_ext", false), 0};

@@ -8,7 +8,7 @@ namespace queue_ext::claim {
 
 using statement::Parameter;
 
-// The variables that the expressions may have, in the numbering of Parameter.
+// The variables of the fragments, as parameters numbered like Parameter.
 static ParamListInfo
 make_parameters(const statement::Arguments &arguments)
 {
@@ -25,45 +25,49 @@ make_parameters(const statement::Arguments &arguments)
 bool
 is_writing(const definition::Definition *definition)
 {
-	return row::is_in_use(&definition->program->use);
+	return row::is_in_use(&definition->claim->use);
 }
 
+// The expressions are in use until close_writer(), or until the rollback after an ERROR.
 Writer
 open_writer(definition::Definition *definition, const statement::Arguments &arguments,
 			CmdType command)
 {
 	Writer writer{};
-	writer.program = definition->program;
+	writer.claim = definition->claim;
 	writer.table = table_open(definition->source, NoLock);
 	CheckCmdReplicaIdentity(writer.table, command);
 	writer.target = row::open_target(writer.table);
 	writer.context = GetPerTupleExprContext(writer.target.estate);
 	writer.context->ecxt_param_list_info = make_parameters(arguments);
-	// What the first evaluation of a whole row keeps there lives as long as the expression.
-	writer.context->ecxt_per_query_memory = writer.program->context;
+	// What the first evaluation of a whole-row variable keeps there must live as long as the
+	// expression.
+	writer.context->ecxt_per_query_memory = writer.claim->context;
 	writer.row = table_slot_create(writer.table, nullptr);
-	row::begin_use(&writer.program->use);
+	row::begin_use(&writer.claim->use);
 	return writer;
 }
 
 void
 close_writer(Writer *writer)
 {
-	row::end_use(&writer->program->use);
+	row::end_use(&writer->claim->use);
 	ExecDropSingleTupleTableSlot(writer->row);
 	row::close_target(&writer->target);
 	table_close(writer->table, NoLock);
 }
 
+// Tests NOT NULL only of the columns given: the others are unchanged, or have a value.
 bool
 keeps_constraints(const Writer *writer, const ColumnValue *columns, int count)
 {
 	for (int i = 0; i < count; i++)
 		if (columns[i].not_null && writer->row->tts_isnull[columns[i].number - 1])
 			return false;
-	return row::satisfies(writer->program->checks, writer->row, writer->context);
+	return row::satisfies(writer->claim->checks, writer->row, writer->context);
 }
 
+// Has the executor test again, for its own message.
 void
 raise_violation(const Writer *writer)
 {

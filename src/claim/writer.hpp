@@ -1,9 +1,8 @@
-// writer.hpp - what one call needs to write rows of a queue's table without a
-// statement.
+// writer.hpp - what one call needs to write rows of a queue's table without a statement.
 //
-// Invariant: what a writer writes is what the executor would: the columns' constraints
-// hold and every index has its entry. The program (program.hpp) has seen to it that
-// there is nothing else to do.
+// Invariant: what a writer writes is what the executor would write: the columns' constraints hold
+// and every index has its entry. The compiled claim (compiled_claim.hpp) has made sure that there
+// is nothing else to do.
 
 #pragma once
 
@@ -11,36 +10,42 @@
 
 #include "../row/write.hpp"
 #include "../statement/statement.hpp"
-#include "program.hpp"
+#include "compiled_claim.hpp"
 
 namespace queue_ext::claim {
 
+// The state of one call that writes.
 struct Writer
 {
-	Program *program;
+	CompiledClaim *claim;
 	Relation table;
 	row::Target target;
-	ExprContext *context; // with the variables of expressions
+	ExprContext *context; // with the parameters of the expressions
 	TupleTableSlot *row;  // the one to be written
 };
 
-// Whether a call that this one is within has the queue's writer: the expressions are its.
+// Whether a call further up the stack is using the expressions of the queue; a nested call takes a
+// statement.
 bool is_writing(const definition::Definition *definition);
 
-// The table must be locked, and the program made. Raises what the executor does where
-// updates need a replica identity and there is none; command: what will be done.
+// Opens the table, which must be locked, with the claim compiled. command: what will be done.
+// Raises 55000 where a publication needs a replica identity for that and there is none. On ERROR
+// the resource owner closes it.
 Writer open_writer(definition::Definition *definition, const statement::Arguments &arguments,
 				   CmdType command);
 
+// Closes what open_writer() opened; the lock stays.
 void close_writer(Writer *writer);
 
-// Whether the constraints hold for the row, of which these columns are new.
+// Whether NOT NULL of these columns and all CHECK constraints hold for the writer's row. Evaluates
+// the checks.
 bool keeps_constraints(const Writer *writer, const ColumnValue *columns, int count);
 
-// Raises what the executor does where one does not.
+// Raises what the executor raises for the constraint that is violated.
 void raise_violation(const Writer *writer);
 
-// Enters the row, which has been added, into the indexes.
+// Makes the index entries of an inserted row. Waits for a transaction that has written the same
+// unique key; raises 23505.
 void index_new_row(Writer *writer, TupleTableSlot *row);
 
 } // namespace queue_ext::claim

@@ -11,13 +11,13 @@
 
 namespace queue_ext::definition {
 
-using catalog::Identity;
+using catalog::RowKey;
 using catalog::KeyColumn;
 using statement::Access;
 
 namespace {
 
-// Compiles one fragment after the other of a definition, which depends on them then.
+// Compiles the fragments of a definition, and records what they name as its dependencies.
 struct Compiler
 {
 	Definition *definition;
@@ -38,20 +38,22 @@ struct Compiler
 
 } // namespace
 
+// Null stays null.
 static const char *
 copy(MemoryContext context, const char *text)
 {
 	return text == nullptr ? nullptr : MemoryContextStrdup(context, text);
 }
 
-static Identity
-copy_identity(MemoryContext context, const Identity &identity)
+// With the strings of the columns; the key was made in the scratch context of make_kept().
+static RowKey
+copy_row_key(MemoryContext context, const RowKey &row_key)
 {
-	Identity copied = identity;
+	RowKey copied = row_key;
 	copied.columns = static_cast<KeyColumn *>(
-		MemoryContextAlloc(context, sizeof(KeyColumn) * Max(identity.length, 1)));
-	for (int i = 0; i < identity.length; i++) {
-		const KeyColumn &column = identity.columns[i];
+		MemoryContextAlloc(context, sizeof(KeyColumn) * Max(row_key.length, 1)));
+	for (int i = 0; i < row_key.length; i++) {
+		const KeyColumn &column = row_key.columns[i];
 		copied.columns[i] = column;
 		copied.columns[i].name = copy(context, column.name);
 		copied.columns[i].equality = copy(context, column.equality);
@@ -61,17 +63,17 @@ copy_identity(MemoryContext context, const Identity &identity)
 	return copied;
 }
 
-// The names of its operators are part of statements.
+// Depends on the key's operators, whose names and schemas are part of statements.
 static void
-depend_on_key(catalog::Dependent *dependent, const Identity &key)
+depend_on_key(catalog::Dependent *dependent, const RowKey &key)
 {
 	for (int i = 0; i < key.length; i++)
 		for (const Oid one : key.columns[i].operators)
 			depend_on_operator(dependent, one);
 }
 
-// Whether an index could hold the rows that are pending: some part of the condition
-// depends on nothing but the row.
+// Whether a partial index could hold the pending rows: some conjunct of the condition depends on
+// the row alone.
 static bool
 has_constant_part(const List *conjuncts)
 {
@@ -82,6 +84,7 @@ has_constant_part(const List *conjuncts)
 	return false;
 }
 
+// Where no index can restrict the rows, an index that has the order will do.
 static Access
 access_for(const CompiledFragment &pending, const CompiledFragment &order_by)
 {
@@ -90,6 +93,7 @@ access_for(const CompiledFragment &pending, const CompiledFragment &order_by)
 	return order_by.text != nullptr ? Access::in_order : Access::anywhere;
 }
 
+// Offset as in pull_varattnos(), so that the set fits the one of RelationGetIndexAttrBitmap().
 static Bitmapset *
 columns_of(const List *targets)
 {
@@ -101,6 +105,7 @@ columns_of(const List *targets)
 	return columns;
 }
 
+// Only the claim's fragments are needed as trees; the others are used as SQL.
 static void
 copy_trees(Compiled *compiled, const CompiledFragment &pending, const CompiledFragment &order_by,
 		   const CompiledFragment &on_claim, MemoryContext context)
@@ -114,6 +119,7 @@ copy_trees(Compiled *compiled, const CompiledFragment &pending, const CompiledFr
 	MemoryContextSwitchTo(old);
 }
 
+// Called within make_dependent(). Switches to the owner of the table for the fragments alone.
 static void
 compile_all(Definition *definition, Relation table, MemoryContext context, Compiled *compiled)
 {
@@ -126,7 +132,7 @@ compile_all(Definition *definition, Relation table, MemoryContext context, Compi
 	CompiledFragment on_release{};
 	CompiledFragment on_fail{};
 	CompiledFragment on_extend{};
-	// In the name of whoever wrote them, so that they mean the same to everybody.
+	// As the table's owner, who wrote them: so they mean the same to all callers.
 	catalog::as_owner_of(definition->source, [&] {
 		pending = compiler(from.pending, FragmentKind::condition, "pending");
 		order_by = compiler(from.order_by, FragmentKind::order, "order_by");
@@ -145,12 +151,13 @@ compile_all(Definition *definition, Relation table, MemoryContext context, Compi
 	compiled->on_extend = copy(context, on_extend.text);
 	compiled->access = access_for(pending, order_by);
 	copy_trees(compiled, pending, order_by, on_claim, context);
-	compiled->identity = copy_identity(context, catalog::find_identity(table));
-	// A hold is of an identity. A write looks for the key, and then at what the claim wrote.
-	// Where there is an identity, it is the key.
-	compiled->receipt_key = compiled->identity;
+	compiled->row_key = copy_row_key(context, catalog::find_row_key(table));
+	// A held row is found by its row key, so the lock modes need one. In mode update a finish
+	// compares the key and the columns that the claim wrote, so a key with columns that may be null
+	// serves as well. Where there is a row key, it is the receipt key.
+	compiled->receipt_key = compiled->row_key;
 	if (definition->claim_mode == ClaimMode::update && !compiled->receipt_key.has_key())
-		compiled->receipt_key = copy_identity(context, catalog::find_nullable_key(table));
+		compiled->receipt_key = copy_row_key(context, catalog::find_nullable_key(table));
 	depend_on_key(&definition->dependent, compiled->receipt_key);
 	if (!compiled->receipt_key.has_key()) {
 		const catalog::KeyAdvice advice = catalog::advise_key(table);
@@ -158,6 +165,7 @@ compile_all(Definition *definition, Relation table, MemoryContext context, Compi
 	}
 }
 
+// On ERROR nothing is entered into the definition: compiled stays null.
 const Compiled &
 compiled_of(Definition *definition)
 {

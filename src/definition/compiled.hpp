@@ -1,15 +1,15 @@
-// compiled.hpp - a definition that can be run: its fragments as SQL and as expressions, and
-// what tells the rows of its table apart.
+// compiled.hpp - a compiled definition: its fragments as SQL and as expressions, and the key of its
+// table.
 //
-// Invariant: it is made once for a definition, from the table as it is then, and lives as
-// long. What a claim's statement says and what a claim without a statement evaluates come of
-// the same reading of the fragment.
+// Invariant: a definition is compiled once, from the table as it is at that time, and the result
+// lives as long as the definition. The statement of a claim and a claim without a statement come
+// from the same parse analysis of the fragment.
 
 #pragma once
 
 #include "../postgres.hpp"
 
-#include "../catalog/identity.hpp"
+#include "../catalog/row_key.hpp"
 #include "../catalog/key_advice.hpp"
 #include "../statement/plan.hpp"
 #include "definition.hpp"
@@ -17,6 +17,7 @@
 
 namespace queue_ext::definition {
 
+// All of it is in a memory context below the definition's.
 struct Compiled
 {
 	// The fragments as SQL for statements. Null where the queue has none.
@@ -29,21 +30,21 @@ struct Compiled
 	const char *on_extend;
 	statement::Access access; // how a claim should find its rows
 
-	// Those of a claim as expressions.
+	// The fragments of a claim as expressions.
 	Node *condition;     // pending
 	List *assignments;   // TargetEntry: on_claim
-	Bitmapset *written;  // the columns of them, as pull_varattnos() counts them
+	Bitmapset *written;  // their columns, offset as in pull_varattnos()
 	Direction direction; // of order_by
-	List *order_columns; // the columns' numbers, where it is not mixed
+	List *order_columns; // the attribute numbers, unless the direction is mixed
 
-	catalog::Identity identity;    // what tells one row from another
-	catalog::Identity receipt_key; // what a receipt names its row by; a null there names none
-	catalog::KeyAdvice key_advice; // where there is no receipt_key
+	catalog::RowKey row_key;       // identifies a row
+	catalog::RowKey receipt_key;   // identifies a receipt's row, unless it has a null there
+	catalog::KeyAdvice key_advice; // if there is no receipt_key
 };
 
 static_assert(std::is_trivially_destructible_v<Compiled>);
 
-// The definition, compiled when first asked for. Raises what compile() raises. The queue's
+// The compiled definition; compiles it on the first call. Raises what compile() raises. The queue's
 // table must be locked.
 const Compiled &compiled_of(Definition *definition);
 

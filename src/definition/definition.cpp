@@ -6,6 +6,7 @@
 
 namespace queue_ext::definition {
 
+// Set by note_growth(), so that the cache need not look at each definition.
 static bool any_grown = false;
 
 void
@@ -23,6 +24,7 @@ take_growth()
 	return has_any;
 }
 
+// Searches the text for the archive's qualified name; a false match only adds a check.
 statement::Tables
 tables_in(const Definition *definition, const char *text)
 {

@@ -1,9 +1,9 @@
 // definition.hpp - what a queue is: a description of a table's pending rows.
 //
-// Invariant: a definition is a copy of its registry row, with the names of its
-// tables as they were when it was made, and with the statements prepared for it.
-// It is marked invalid as soon as any of that may have changed, and stays in
-// memory for the calls that use it (definition_cache.hpp), so they may finish with it.
+// Invariant: a definition is a copy of the queue's registry row, with the names of its tables at
+// the time when it was made, and the statements prepared for it. An invalidation message about any
+// of these marks it invalid. It stays in memory for the calls that use it (definition_cache.hpp),
+// so these may go on with it.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "../statement/statement.hpp"
 
 namespace queue_ext::claim {
-struct Program;
+struct CompiledClaim;
 }
 namespace queue_ext::unique {
 struct Lookup;
@@ -21,7 +21,7 @@ struct Lookup;
 
 namespace queue_ext::definition {
 
-// The SQL that says what the queue is. Null where the queue has none.
+// The SQL that describes the queue. Null where the queue has no such fragment.
 struct Fragments
 {
 	const char *pending;
@@ -35,14 +35,14 @@ struct Fragments
 
 struct Compiled; // compiled.hpp
 
-// How a worker holds the job it has claimed.
+// How the claim of a worker keeps others from the job.
 enum class ClaimMode {
-	update,      // by what on_claim wrote
-	transaction, // by the row's lock, until the transaction ends
-	session,     // by an advisory lock, until the session ends
+	update,      // on_claim writes a row version that is not pending
+	transaction, // a row lock, until the transaction ends
+	session,     // an advisory lock, until the session ends
 };
 
-// The statements a definition keeps prepared, besides its claims.
+// The statements that a definition keeps prepared, besides its claims.
 enum class Prepared {
 	send,
 	send_many,
@@ -62,21 +62,21 @@ enum class Prepared {
 	release_row,
 	fail_row,
 	extend_row,
-	row_identity,
-	claim_located, // of a table without a key: writes the claim into located rows
-	fill_head,     // candidates for the ring
-	fill_behind,
-	any_pending, // whether a row is pending, locked or not
-	next_due,    // of a managed queue: when the first row becomes claimable by itself
-	recheck,     // in session mode: the row, if it is still pending
+	row_key,
+	claim_located, // for a table without a key: updates the rows at these TIDs
+	fill_head,     // reads candidates for the ring, from the head of the order
+	fill_behind,   // the same, from behind the cursor
+	any_pending,   // whether a row is pending, locked or not
+	next_due, // of a managed queue: the earliest time at which a row becomes claimable by itself
+	recheck,  // in mode session: the row, if it is still pending
 	unique_find,
 	unique_insert,
 	unique_insert_many,
 };
 constexpr int prepared_count = static_cast<int>(Prepared::unique_insert_many) + 1;
 
-// A claim's statement holds the number of jobs as a constant, for the planner to
-// see; workers rarely use more than a few different ones.
+// The statement of a claim has the number of jobs as a constant, which the planner can use; workers
+// rarely use more than a few different ones.
 struct PreparedClaim
 {
 	int max_jobs;
@@ -84,65 +84,67 @@ struct PreparedClaim
 };
 constexpr int prepared_claim_count = 4;
 
+// One entry of the definition cache.
 struct Definition
 {
-	MemoryContext context; // holds this struct and all it points to
+	MemoryContext context; // with its children: this struct and all it points to but plans
 	catalog::Dependent dependent;
-	catalog::Links<Definition> links; // of all that this backend has
-	Size size;                        // with its statements, as measured
-	bool has_grown;                   // since
+	catalog::Links<Definition> links; // of all definitions of this backend
+	Size size;                        // with its statements, when last measured
+	bool has_grown;                   // since it was measured
 
 	const char *name;           // as stored: one part, not quoted
 	Oid source;                 // the table
 	const char *source_name;    // qualified and quoted
-	const char *lock_name;      // the queue's, in the names of locks (name.hpp)
+	const char *lock_name;      // the queue's name in the names of locks (name.hpp)
 	bool is_archived;           // finished jobs go to the archive
-	Oid archive;                // the last one it had, or InvalidOid
-	const char *archive_name;   // likewise; null when there is no such table (any more)
+	Oid archive;                // the present or the last one, or InvalidOid
+	const char *archive_name;   // likewise; null if the table does not exist
 	statement::Named tables[2]; // the source and the archive
 
 	Oid row_type; // of the table
 
 	bool is_partitioned;
-	bool has_children; // or has had some
+	bool has_children; // or has had some (pg_class.relhassubclass)
 	ClaimMode claim_mode;
 	bool is_managed;
 	bool is_paused;
 	Fragments fragments;
-	const char *search_path; // under which the fragments were written
+	const char *search_path; // of the call that wrote the fragments
 	Interval lease;
 	Interval backoff_base;
 	Interval backoff_cap;
 	int32 max_attempts;
 
-	const Compiled *compiled; // null until compiled_of() has been asked
-	claim::Program *program;  // of the direct path; null until made
-	unique::Lookup *lookup;   // of unique inserts; null until made
+	const Compiled *compiled;    // null until compiled_of() is called
+	claim::CompiledClaim *claim; // of the direct path; null until made
+	unique::Lookup *lookup;      // of unique inserts; null until made
 
 	statement::Statement prepared[prepared_count];
-	PreparedClaim claims[prepared_claim_count]; // most recently made first
+	PreparedClaim claims[prepared_claim_count]; // the most recently prepared first
 };
 
 static_assert(std::is_trivially_destructible_v<Definition>);
 
-// The lease that was asked for, or else the queue's.
+// The lease given for the call, or else the queue's.
 inline const Interval *
 lease_of(const Definition *definition, const Interval *asked)
 {
 	return asked != nullptr ? asked : &definition->lease;
 }
 
-// To be told when something was added to the definition that takes memory.
+// To be called when memory has been added to the definition, so that it is measured again.
 void note_growth(Definition *definition);
 
-// Whether that has happened to any since it was last asked.
+// Whether note_growth() was called for any definition since the last call of this function.
 bool take_growth();
 
-// Those of the definition's tables that the text of a statement names.
+// Those of the definition's tables that the text of a statement names. The list is the
+// definition's.
 statement::Tables tables_in(const Definition *definition, const char *text);
 
-// The definition's statement of that kind, prepared when first asked for from the
-// text that make_text() returns. Raises what prepare() raises. Wants SPI open.
+// The definition's statement of that kind, prepared on the first call from the text that
+// make_text() returns. Raises what make_text() and prepare() raise. Needs SPI open.
 template <typename MakeText>
 const statement::Statement &
 prepared_of(Definition *definition, Prepared which, statement::Access access, MakeText &&make_text)
@@ -157,7 +159,7 @@ prepared_of(Definition *definition, Prepared which, statement::Access access, Ma
 	return *statement;
 }
 
-// The same for a statement that finds its rows by their key.
+// Likewise, for a statement that finds its rows by their key.
 template <typename MakeText>
 const statement::Statement &
 prepared_of(Definition *definition, Prepared which, MakeText &&make_text)

@@ -16,7 +16,7 @@ namespace queue_ext::definition {
 
 using statement::Statement;
 
-// In kB.
+// The value of queue_ext.definition_cache_size, in kB.
 static int cache_size = 32 * 1024;
 
 Size
@@ -27,6 +27,7 @@ cache_limit()
 
 namespace {
 
+// Compared as bytes: all of it must be set, also what is behind the name.
 struct Key
 {
 	Oid source;
@@ -36,20 +37,20 @@ struct Key
 struct Entry
 {
 	Key key;
-	Definition *definition; // or null
+	Definition *definition; // null if entry_of() has just made the entry
 };
 
 } // namespace
 
 static HTAB *entries = nullptr;
-// Most recently used first; the invalid ones too.
+// All definitions, the invalid ones too, the most recently used first.
 static catalog::Chain<Definition, &Definition::links> by_use;
 static Size total_size = 0; // as measured
 static uint64 invalidations_seen = 0;
 
 namespace {
 
-// A call that uses definitions, in the context that it runs in.
+// A call that uses definitions, and the memory context that it runs in.
 struct Call
 {
 	catalog::Links<Call> links;
@@ -61,12 +62,15 @@ struct Call
 
 static catalog::Chain<Call, &Call::links> calls;
 
+// Context callback: the reset of the call's context ends the call, also after an error.
 static void
 end_call(void *call)
 {
 	calls.remove(static_cast<Call *>(call));
 }
 
+// A function that is called for each row of a query has one entry as long as its context is not
+// reset.
 static bool
 is_call_known(MemoryContext context)
 {
@@ -76,6 +80,7 @@ is_call_known(MemoryContext context)
 	return false;
 }
 
+// With zeros behind the name.
 static Key
 key_of(Oid source, const char *name)
 {
@@ -85,6 +90,7 @@ key_of(Oid source, const char *name)
 	return key;
 }
 
+// The entry of that queue; HASH_ENTER makes it with a null definition.
 static Entry *
 entry_of(Oid source, const char *name, HASHACTION action)
 {
@@ -102,6 +108,7 @@ entry_of(Oid source, const char *name, HASHACTION action)
 	return entry;
 }
 
+// Plans are in contexts of their own, so they are added.
 static Size
 measure(const Definition *definition)
 {
@@ -113,6 +120,7 @@ measure(const Definition *definition)
 	return size;
 }
 
+// Walks all definitions, but only after something was added to one.
 static void
 measure_grown()
 {
@@ -129,7 +137,8 @@ measure_grown()
 	}
 }
 
-// Gives up the least recently used ones, but for one, until the others fit.
+// Marks the least recently used definitions invalid until the others fit, but never the most
+// recently used one. Returns whether there were any.
 static bool
 give_up_least_used()
 {
@@ -145,6 +154,7 @@ give_up_least_used()
 	return any;
 }
 
+// The cache's entry may belong to a newer definition of the same queue.
 static void
 free_definition(Definition *definition)
 {
@@ -160,7 +170,7 @@ free_definition(Definition *definition)
 	MemoryContextDelete(definition->context);
 }
 
-// Of statements that others have replaced.
+// The plans of statements that other ones have replaced.
 static statement::Plans replaced{};
 
 void
@@ -169,7 +179,7 @@ discard_after_calls(Statement *statement)
 	put_off(&replaced, statement);
 }
 
-// Frees what is invalid, or too much. No call may be using a definition.
+// Frees the definitions that are invalid or exceed the limit. No call may be using a definition.
 static void
 tidy()
 {
@@ -187,6 +197,7 @@ tidy()
 	}
 }
 
+// The entry is registered with the context only once, and allocated in it.
 void
 begin_call()
 {
@@ -202,7 +213,7 @@ begin_call()
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &call->end);
 }
 
-// The names of the definition's tables, and what they are. False if the source is gone.
+// Reads the names and properties of the definition's tables. False if the source does not exist.
 static bool
 read_tables(Definition *definition)
 {
@@ -224,7 +235,7 @@ read_tables(Definition *definition)
 	return true;
 }
 
-// What is made from the definition in time (compiled_of() and so on) says so itself.
+// Records what the definition itself depends on; compiled_of() and others add their own.
 static void
 depend_on_tables(Definition *definition)
 {
@@ -233,15 +244,16 @@ depend_on_tables(Definition *definition)
 	depend_on_table(dependent, definition->archive);
 	// Statements name a function of the extension.
 	depend_on_object(dependent, NAMESPACEOID, get_rel_namespace(catalog::registry_oid()));
-	// A table is told when it gets a child, but not when one is dropped. As long as it has
-	// any, the first is there.
+	// The parent gets a relcache message when a child is added, but not when one is dropped. The
+	// first child gets one, and there is one as long as there are children.
 	const List *children =
 		definition->has_children ? find_inheritance_children(definition->source, NoLock) : NIL;
 	if (children != NIL)
 		depend_on_relation(dependent, linitial_oid(children));
 }
 
-// Makes the definition of (source, name), or returns null if there is none now.
+// Makes the definition of (source, name); null if there is none. On ERROR its context is deleted
+// with the caller's.
 static Definition *
 build(Oid source, const char *name)
 {
@@ -265,6 +277,7 @@ build(Oid source, const char *name)
 	return definition;
 }
 
+// Called once per call, for the definition that it uses, and not for each lookup.
 void
 touch(Definition *definition)
 {
@@ -282,18 +295,19 @@ find_definition(Oid source, const char *name)
 		return nullptr;
 	by_use.push_front(definition);
 	note_growth(definition);
-	// From here on it is found if it is valid, and freed if it is not.
+	// An invalid definition that the entry had before stays in by_use, and tidy() frees it.
 	Entry *entry = entry_of(source, name, HASH_ENTER);
 	entry->definition = definition;
 	return definition;
 }
 
+// Frees invalid definitions also in a session that makes no further call.
 static void
 on_transaction_end(XactEvent event, void *)
 {
 	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
 		return;
-	// No call is under way any more, also none that has failed.
+	// No call is under way any more, not even one that has raised an error.
 	statement::free_discarded();
 	tidy();
 }

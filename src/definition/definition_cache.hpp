@@ -1,9 +1,9 @@
-// definition_cache.hpp - the definitions this backend has at hand, and no more of them
-// than queue_ext.definition_cache_size allows.
+// definition_cache.hpp - the definitions that this backend has cached, within
+// queue_ext.definition_cache_size.
 //
-// Invariant: a valid definition is what the registry and the catalogs say, as far as this
-// backend has accepted invalidation messages. A definition is freed when it is invalid, or
-// the least recently used of too many; never while a call may be using one.
+// Invariant: a valid definition agrees with the registry and the catalogs, as far as this backend
+// has accepted invalidation messages. A definition is freed when it is invalid, or the least
+// recently used of too many; never while a call may be using one.
 
 #pragma once
 
@@ -13,27 +13,27 @@
 
 namespace queue_ext::definition {
 
-// To be called by each call before it has a definition found: it uses definitions until
-// the current context is reset. Frees what is not needed, if no other call is under way.
+// To be called before a definition is looked up: the call may use definitions until the current
+// memory context is reset. Frees the definitions that are not needed if no other call is under way.
 void begin_call();
 
-// The definition of (source, name), the most recently used one then; null when there is
-// none now. Takes ACCESS SHARE on the registry where it is not at hand. Raises 55000 where
-// the extension is not created.
+// The definition of (source, name); null when there is none. Reads the registry, and locks it
+// ACCESS SHARE while it does so, unless the definition is cached and valid. Raises 55000 where the
+// extension is not created.
 Definition *find_definition(Oid source, const char *name);
 
-// Makes it the most recently used one.
+// Makes the definition the most recently used one.
 void touch(Definition *definition);
 
-// Frees the plan of a definition's statement when no call is under way any more, since one
-// further up may be running it.
+// Frees the plan of a definition's statement when no call is under way: a call further up the stack
+// may be running it.
 void discard_after_calls(statement::Statement *statement);
 
-// queue_ext.definition_cache_size in bytes, which holds for each kind of cache.
+// queue_ext.definition_cache_size in bytes, the limit of each kind of cache by itself.
 Size cache_limit();
 
-// Defines the setting, and registers the callback that ends all calls. Called once, by
-// _PG_init.
+// Defines the setting, and registers the transaction callback that frees definitions. Called once,
+// by _PG_init.
 void register_definition_cache();
 
 } // namespace queue_ext::definition

@@ -14,7 +14,8 @@ namespace queue_ext::definition {
 
 using statement::Parameter;
 
-// Tells, when an error is raised, which fragment it is about and where in it.
+// Error context callback: adds the fragment's name, and the position within the fragment instead of
+// that in the statement that was parsed.
 static void
 add_context(void *argument)
 {
@@ -33,6 +34,7 @@ add_context(void *argument)
 
 namespace {
 
+// A variable of the call.
 struct Variable
 {
 	const char *name;
@@ -42,6 +44,7 @@ struct Variable
 
 } // namespace
 
+// What a fragment can name besides columns; each is a parameter of the statement (statement.hpp).
 static constexpr Variable variables[] = {
 	{"call_time", Parameter::call_time, TIMESTAMPTZOID},
 	{"lease", Parameter::lease, INTERVALOID},
@@ -50,7 +53,7 @@ static constexpr Variable variables[] = {
 	{"retry_at", Parameter::retry_at, TIMESTAMPTZOID},
 };
 
-// The variable of that name as a parameter; null when there is none such.
+// The variable of that name as a Param; null if there is none.
 static Node *
 make_variable(const char *name, int location)
 {
@@ -69,13 +72,14 @@ make_variable(const char *name, int location)
 	return nullptr;
 }
 
+// The other kind of field is "*".
 static bool
 is_name(const Node *field)
 {
 	return IsA(field, String);
 }
 
-// "call.error" is the variable, whatever columns there are.
+// "call.error" is the variable, even if the table has a column "error".
 static Node *
 find_qualified_variable(ParseState *, ColumnRef *reference)
 {
@@ -86,6 +90,7 @@ find_qualified_variable(ParseState *, ColumnRef *reference)
 	return make_variable(strVal(lsecond(fields)), reference->location);
 }
 
+// Hook for columns: the variable comes before a column of the same name.
 static Node *
 find_variable(ParseState *state, ColumnRef *reference)
 {
@@ -95,13 +100,14 @@ find_variable(ParseState *state, ColumnRef *reference)
 	return make_variable(strVal(linitial(fields)), reference->location);
 }
 
-// What is no column may be a variable.
+// Hook for columns that comes after their lookup: a name that is no column may be a variable.
 static Node *
 find_variable_last(ParseState *state, ColumnRef *reference, Node *column)
 {
 	return column == nullptr ? find_variable(state, reference) : nullptr;
 }
 
+// The namespace has only the table, which is also the target of assignments.
 static ParseState *
 make_parse_state(const Fragment &fragment, Relation table)
 {
@@ -119,7 +125,7 @@ make_parse_state(const Fragment &fragment, Relation table)
 	return state;
 }
 
-// Writes out an expression over the table, whose alias becomes t.
+// Deparses an expression over the table, whose columns get the alias t.
 static char *
 write_out(Node *expression, Relation table)
 {
@@ -127,6 +133,7 @@ write_out(Node *expression, Relation table)
 							  false);
 }
 
+// Without forceprefix the deparser leaves out the alias of the only table.
 char *
 write_out_bare(Node *expression, Oid table)
 {
@@ -137,6 +144,7 @@ write_out_bare(Node *expression, Oid table)
 	return text;
 }
 
+// Deparses under pg_catalog alone, so that all other names get their schemas.
 static CompiledFragment
 compile_condition(const Fragment &fragment, const List *list, ParseState *state, Relation table)
 {
@@ -151,7 +159,8 @@ compile_condition(const Fragment &fragment, const List *list, ParseState *state,
 	return compiled;
 }
 
-// What an index cannot hold: variables, sub-selects, whole rows, system columns.
+// Tree walker: true for what an index cannot have: variables, sub-selects, whole rows, system
+// columns.
 static bool
 is_not_of_row(Node *node, void *context)
 {
@@ -164,6 +173,7 @@ is_not_of_row(Node *node, void *context)
 	return compat::walk_tree(node, is_not_of_row, context);
 }
 
+// Mutable functions could make an index entry stale.
 static bool
 depends_on_row_alone(Node *expression)
 {
@@ -176,6 +186,7 @@ can_be_predicate(Node *conjunct)
 	return depends_on_row_alone(conjunct) && contain_var_clause(conjunct);
 }
 
+// A column of an index must have a default B-tree operator class.
 static bool
 can_be_indexed(Node *expression)
 {
@@ -204,8 +215,8 @@ nulls_text(const SortBy *sort)
 	pg_unreachable();
 }
 
-// Keeps track of whether the order can be compared as a row: plain columns that are
-// not null, of PostgreSQL's own types, all in one direction.
+// Adds a column to the order. The direction becomes mixed unless the order is that of a row
+// comparison: plain columns, not null, of PostgreSQL's own types, all in one direction.
 static void
 add_order_column(CompiledFragment *compiled, Node *expression, const SortBy *sort,
 				 TupleDesc descriptor)
@@ -223,6 +234,7 @@ add_order_column(CompiledFragment *compiled, Node *expression, const SortBy *sor
 		compiled->order_columns = lappend_int(compiled->order_columns, column->varattno);
 }
 
+// Raises 42803 for a set-returning function, too, which ORDER BY of a query would allow.
 static CompiledFragment
 compile_order(const Fragment &fragment, List *list, ParseState *state, Relation table)
 {
@@ -239,7 +251,7 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 			error::not_an_order(fragment.label);
 		Node *expression = transformExpr(state, sort->node, EXPR_KIND_ORDER_BY);
 		assign_expr_collations(state, expression);
-		// In a condition or an assignment the parser itself refuses these.
+		// In a condition or an assignment the parser refuses these itself.
 		if (state->p_hasAggs || state->p_hasWindowFuncs || state->p_hasTargetSRFs)
 			error::fragment_is_not_scalar(fragment.label);
 		get_sort_group_operators(exprType(expression), true, false, false, nullptr, nullptr,
@@ -266,8 +278,8 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 	return compiled;
 }
 
-// The targets that an UPDATE would refuse only when it is rewritten, or that
-// cannot be written out one by one.
+// Raises for targets that an UPDATE refuses only in the rewriter, and for those that cannot be
+// written out one by one.
 static void
 check_targets(const Fragment &fragment, const List *list, Relation table)
 {
@@ -290,6 +302,7 @@ check_targets(const Fragment &fragment, const List *list, Relation table)
 	}
 }
 
+// transformUpdateTargetList() checks that the columns exist, and coerces to their types.
 static CompiledFragment
 compile_assignments(const Fragment &fragment, List *list, ParseState *state, Relation table)
 {
@@ -314,6 +327,7 @@ compile_assignments(const Fragment &fragment, List *list, ParseState *state, Rel
 	return compiled;
 }
 
+// The context callback is removed by hand on success; on ERROR the handler restores the stack.
 CompiledFragment
 compile(const Fragment &fragment, Relation table, const char *search_path)
 {
@@ -347,6 +361,7 @@ compile(const Fragment &fragment, Relation table, const char *search_path)
 	return compiled;
 }
 
+// Parses under bare_search_path, since the settings change what a literal means.
 char *
 bind_rows(const char *compiled, FragmentKind kind, const RowVariables &variables)
 {

@@ -23,6 +23,7 @@ statement_before(FragmentKind kind)
 	pg_unreachable();
 }
 
+// Every clause that could follow the fragment in its text is listed here.
 static bool
 is_bare_select(const SelectStmt *select)
 {
@@ -35,7 +36,7 @@ is_bare_select(const SelectStmt *select)
 		   select->withClause == nullptr;
 }
 
-// "*", which the parser has expanded before it looks at expressions.
+// "*": a query expands it before it transforms expressions, so transformExpr() does not expect it.
 static bool
 is_star(const Node *node)
 {
@@ -43,7 +44,7 @@ is_star(const Node *node)
 		   IsA(linitial(reinterpret_cast<const ColumnRef *>(node)->fields), A_Star);
 }
 
-// The list that the fragment is, or NIL if it is something else.
+// The list that is the fragment; NIL if the statement has anything else.
 static List *
 list_in(const Node *statement, FragmentKind kind)
 {
@@ -74,9 +75,8 @@ text_of(const Fragment &fragment)
 	return psprintf("%s%s", statement_before(fragment.kind), fragment.text);
 }
 
-// Parses the fragment; it must be one list of its kind and nothing more. A
-// semicolon shows in the statement's length, which is zero for one that ends with
-// the text.
+// Parses the fragment; raises 42601 unless it is one list of its kind and nothing more. A semicolon
+// shows in stmt_len, which is zero for a statement that ends with the text.
 static List *
 parse_list(const Fragment &fragment)
 {
@@ -98,7 +98,7 @@ parse_list(const Fragment &fragment)
 	pg_unreachable();
 }
 
-// A sub-select may read, but may lock nothing.
+// Raw tree walker: a sub-select may read rows, but may not lock them.
 static bool
 locks_rows(Node *node, void *context)
 {
@@ -109,6 +109,7 @@ locks_rows(Node *node, void *context)
 	return compat::walk_raw_tree(node, locks_rows, context);
 }
 
+// Raw tree walker: in a statement the parameter would be one of ours.
 static bool
 has_parameter(Node *node, void *context)
 {

@@ -30,6 +30,7 @@ const Fragments managed_fragments = {
 	" dead_at = case when dead_at is not null then call_time + lease end",
 };
 
+// Computed from the columns and the clock: no state is stored (design.md).
 char *
 job_state(const char *moment)
 {
@@ -40,9 +41,9 @@ job_state(const char *moment)
 					moment, moment, moment);
 }
 
-// Fixed-width columns first: no padding between them. Pages keep room for the
-// versions that claims leave behind, and VACUUM comes early and works on, but
-// never gives the table's tail back, which would need a lock that stops everyone.
+// Fixed-width columns first: no padding between them. Pages keep room for the row versions that
+// claims write. VACUUM comes early and without delays, but never truncates the table, which would
+// need an ACCESS EXCLUSIVE lock.
 const char *const create_table_text =
 	"create table %s ("
 	" id pg_catalog.int8 generated always as identity primary key,"
@@ -65,12 +66,15 @@ const char *const create_table_text =
 	" toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_threshold = 1000,"
 	" toast.autovacuum_vacuum_cost_delay = 0, toast.vacuum_truncate = off)";
 
+// The columns are the order of managed_fragments; dead_at, in the predicate, is the only column
+// that a claim may write.
 const char *const create_claim_index_text =
 	"create index on %s (priority, run_at, id) where dead_at is null";
 
 const char *const create_unique_index_text =
 	"create index on %s (unique_key) where unique_key is not null";
 
+// Named like the columns of the queue's table, so that archived_columns fits both.
 const char *const create_archive_text = "create table %s ("
 										" id pg_catalog.int8 primary key,"
 										" run_at pg_catalog.timestamptz not null,"

@@ -10,21 +10,24 @@
 
 namespace queue_ext::definition {
 
-// More are all forgotten: who uses so many names will hardly use one of them again soon.
+// When there are more, all are forgotten: a session that uses so many names will hardly use one of
+// them again soon.
 constexpr long max_meanings = 1000;
 
 namespace {
 
+// A hash entry: a name as written, and its meaning.
 struct Remembered
 {
 	char text[max_name_text + 1]; // the hash key
-	Meaning *meaning;             // or null
+	Meaning *meaning;             // null if find() has just made the entry
 };
 
 } // namespace
 
 static HTAB *remembered = nullptr;
 
+// The text is a fixed-size key: callers keep to max_name_text.
 static Remembered *
 find(const char *text, HASHACTION action)
 {
@@ -41,6 +44,7 @@ find(const char *text, HASHACTION action)
 	return entry;
 }
 
+// Deleting the context ends the meaning's dependencies.
 static void
 forget(Remembered *entry)
 {
@@ -50,7 +54,8 @@ forget(Remembered *entry)
 		MemoryContextDelete(meaning->dependent.context);
 }
 
-// Forgets those that are_meant(meaning) to be.
+// Forgets the meanings for which are_meant(meaning) holds. dynahash allows the removal of the entry
+// that a scan has just returned.
 template <typename Choose>
 static void
 forget_if(Choose &&are_meant)
@@ -64,12 +69,14 @@ forget_if(Choose &&are_meant)
 			forget(entry);
 }
 
+// The definition is not freed before forget_meanings_of_invalid(), so it can be looked at.
 static bool
 is_valid(const Meaning *meaning)
 {
 	return meaning->dependent.is_valid && meaning->definition->dependent.is_valid;
 }
 
+// Compares the schemas of the path, since equal settings may mean other schemas for another role.
 static bool
 is_under_its_path(const Meaning *meaning)
 {
@@ -86,13 +93,14 @@ is_current(const Meaning *meaning)
 {
 	if (!is_valid(meaning))
 		return false;
-	// The role may be another one by now. (In its path are only schemas that it may use.)
+	// The role may have changed since. (The search path has only schemas that the role may use.)
 	if (OidIsValid(meaning->schema) &&
 		compat::check_schema(meaning->schema, GetUserId(), ACL_USAGE) != ACLCHECK_OK)
 		return false;
 	return is_under_its_path(meaning);
 }
 
+// Does not touch the definition: the caller does, once the table is locked.
 Definition *
 recall(const char *text)
 {
@@ -102,6 +110,7 @@ recall(const char *text)
 			   : nullptr;
 }
 
+// The path is read first, and compared again in end_meaning().
 Meaning *
 begin_meaning()
 {
@@ -116,7 +125,7 @@ begin_meaning()
 void
 end_meaning(const char *text, Meaning *meaning)
 {
-	// A schema may have come into the path since the meaning was begun.
+	// A schema may have been added to the path since begin_meaning().
 	if (meaning->definition == nullptr || !is_valid(meaning) || !is_under_its_path(meaning)) {
 		MemoryContextDelete(meaning->dependent.context);
 		return;

@@ -1,7 +1,7 @@
 // meaning.hpp - what the name of a queue, as written, means under a search path.
 //
-// Invariant: a meaning that is recalled is what looking the name up would give now, as far
-// as this backend has accepted invalidation messages. Several spellings and paths may mean
+// Invariant: a remembered meaning is returned only if a lookup of the name would give the same now,
+// as far as this backend has accepted invalidation messages. Several spellings and paths may mean
 // one definition.
 
 #pragma once
@@ -12,31 +12,34 @@
 
 namespace queue_ext::definition {
 
+// A meaning that depends on a longer path is not remembered.
 constexpr int max_remembered_path = 16;
 
+// The result of a lookup, and what it depends on.
 struct Meaning
 {
 	catalog::Dependent dependent;
-	Definition *definition; // null: there is none
-	Oid schema;             // that the name is qualified with, or InvalidOid
-	bool is_path_free;      // the search path does not matter
+	Definition *definition; // null: no such queue
+	Oid schema;             // of a qualified name, or InvalidOid
+	bool is_path_free;      // the name means the same under every search path
 	int path_length;
 	Oid path[max_remembered_path];
 };
 
-// The definition that the text means for the caller, if that was looked up before and still
-// holds; or null. The text is no longer than max_name_text. Never raises.
+// The definition that the text means for the caller, if the text was looked up before and its
+// meaning is still valid; else null. The text must not be longer than max_name_text. Raises what
+// reading catalogs raises.
 Definition *recall(const char *text);
 
-// An empty meaning in the current context.
+// Makes an empty meaning, in a context below the current one, with the present search path.
 Meaning *begin_meaning();
 
-// Remembers the meaning, if a definition was found.
+// Remembers the meaning if it has a definition and is still valid; deletes it otherwise.
 void end_meaning(const char *text, Meaning *meaning);
 
-// The definition that the text means: recalled, or else as find(meaning) finds out, which
-// sets the definition, the schema and is_path_free, and says what they depend on. Null when
-// there is none. Raises what find() raises.
+// The definition that the text means: a remembered one, or else as find(meaning) looks it up, which
+// sets definition, schema and is_path_free and records dependencies. Null when there is no such
+// queue. Raises what find() raises.
 template <typename Find>
 Definition *
 meaning_of(const char *text, Find &&find)
@@ -51,7 +54,7 @@ meaning_of(const char *text, Find &&find)
 	return definition;
 }
 
-// To be called before definitions that are not valid are freed. Never raises.
+// Forgets the meanings of invalid definitions; to be called before these are freed. Never raises.
 void forget_meanings_of_invalid();
 
 } // namespace queue_ext::definition

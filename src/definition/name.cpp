@@ -8,6 +8,7 @@
 
 namespace queue_ext::definition {
 
+// The parser's own whitespace, as textToQualifiedNameList() has it.
 static const char *
 skip_space(const char *cursor)
 {
@@ -16,6 +17,7 @@ skip_space(const char *cursor)
 	return cursor;
 }
 
+// Raises 42622 instead of truncating, which would make two names one.
 static void
 store_part(char *part, const char *bytes, size_t length)
 {
@@ -25,8 +27,8 @@ store_part(char *part, const char *bytes, size_t length)
 	part[length] = '\0';
 }
 
-// Reads what stands between double quotes; the cursor is at the first of them.
-// Returns the position behind the last, or null if it is missing.
+// Reads a quoted part; the cursor is at the first quote. Returns the position behind the last, or
+// null if it is missing.
 static const char *
 read_quoted(const char *cursor, char *part)
 {
@@ -43,6 +45,7 @@ read_quoted(const char *cursor, char *part)
 	return cursor;
 }
 
+// Folds to lower case as the parser does, without truncation.
 static const char *
 read_bare(const char *cursor, char *part)
 {
@@ -55,6 +58,7 @@ read_bare(const char *cursor, char *part)
 	return cursor;
 }
 
+// Returns the position behind the part and its spaces; null if there is no part.
 static const char *
 read_part(const char *cursor, char *part)
 {
@@ -65,6 +69,7 @@ read_part(const char *cursor, char *part)
 	return skip_space(cursor);
 }
 
+// More than two parts, a missing part and text behind the name all raise 42602.
 Name
 parse_name(const char *text)
 {
@@ -85,6 +90,7 @@ to_text(const Name &name)
 	return name.is_qualified() ? psprintf("%s.%s", name.schema, name.name) : pstrdup(name.name);
 }
 
+// Does not ask quote_identifier(), whose answer depends on the keywords of the server's version.
 static bool
 is_bare(const char *name)
 {
@@ -95,6 +101,7 @@ is_bare(const char *name)
 	return cursor > name && *cursor == '\0';
 }
 
+// Doubles a quote within the name.
 static void
 append_for_lock(StringInfo text, const char *name)
 {
@@ -125,6 +132,7 @@ lock_name(Oid schema, const char *name)
 	return text.data;
 }
 
+// Without a lock, so the answer may be outdated at once.
 Oid
 find_table(const Name &name)
 {
@@ -133,6 +141,7 @@ find_table(const Name &name)
 	return RangeVarGetRelid(relation, NoLock, true);
 }
 
+// The relation or its schema may have been dropped by another session.
 char *
 qualified_name(Oid relation)
 {

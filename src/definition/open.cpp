@@ -1,6 +1,6 @@
 // open.cpp - see open.hpp.
 //
-// Two levels: what a name, as written, means under a search path (meaning.hpp), and the
+// There are two caches: what a name, as written, means under a search path (meaning.hpp), and the
 // definition of a queue (definition_cache.hpp).
 
 #include "../postgres.hpp"
@@ -19,6 +19,7 @@
 
 namespace queue_ext::definition {
 
+// Without its fragment a release or a failure writes nothing.
 static bool
 writes(const Definition *definition, Use use)
 {
@@ -34,7 +35,8 @@ writes(const Definition *definition, Use use)
 	}
 }
 
-// The lock for the use. Raises 42501 unless the caller has the rights for it.
+// The lock mode for the use. Raises 42501 unless the caller has the rights for it. For Use::own,
+// takes lock_queues_of() as well, before the table is locked.
 static LOCKMODE
 checked_lock(const Definition *definition, Use use)
 {
@@ -52,7 +54,8 @@ checked_lock(const Definition *definition, Use use)
 	return AccessShareLock;
 }
 
-// Locks the table of the queue that find() finds, as the use wants it.
+// Locks the table of the queue that find() returns, in the mode of the use. find() is called again
+// if messages came while it waited for the lock.
 template <typename Find>
 static Definition *
 open(Use use, Find &&find)
@@ -70,10 +73,11 @@ open(Use use, Find &&find)
 	return definition;
 }
 
+// Looks the name up unless its meaning is remembered.
 static Definition *
 find_by_name(const char *text)
 {
-	if (*text == table_mark) // it would be found as a table's
+	if (*text == table_mark) // the key of a table's meaning
 		error::invalid_name(text);
 	return meaning_of(text, [&](Meaning *meaning) {
 		const Name name = parse_name(text);
@@ -85,6 +89,7 @@ find_by_name(const char *text)
 	});
 }
 
+// Copies the text to the stack, since a remembered meaning needs no allocation.
 Definition *
 open_queue_if_exists(const text *name, Use use)
 {
@@ -130,12 +135,14 @@ open_managed_queue(const text *name, Use use, const char *hint)
 	return definition;
 }
 
+// Past the cache of meanings: the definition cache has (table, name) as its key.
 Definition *
 open_queue_of_name(Oid table, const char *name, Use use)
 {
 	return open(use, [&] { return find_definition(table, name); });
 }
 
+// Remembers the queue of a table under table_mark and its OID, in the same cache as names.
 static Definition *
 find_by_table(Oid table)
 {
@@ -151,6 +158,7 @@ find_by_table(Oid table)
 	});
 }
 
+// The hint for a table that was left behind is the one of open_queue().
 Definition *
 open_queue_of_table(Oid table, Use use)
 {

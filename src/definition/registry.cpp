@@ -19,7 +19,7 @@ using catalog::Dependent;
 
 namespace {
 
-// Which rows of the registry: those with the name and the source, as far as they are given.
+// The rows with the name and the source, each if it is given.
 struct Which
 {
 	const char *name;
@@ -28,7 +28,8 @@ struct Which
 
 } // namespace
 
-// The index that finds them; InvalidOid if there is none, as in an older version's objects.
+// The index for these rows; InvalidOid if it does not exist, as in an older version of the
+// extension.
 static Oid
 index_for(const Which &which, Relation registry)
 {
@@ -38,8 +39,8 @@ index_for(const Which &which, Relation registry)
 	return registry->rd_pkindex;
 }
 
-// Calls body(row, descriptor) for every such row, as committed now. The body returns false
-// to stop.
+// Calls body(row, descriptor) for each of these rows that is committed, until it returns false.
+// Raises 55000 where the registry does not have the expected columns.
 template <typename Body>
 static void
 each_row(const Which &which, Body &&body)
@@ -70,6 +71,7 @@ each_row(const Which &which, Body &&body)
 	table_close(registry, AccessShareLock);
 }
 
+// A message about the registry is sent when a queue is added or removed.
 static void
 depend_on_registry(Dependent *dependent)
 {
@@ -77,6 +79,7 @@ depend_on_registry(Dependent *dependent)
 		depend_on_relation(dependent, catalog::registry_oid());
 }
 
+// The column is not null.
 static Oid
 source_of(HeapTuple row, TupleDesc descriptor)
 {
@@ -100,20 +103,20 @@ find_source(const Name &name, const char *text, Dependent *dependent)
 
 	// The best is the one whose schema comes first in the path.
 	Oid best = InvalidOid;
-	int best_rank = path_length;
+	int best_position = path_length;
 	bool is_ambiguous = false;
 	each_row({name.name, InvalidOid}, [&](HeapTuple row, TupleDesc descriptor) {
 		const Oid source = source_of(row, descriptor);
-		// It may move to another schema, and come to stand in front.
+		// The table may move to a schema that comes earlier in the path.
 		if (dependent != nullptr)
 			depend_on_relation(dependent, source);
 		const Oid schema = get_rel_namespace(source);
-		for (int rank = 0; OidIsValid(schema) && rank < path_length; rank++) {
-			if (path[rank] != schema || rank > best_rank)
+		for (int position = 0; OidIsValid(schema) && position < path_length; position++) {
+			if (path[position] != schema || position > best_position)
 				continue;
-			is_ambiguous = rank == best_rank;
+			is_ambiguous = position == best_position;
 			best = source;
-			best_rank = rank;
+			best_position = position;
 			break;
 		}
 		return true;
@@ -123,6 +126,7 @@ find_source(const Name &name, const char *text, Dependent *dependent)
 	return best;
 }
 
+// Depends on the registry alone: a queue keeps its name when the table is renamed.
 char *
 find_only_name(Oid source, Dependent *dependent)
 {
@@ -140,6 +144,7 @@ find_only_name(Oid source, Dependent *dependent)
 	return name;
 }
 
+// There is at most one: queue_adopt refuses a table that belongs to a managed queue.
 char *
 find_managed_name(Oid source)
 {
@@ -179,6 +184,7 @@ find_names(Oid source)
 	return names;
 }
 
+// No queue has an empty name.
 bool
 has_queue(Oid source)
 {
@@ -197,6 +203,7 @@ claim_mode_of(const char *name)
 	error::unknown_claim_mode(name);
 }
 
+// The strings are in the context, so it is made the current one while they are read.
 bool
 read_definition(Oid source, const char *name, MemoryContext context, Definition *definition)
 {
@@ -231,11 +238,13 @@ read_definition(Oid source, const char *name, MemoryContext context, Definition 
 
 namespace {
 
-// What can be locked in the registry's name.
+// The objsubid of the locks of class queue_definition.
 enum LockKind : uint16 { lock_of_source, lock_of_name };
 
 } // namespace
 
+// LockDatabaseObject() accepts invalidation messages once it has the lock, as LockRelationOid()
+// does.
 void
 lock_queues_of(Oid source)
 {
@@ -245,13 +254,13 @@ lock_queues_of(Oid source)
 void
 lock_name_in(Oid schema, const char *name)
 {
-	// Two names with the same hash wait for each other, and no harm done.
+	// Names with the same hash share a lock: an unnecessary wait, and nothing worse.
 	const char *text = psprintf("%u.%s", schema, name);
 	const uint32 hash = key::fnv1a_32(reinterpret_cast<const unsigned char *>(text), strlen(text));
 	LockDatabaseObject(catalog::registry_oid(), hash, lock_of_name, ExclusiveLock);
 }
 
-// Lets all backends know that the queues of the table have changed.
+// Sends a relcache message about the table at commit, unless the table has been dropped.
 static void
 tell_of_change(Oid source)
 {
@@ -259,8 +268,8 @@ tell_of_change(Oid source)
 		CacheInvalidateRelcacheByRelid(source);
 }
 
-// Runs a write as the registry's owner, wherever the caller may not. "$n" in the
-// text is the n-th column's value.
+// Runs a write as the registry's owner, as callers have no rights on it. "$n" in the text is the
+// value of the n-th column.
 static void
 write(const char *text, RowWriter *row)
 {
@@ -275,10 +284,10 @@ write(const char *text, RowWriter *row)
 		});
 	});
 	tell_of_change(DatumGetObjectId(row->values[column_source - 1]));
-	CommandCounterIncrement(); // lets this backend know, too
+	CommandCounterIncrement(); // processes the messages in this backend, too
 }
 
-// The same where a name comes or goes: what any name means may be another queue now.
+// Likewise, for a write that adds or removes a queue: any name may mean another queue afterwards.
 static void
 write_name(const char *text, RowWriter *row)
 {
@@ -286,12 +295,14 @@ write_name(const char *text, RowWriter *row)
 	write(text, row);
 }
 
+// Qualified and quoted, for statements.
 static const char *
 registry_name()
 {
 	return quote_qualified_identifier(catalog::own_schema(), "queue_definition");
 }
 
+// A scan with a registered snapshot of its own: the syscache may lag behind.
 bool
 is_dropped(Oid relation)
 {
@@ -310,8 +321,8 @@ is_dropped(Oid relation)
 	return !is_there;
 }
 
-// Removes the rows of tables that are gone. One that another transaction is removing just
-// now is left to it.
+// Removes the rows of dropped tables. Does not wait for a transaction that is removing one: that
+// row is left to it.
 static void
 remove_dropped()
 {
@@ -326,7 +337,7 @@ remove_dropped()
 	table_close(registry, NoLock);
 }
 
-// A column that is to stay as it is has no value, but a type.
+// A column that does not change has a null value, but needs a type.
 static void
 set_options(RowWriter *row, const Options &options)
 {
@@ -347,6 +358,7 @@ set_options(RowWriter *row, const Options &options)
 		row->set(column_archive, OIDOID, ObjectIdGetDatum(*options.archive));
 }
 
+// The row's created_at and paused have their defaults.
 void
 insert_definition(const NewQueue &queue, const Options &options)
 {
@@ -374,6 +386,7 @@ insert_definition(const NewQueue &queue, const Options &options)
 		&row);
 }
 
+// coalesce() keeps the columns without a value.
 void
 update_definition(const char *name, Oid source, const Options &options)
 {

@@ -1,17 +1,18 @@
-// registry.hpp - the table queue_definition: one row a queue.
+// registry.hpp - the table queue_definition: one row for each queue.
 //
-// Invariant: the registry is written through these functions only, as the owner
-// of the extension, after the caller's ownership of the queue's table has been
-// checked; and every write makes every backend forget what it knew of the queue: by a
-// message about the queue's table, and where a name comes or goes one about the registry.
+// Invariant: the registry is written by these functions only, as the owner of the extension, after
+// the caller's ownership of the queue's table has been checked; only the rows of dropped tables are
+// removed without a check. Every write sends a relcache message about the queue's table, and one
+// about the registry where a queue is added or removed, so that all backends forget what they have
+// cached.
 //
-// A queue lives in the schema of its table, so a row says its name but not its
-// schema: ALTER TABLE ... SET SCHEMA takes the queue along. A row whose table has
-// been dropped is no queue; it is swept away when the next queue is made.
+// A queue lives in the schema of its table, so its row has a name but no schema: ALTER TABLE ...
+// SET SCHEMA moves the queue. A row whose table has been dropped is no queue; it is removed when
+// the next queue is made.
 //
-// A writer has no lock on the registry but ROW EXCLUSIVE, as any writer of a table: so who
-// changes one queue keeps nobody from changing another. What must be alone is alone by a
-// lock on the name of a queue, or on the queues of one table (locktype "object").
+// A writer locks the registry ROW EXCLUSIVE, as any writer of a table, so a change of one queue
+// does not block a change of another. Writers of one queue exclude each other by a lock on its
+// name, or on the queues of its table (locktype "object").
 
 #pragma once
 
@@ -22,46 +23,46 @@
 
 namespace queue_ext::definition {
 
-// Finds the table of the queue, or InvalidOid: in the schema the name gives, else in the first
-// schema of the search path that has one. Raises 42P09 when the schema has two.
-// Takes ACCESS SHARE on the registry, as all that follow. The dependent, if any, is told
-// what the answer depends on.
+// The table of the queue, or InvalidOid: in the name's schema, else in the first schema of the
+// search path that has such a queue. Raises 42P09 when the schema has two. Locks the registry
+// ACCESS SHARE while it reads, as do all functions below that read it. Records dependencies of the
+// answer if "dependent" is not null.
 Oid find_source(const Name &name, const char *text, catalog::Dependent *dependent);
 
-// The name of the one queue that the table carries, in the current context, or
-// null when there is none. Raises 42725 when there are more. The dependent is told likewise.
+// The name of the only queue of the table, in the current context; null when there is none. Raises
+// 42725 when there are more. Records dependencies likewise.
 char *find_only_name(Oid source, catalog::Dependent *dependent);
 
-// The name of the managed queue whose table it is, in the current context, or null.
+// The name of the managed queue of the table, in the current context, or null.
 char *find_managed_name(Oid source);
 
-// Whether the table carries a queue.
+// Whether the table has a queue.
 bool has_queue(Oid source);
 
-// The names of all queues that the table carries, as char *, in the current context.
+// The names of all queues of the table, as char *, in the current context.
 List *find_names(Oid source);
 
-// Whether the table carries a queue of another name.
+// Whether the table has a queue of another name.
 bool has_other_queue(Oid source, const char *name);
 
-// Copies the registry row of (source, name) into *definition, and what it points to into
-// the context. False when there is none. Takes ACCESS SHARE on the registry.
+// Copies the registry row of (source, name) into *definition, with its strings in the context.
+// False when there is none.
 bool read_definition(Oid source, const char *name, MemoryContext context, Definition *definition);
 
-// Keeps others from changing the queues of the table, until the end of the transaction.
-// For the table's owner; to be taken before any lock on the table that may be waited for.
+// Locks the queues of the table against other writers until the end of the transaction. The caller
+// must own the table. To be taken before any lock on the table that may be waited for.
 void lock_queues_of(Oid source);
 
-// Keeps others from making or dropping a queue of that name in the schema, likewise. For
-// callers who may make or drop one there; to be taken after the other.
+// Locks the queue's name in the schema against other writers, likewise. The caller must be allowed
+// to make or drop a queue there. To be taken after lock_queues_of().
 void lock_name_in(Oid schema, const char *name);
 
-// Whether the relation does not exist any more. What the caches know may be older than a
-// snapshot that shows a row that names it: so where they do not know it, the catalog is asked
-// as it is committed now.
+// Whether the relation does not exist. A snapshot that shows a registry row may be newer than the
+// syscache, so if the syscache does not have the relation, pg_class is read with the latest
+// snapshot.
 bool is_dropped(Oid relation);
 
-// What a writer may change; null pointers leave a column as it is.
+// What a writer may change; a null pointer leaves the column as it is.
 struct Options
 {
 	const Interval *lease;
@@ -73,7 +74,7 @@ struct Options
 	const Oid *archive;
 };
 
-// A queue to be added.
+// A queue to be added to the registry.
 struct NewQueue
 {
 	const char *name;
@@ -84,11 +85,11 @@ struct NewQueue
 	const char *search_path;
 };
 
-// The claim mode of that name; raises 22023 when there is none such.
+// The claim mode of that name. Raises 22023 when there is none.
 ClaimMode claim_mode_of(const char *name);
 
-// Adds a queue. Its name and its table's queues must be locked. Removes the rows of
-// tables that have been dropped, as far as that is possible without waiting.
+// Adds a queue. Its name and its table's queues must be locked. Also removes the rows of tables
+// that have been dropped, except those that another transaction has locked.
 void insert_definition(const NewQueue &queue, const Options &options);
 
 // Changes the row of (source, name). The table's queues must be locked.

@@ -1,5 +1,5 @@
--- The registry. It is written by the functions below alone, which run the write
--- as the extension's owner after checking the caller's; nobody else has rights.
+-- The registry. Only the functions below write it: they check the caller's rights and write as the
+-- extension's owner. No other role has rights on it.
 
 create table @extschema@.queue_definition (
 	name text collate "C" not null,
@@ -39,7 +39,7 @@ revoke all on @extschema@.queue_definition from public;
 comment on table @extschema@.queue_definition is
 	'registry of queue_ext: one row for each queue, written by its functions only';
 
--- A row whose table was dropped behind our back is not worth a dump.
+-- Leave out rows whose table has been dropped by plain SQL.
 select pg_catalog.pg_extension_config_dump('@extschema@.queue_definition',
 	'where exists (select from pg_catalog.pg_class c where c.oid operator(pg_catalog.=) source)');
 

@@ -1,4 +1,4 @@
-// registry_row.hpp - the rows of the registry, column by column: for registry.cpp.
+// registry_row.hpp - reads and writes the columns of the registry's rows, for registry.cpp.
 
 #pragma once
 
@@ -33,6 +33,7 @@ enum Column : AttrNumber {
 	column_count = column_created_at,
 };
 
+// Checked before each read: the library and the table may have different versions.
 static constexpr catalog::OwnColumn registry_columns[] = {
 	{"name", TEXTOID, true},
 	{"source", REGCLASSOID, true},
@@ -57,7 +58,7 @@ static constexpr catalog::OwnColumn registry_columns[] = {
 };
 static_assert(lengthof(registry_columns) == column_count);
 
-// Reads one column after the other of a row.
+// Reads the columns of a row. A null is an empty value: null pointer, zero, false.
 struct RowReader
 {
 	HeapTuple row;
@@ -68,7 +69,7 @@ struct RowReader
 		return heap_getattr(row, column, descriptor, is_null);
 	}
 
-	// Of a column that is not null.
+	// For a column that is not null.
 	Datum get(Column column) const
 	{
 		bool is_null;
@@ -111,7 +112,7 @@ struct RowReader
 	}
 };
 
-// The values for a write, by column.
+// The parameters of a write, one for each column of the registry. All are null until set.
 struct RowWriter
 {
 	Oid types[column_count];

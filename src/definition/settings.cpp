@@ -11,16 +11,17 @@
 
 namespace queue_ext::definition {
 
-// What the comment begins with; a JSON object follows.
+// The comment's prefix; a JSON object follows.
 static constexpr char beginning[] = "queue of queue_ext: ";
 
+// The owner may have written any other comment.
 static bool
 is_ours(const char *comment)
 {
 	return strncmp(comment, beginning, sizeof(beginning) - 1) == 0;
 }
 
-// The interval as ISO 8601 has it, which reads the same under all settings.
+// The interval in ISO 8601 format, which has one meaning under all settings.
 static char *
 to_text(const Interval *interval)
 {
@@ -31,6 +32,7 @@ to_text(const Interval *interval)
 	return text;
 }
 
+// Leaves an up-to-date comment alone, which saves a row version in pg_description.
 void
 write_comment(Oid table, const Settings &settings)
 {
@@ -44,17 +46,19 @@ write_comment(Oid table, const Settings &settings)
 		to_text(&settings.backoff_cap), settings.is_archived ? "true" : "false");
 	if (present != nullptr && strcmp(present, comment) == 0)
 		return;
-	// Past COMMENT, whose lock would wait for VACUUM.
+	// CreateComments() instead of COMMENT, whose SHARE UPDATE EXCLUSIVE lock would wait for VACUUM.
 	CreateComments(table, RelationRelationId, 0, comment);
 	CommandCounterIncrement();
 }
 
+// Error context callback.
 static void
 add_context(void *table)
 {
 	errcontext("comment of table \"%s\"", static_cast<const char *>(table));
 }
 
+// Raises 22004 and 22023, as queue_create does for its arguments.
 static Interval
 interval_of(int column, const char *name)
 {
@@ -67,7 +71,7 @@ interval_of(int column, const char *name)
 	return *DatumGetIntervalP(value);
 }
 
-// Reads what the statement below has returned.
+// Checks and returns the row of the statement in read_comment().
 static Settings
 settings_of_row()
 {
@@ -89,6 +93,7 @@ settings_of_row()
 	return settings;
 }
 
+// A statement parses the JSON, so that bad text raises PostgreSQL's own errors.
 bool
 read_comment(Oid table, Settings *settings)
 {

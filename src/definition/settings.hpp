@@ -1,9 +1,8 @@
-// settings.hpp - the settings of a managed queue, as its table's comment has them.
+// settings.hpp - the settings of a managed queue, in the comment of its table.
 //
-// The registry is the truth; the comment is for what the registry is not there for: a dump
-// of the table alone, or of the schema only, and DROP EXTENSION. It is written with the
-// registry, unless somebody has put a comment of another kind there, and read by
-// queue_adopt alone.
+// The registry is authoritative. The comment is for cases in which the registry's row is lost: a
+// dump of the table alone, or of the schema only, and DROP EXTENSION. It is written together with
+// the registry, unless the table has a comment of another kind, and read by queue_adopt only.
 
 #pragma once
 
@@ -13,6 +12,7 @@
 
 namespace queue_ext::definition {
 
+// What queue_create and queue_alter can set.
 struct Settings
 {
 	Interval lease;
@@ -22,17 +22,18 @@ struct Settings
 	bool is_archived;
 };
 
-// Those of queue_create (queue.sql).
+// The defaults of queue_create (queue.sql).
 constexpr Settings default_settings = {
 	{30 * USECS_PER_SEC, 0, 0}, {USECS_PER_SEC, 0, 0}, {USECS_PER_HOUR, 0, 0}, 25, false,
 };
 
-// Writes the comment, unless the table has one that is not of settings. The caller must own
-// the table, and its queues must be locked.
+// Writes the comment, unless the table has one of another kind. The caller must own the table, and
+// its queues must be locked.
 void write_comment(Oid table, const Settings &settings);
 
-// Reads the comment. False if the table has none, or one that is not of settings. Raises an
-// error, with the comment in its context, if it begins like one and then is something else.
+// Reads the comment. False if the table has none, or one of another kind. If the comment begins
+// like one of settings and is not valid, raises an error with the table in its context. Opens SPI
+// itself.
 bool read_comment(Oid table, Settings *settings);
 
 } // namespace queue_ext::definition

@@ -17,6 +17,7 @@ namespace {
 
 enum class Kind { nullable, required, defaulted };
 
+// A column that the table must have.
 struct Column
 {
 	const char *name;
@@ -58,6 +59,7 @@ static constexpr Column archive_columns[] = {
 	{"payload", JSONBOID, Kind::required},
 };
 
+// A generated column does not count, since queue_send would have to write it.
 static bool
 has_column(Oid table, const Column &column)
 {
@@ -76,6 +78,7 @@ has_column(Oid table, const Column &column)
 	return is_it;
 }
 
+// The sentence names the first fault only.
 static const char *
 fault_of(Oid table, const Column *columns, int count)
 {
@@ -103,6 +106,7 @@ fault_of_archive(Oid table)
 	return fault_of(table, archive_columns, lengthof(archive_columns));
 }
 
+// A rewritten UPDATE may do anything, so that no claim could rely on its result.
 static void
 check_rules(Relation table)
 {
@@ -122,6 +126,7 @@ check_parts(Relation table)
 								 "A part of it is a foreign table, whose rows cannot be locked.");
 }
 
+// Raises for the first obstacle.
 void
 check_can_carry(Relation table)
 {
@@ -137,6 +142,7 @@ check_can_carry(Relation table)
 	check_parts(table);
 }
 
+// Raises 42622 instead of truncating, which could hit another table.
 static const char *
 archive_name(Oid table)
 {
@@ -153,6 +159,7 @@ run_command_on(const Named &table, const char *text)
 	statement::check_named(table);
 }
 
+// The name may mean another table by then, which the command would have dropped.
 void
 drop_table(const Named &table)
 {
@@ -161,6 +168,7 @@ drop_table(const Named &table)
 		error::gone_during_command(table.name);
 }
 
+// The table must still have its name and schema after the command, and the archive must exist.
 Oid
 make_archive(Oid table)
 {
@@ -173,6 +181,7 @@ make_archive(Oid table)
 	return archive;
 }
 
+// Another role's table of that name is ignored: its owner could read the jobs.
 Oid
 find_archive(Oid table)
 {
@@ -194,7 +203,7 @@ is_null_test(const List *predicate, AttrNumber column, NullTestType kind)
 
 namespace {
 
-// An index as it should be, by the names of columns.
+// An index that the table should have, by names of columns.
 struct Wish
 {
 	const char *keys[3]; // up to the first null
@@ -204,6 +213,7 @@ struct Wish
 
 } // namespace
 
+// Accepts only ascending columns with nulls last (indoption 0), in this order.
 static bool
 is_like(Relation index, const Wish &wish)
 {
@@ -224,6 +234,7 @@ is_like(Relation index, const Wish &wish)
 	return form->indnkeyatts == count;
 }
 
+// Locks the table and its indexes ACCESS SHARE while it looks.
 static bool
 has_index(Oid table, const Wish &wish)
 {
@@ -241,6 +252,7 @@ has_index(Oid table, const Wish &wish)
 	return is_found;
 }
 
+// rd_pkindex is set when the list of indexes is built.
 static bool
 has_primary_key(Oid table)
 {
@@ -251,6 +263,7 @@ has_primary_key(Oid table)
 	return is_there;
 }
 
+// The claim index must have "dead_at is null", so that dead jobs are not in front of the others.
 void
 make_missing_indexes(Oid table)
 {

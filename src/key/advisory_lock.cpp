@@ -9,13 +9,14 @@
 
 namespace queue_ext::key {
 
+// The value of queue_ext.advisory_lock_prefix.
 static int lock_prefix = 0;
 
 void
 define_lock_setting()
 {
-	// Two sessions that disagree would not exclude each other: so a superuser settles
-	// it for all of them.
+	// PGC_SUSET: sessions with different prefixes would take different locks for one name, so a
+	// superuser sets it for all of them.
 	DefineCustomIntVariable(
 		"queue_ext.advisory_lock_prefix",
 		"Sets the upper half of the keys of all advisory locks that are taken by name.",
@@ -23,6 +24,7 @@ define_lock_setting()
 		PG_INT32_MIN, PG_INT32_MAX, PGC_SUSET, 0, nullptr, nullptr, nullptr);
 }
 
+// Converts to UTF-8 first, so that databases of different encodings take the same key.
 int64
 lock_key_of(const char *name, size_t length)
 {
@@ -30,6 +32,8 @@ lock_key_of(const char *name, size_t length)
 	return lock_key(bytes.start, bytes.length, lock_prefix);
 }
 
+// Builds the tag as lockfuncs.c does for a 64-bit key, so that pg_advisory_xact_lock() and this
+// function conflict. The lock belongs to the transaction (sessionLock is false).
 static LockAcquireResult
 acquire(int64 key, LOCKMODE mode, bool must_not_wait)
 {
@@ -40,12 +44,14 @@ acquire(int64 key, LOCKMODE mode, bool must_not_wait)
 	return LockAcquire(&tag, mode, false, must_not_wait);
 }
 
+// Does not tell a new lock from one that this session holds already: locks are counted.
 void
 lock(int64 key, LOCKMODE mode)
 {
 	(void) acquire(key, mode, false);
 }
 
+// A lock that this session holds counts as taken, as with pg_try_advisory_xact_lock().
 bool
 try_lock(int64 key, LOCKMODE mode)
 {

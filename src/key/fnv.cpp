@@ -1,8 +1,9 @@
 // fnv.cpp - the SQL functions fnv1_32, fnv1_64, fnv1a_32, fnv1a_64 and
 // fnv_lock_key.
 //
-// They allocate in the caller's context only (a detoasted or a converted
-// argument), which the executor resets for each row.
+// They allocate in the current context only (a detoasted or converted argument), which the executor
+// resets for each row.
+
 #include "postgres.hpp"
 
 #include "key/fnv.hpp"
@@ -11,19 +12,21 @@
 namespace queue_ext::key {
 namespace {
 
-// SQL has no unsigned integers: the same bits, read as signed.
+// SQL has no unsigned integers, so the same bits are returned as a signed one.
 Datum
 signed_datum(std::uint32_t hash)
 {
 	return Int32GetDatum(static_cast<int32>(hash));
 }
 
+// As above, for 64 bits.
 Datum
 signed_datum(std::uint64_t hash)
 {
 	return Int64GetDatum(static_cast<int64>(hash));
 }
 
+// Hashes the UTF-8 bytes of the text. Raises what utf8_of() raises.
 template <auto hash>
 Datum
 hash_text(FunctionCallInfo fcinfo)
@@ -32,6 +35,7 @@ hash_text(FunctionCallInfo fcinfo)
 	return signed_datum(hash(key.start, key.length));
 }
 
+// Hashes the bytes as they are.
 template <auto hash>
 Datum
 hash_bytea(FunctionCallInfo fcinfo)
@@ -46,6 +50,7 @@ hash_bytea(FunctionCallInfo fcinfo)
 namespace key = queue_ext::key;
 
 QUEUE_EXT_FUNCTION(queue_ext_fnv1_32_text);
+// The SQL functions are strict, so no entry point looks for a null.
 Datum
 queue_ext_fnv1_32_text(PG_FUNCTION_ARGS)
 {
@@ -102,6 +107,7 @@ queue_ext_fnv1a_64_bytea(PG_FUNCTION_ARGS)
 }
 
 QUEUE_EXT_FUNCTION(queue_ext_fnv_lock_key);
+// The key that advisory_lock.hpp computes, for clients that take the lock in SQL.
 Datum
 queue_ext_fnv_lock_key(PG_FUNCTION_ARGS)
 {
@@ -110,6 +116,7 @@ queue_ext_fnv_lock_key(PG_FUNCTION_ARGS)
 }
 
 QUEUE_EXT_FUNCTION(queue_ext_fnv_lock_key_bytea);
+// No conversion: the name is given as bytes.
 Datum
 queue_ext_fnv_lock_key_bytea(PG_FUNCTION_ARGS)
 {

@@ -1,13 +1,11 @@
-// fnv.hpp - the Fowler/Noll/Vo hashes FNV-1 and FNV-1a, and the lock key made
-// from them.
+// fnv.hpp - the Fowler/Noll/Vo hashes FNV-1 and FNV-1a, and the lock key made from them.
 //
-// Free of PostgreSQL and usable at compile time. The results are unsigned, as
-// published; callers that need SQL's types reinterpret the bits. FNV-1
-// multiplies before it mixes in a byte and FNV-1a after; Go's hash/fnv calls
-// them New32/New64 and New32a/New64a.
+// Independent of PostgreSQL and usable at compile time. The results are unsigned, as published;
+// callers that need SQL's types reinterpret the bits. FNV-1 multiplies before it mixes in a byte
+// and FNV-1a after; Go's hash/fnv calls them New32/New64 and New32a/New64a.
 //
-// These hashes name locks and spread keys. They resist no attacker: whoever
-// chooses the input can choose the result.
+// These hashes name locks and spread keys. They do not resist an attacker, who can choose an input
+// for any result.
 //
 // Example:
 //     constexpr unsigned char key[] = {'a', 'b', 'c'};
@@ -37,6 +35,7 @@ struct FnvParameters<std::uint64_t>
 	static constexpr std::uint64_t prime = 0x00000100000001b3;
 };
 
+// Multiplies, then mixes in the byte; overflow wraps around, as the algorithm wants it.
 template <typename Word>
 constexpr Word
 fnv1(const unsigned char *bytes, std::size_t length)
@@ -47,6 +46,7 @@ fnv1(const unsigned char *bytes, std::size_t length)
 	return hash;
 }
 
+// Mixes in the byte, then multiplies.
 template <typename Word>
 constexpr Word
 fnv1a(const unsigned char *bytes, std::size_t length)
@@ -57,6 +57,7 @@ fnv1a(const unsigned char *bytes, std::size_t length)
 	return hash;
 }
 
+// These four have names of their own so that they can be template arguments (fnv.cpp).
 constexpr std::uint32_t
 fnv1_32(const unsigned char *bytes, std::size_t length)
 {
@@ -81,10 +82,9 @@ fnv1a_64(const unsigned char *bytes, std::size_t length)
 	return fnv1a<std::uint64_t>(bytes, length);
 }
 
-// The number to take an advisory lock on for a key. Prefix 0: the key's whole
-// 64-bit FNV-1. Any other prefix: the prefix in the upper 32 bits and the key's
-// 32-bit FNV-1 in the lower, so that the locks of one prefix never meet those
-// of another. Clients in other languages compute the same number, so it must
+// The advisory lock key of a name. Prefix 0: the name's 64-bit FNV-1. Any other prefix: the prefix
+// in the upper 32 bits and the name's 32-bit FNV-1 in the lower, so that locks of different
+// prefixes never conflict. Clients in other languages compute the same key, so the function must
 // never change.
 constexpr std::int64_t
 lock_key(const unsigned char *bytes, std::size_t length, std::int32_t prefix)

@@ -1,6 +1,6 @@
--- Keys: FNV hashes of text and bytea, and the key of an advisory lock. The unsigned
--- hash is read as signed. Text is hashed as its UTF-8 bytes in every database
--- encoding but SQL_ASCII, whose bytes are hashed as they are.
+-- Keys: FNV hashes of text and bytea, and the key of an advisory lock. The unsigned hash is
+-- returned as a signed integer of the same bits. Text is hashed as its UTF-8 bytes; in a database
+-- of encoding SQL_ASCII the bytes are hashed as they are.
 
 create function @extschema@.fnv1_32(key text) returns integer
 as 'MODULE_PATHNAME', 'queue_ext_fnv1_32_text'

@@ -1,7 +1,7 @@
-// utf8.hpp - the bytes of a text as every client has them.
+// utf8.hpp - the UTF-8 bytes of a text, which are the same for every client.
 //
-// Nothing here locks. A conversion may raise what PostgreSQL raises for text that has
-// no UTF-8; its result is in the current context.
+// Nothing here takes a lock. utf8_of() raises 22021 or 22P05 for text that cannot be converted,
+// 42883 where the database's encoding has no conversion; its result is in the current context.
 
 #pragma once
 
@@ -9,12 +9,14 @@
 
 namespace queue_ext::key {
 
+// Not terminated by a zero byte; valid as long as the value that it points into.
 struct Bytes
 {
 	const unsigned char *start;
 	std::size_t length;
 };
 
+// The value must be detoasted; a short header is fine.
 inline Bytes
 bytes_of(const varlena *value)
 {
@@ -22,9 +24,9 @@ bytes_of(const varlena *value)
 			static_cast<std::size_t>(VARSIZE_ANY_EXHDR(value))};
 }
 
-// The stored text's UTF-8 bytes, so that databases of different encodings, and their
-// clients, agree on the hash. SQL_ASCII says nothing about what its bytes mean,
-// so they stay as they are; the server's conversion would reject most of them.
+// The text in UTF-8, so that databases of different encodings, and their clients, agree on the
+// hash. The encoding of SQL_ASCII bytes is unknown, so they stay as they are; the server's
+// conversion would reject most of them.
 inline Bytes
 utf8_of(const Bytes stored)
 {

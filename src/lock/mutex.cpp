@@ -1,6 +1,6 @@
 // mutex.cpp - mutex_acquire, mutex_acquire_fenced, mutex_release, timeout_acquire,
-// timeout_acquire_fenced, lock_set_retries: one at a time, by name, until released or for some
-// time.
+// timeout_acquire_fenced, lock_set_retries: locks by name, held by one at a time, until released or
+// for some time.
 
 #include "../postgres.hpp"
 
@@ -17,7 +17,7 @@ QUEUE_EXT_FUNCTION(queue_ext_timeout_acquire_fenced);
 QUEUE_EXT_FUNCTION(queue_ext_mutex_release);
 QUEUE_EXT_FUNCTION(queue_ext_lock_set_retries);
 
-// The first argument of all of them. Raises 22004, 22023.
+// Reads argument 0 of all these functions. Raises 22004, and 22023 if it is blank.
 static const text *
 task_id_of(FunctionCallInfo fcinfo)
 {
@@ -26,13 +26,14 @@ task_id_of(FunctionCallInfo fcinfo)
 	return task_id;
 }
 
+// Raises 22023 unless it is positive.
 static const Interval *
 timeout_of(FunctionCallInfo fcinfo)
 {
 	return argument::required_positive(fcinfo, 1, "timeout");
 }
 
-// (acquired, token); the token is null unless acquired.
+// Returns the record (acquired, token); the token is null unless acquired.
 static Datum
 fenced_result(FunctionCallInfo fcinfo, int64 token)
 {
@@ -73,7 +74,7 @@ queue_ext_timeout_acquire_fenced(PG_FUNCTION_ARGS)
 	return fenced_result(fcinfo, acquire(task_id_of(fcinfo), timeout_of(fcinfo)));
 }
 
-// With one argument or with two.
+// Serves both signatures: without and with a token.
 Datum
 queue_ext_mutex_release(PG_FUNCTION_ARGS)
 {
@@ -83,6 +84,7 @@ queue_ext_mutex_release(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(release(task_id, PG_NARGS() > 1 ? &token : nullptr));
 }
 
+// A null removes the limit. Raises 22023 for a negative number.
 Datum
 queue_ext_lock_set_retries(PG_FUNCTION_ARGS)
 {

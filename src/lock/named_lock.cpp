@@ -14,6 +14,7 @@ using row::Opened;
 
 namespace {
 
+// In the order of named_lock.sql.
 enum ColumnNumber {
 	column_task_id = 1,
 	column_held,
@@ -26,6 +27,7 @@ enum ColumnNumber {
 
 } // namespace
 
+// What check_columns() expects. The table of a newer version may have more.
 static constexpr catalog::OwnColumn columns[] = {
 	{"task_id", TEXTOID, true},
 	{"held", BOOLOID, true},
@@ -38,6 +40,7 @@ static constexpr catalog::OwnColumn columns[] = {
 
 namespace {
 
+// The indexes of the texts in statements[].
 enum StatementNumber {
 	statement_exists,
 	statement_create,
@@ -46,6 +49,7 @@ enum StatementNumber {
 	statement_set_retries,
 };
 
+// $1 to $5, in this order.
 enum ParameterNumber {
 	parameter_task_id,
 	parameter_holder,
@@ -58,8 +62,8 @@ enum ParameterNumber {
 
 static constexpr Oid parameters[] = {TEXTOID, TEXTOID, INTERVALOID, INT8OID, INT4OID};
 
-// Where a row is changed by a statement, a sub-select locks it first: the clock is
-// read after whatever there was to wait for.
+// %1$s is the table. statement_acquire and statement_release lock the row in a sub-select first, so
+// that the time of an acquired lock begins after the wait.
 static constexpr const char *statements[] = {
 	"select from %1$s where task_id operator(pg_catalog.=) $1",
 
@@ -84,13 +88,14 @@ static constexpr const char *statements[] = {
 	"update %1$s set retries_left = $5 where task_id operator(pg_catalog.=) $1",
 };
 
+// What this backend knows of the table, and its prepared statements.
 static row::KeyedTable locks = {"named_lock", columns,    lengthof(columns),
 								statements,   parameters, lengthof(parameters)};
 
 using Arguments = row::Arguments<lengthof(parameters)>;
 
-// Runs the statement; returns the number it returned, or 1, or 0 where it found no
-// row.
+// Returns the token for statement_acquire, 1 for other statements, and 0 if the statement processed
+// no row.
 static int64
 run(StatementNumber statement, const Arguments &arguments)
 {
@@ -108,8 +113,8 @@ run(StatementNumber statement, const Arguments &arguments)
 	return result;
 }
 
-// Calls use_row() until it finds the lock's row, making the row in between. The row can
-// go again at once: a trigger may suppress it, another session delete it.
+// Calls use_row() until it finds the row of the lock, and inserts the row in between. Raises 55000
+// after 100 tries: a trigger may suppress the row, or another session delete it at once.
 template <typename UseRow>
 static void
 with_row(const text *task_id, UseRow &&use_row)
@@ -120,13 +125,14 @@ with_row(const text *task_id, UseRow &&use_row)
 		CHECK_FOR_INTERRUPTS();
 		if (use_row())
 			return;
-		// If another transaction is making it, this waits for that one.
+		// Waits for a transaction that has inserted the same row and is still open.
 		run(statement_create, Arguments(task_id));
 	}
 	error::lock_not_made(text_to_cstring(task_id));
 }
 
-// What an operator wants to know of whoever holds a lock.
+// Returns what an administrator needs to find the holder: the session user, the process ID and
+// application_name.
 static text *
 describe_holder()
 {
@@ -138,18 +144,19 @@ describe_holder()
 
 namespace {
 
+// What came of one try.
 enum class Outcome {
 	done,
 	refused,
-	again,      // the row has changed, or may have: look again
-	no_row,     // or it is being moved just now
-	not_direct, // it takes a statement
+	again,      // the row has or may have changed and must be read again
+	no_row,     // or an update has moved the row during the index scan
+	not_direct, // only a statement can do it
 };
 
 } // namespace
 
-// Writes the row. If somebody else has it, waits first, and the row is to be looked at
-// again: what may be done and what time it is may have changed.
+// Writes the row. If another transaction has it locked, waits, and the caller must read the row and
+// the clock again.
 static Outcome
 put(const Opened &opened, HeapTuple row, Changes *changes)
 {
@@ -164,6 +171,7 @@ put(const Opened &opened, HeapTuple row, Changes *changes)
 	}
 }
 
+// A lock without held_until is held until released.
 static bool
 is_held(const Opened &opened, HeapTuple row, TimestampTz now)
 {
@@ -174,6 +182,7 @@ is_held(const Opened &opened, HeapTuple row, TimestampTz now)
 	return is_mutex || DatumGetTimestampTz(until) >= now;
 }
 
+// Reads the clock at each try, so that a timeout begins after the last wait.
 static Outcome
 try_to_acquire(const Opened &opened, HeapTuple row, const Interval *timeout, int64 *token)
 {
@@ -200,6 +209,7 @@ try_to_acquire(const Opened &opened, HeapTuple row, const Interval *timeout, int
 	return put(opened, row, &changes);
 }
 
+// A lock whose time is over is not held, so it is not released.
 static Outcome
 try_to_release(const Opened &opened, HeapTuple row, const int64 *token)
 {
@@ -214,7 +224,8 @@ try_to_release(const Opened &opened, HeapTuple row, const int64 *token)
 	return put(opened, row, &changes);
 }
 
-// Calls change(opened, row) with the newest version of the row.
+// Calls change(opened, row) with the newest version of the row. Releases the lock on the table if
+// there is no row or the change was refused.
 template <typename Change>
 static Outcome
 change_once(const text *task_id, Change &&change)
@@ -235,6 +246,7 @@ change_once(const text *task_id, Change &&change)
 	return outcome;
 }
 
+// Repeats change_once() as long as other transactions change the row.
 template <typename Change>
 static Outcome
 change_row(const text *task_id, Change &&change)
@@ -248,7 +260,8 @@ change_row(const text *task_id, Change &&change)
 	}
 }
 
-// The slow way: by statements, which fire triggers and heed row security.
+// For a table whose rows cannot be written directly: the statements fire triggers and apply row
+// security policies.
 static int64
 acquire_by_statement(const text *task_id, const Interval *timeout)
 {
@@ -264,6 +277,8 @@ acquire_by_statement(const text *task_id, const Interval *timeout)
 	return token;
 }
 
+// A row that find() misses while it is moved is found by the next try: the insert in between does
+// nothing on conflict.
 int64
 acquire(const text *task_id, const Interval *timeout)
 {
@@ -280,6 +295,8 @@ acquire(const text *task_id, const Interval *timeout)
 	return outcome == Outcome::done ? token : 0;
 }
 
+// Without a row nothing is held, but find() may miss a row that is being moved, so a statement
+// decides whether there is one.
 bool
 release(const text *task_id, const int64 *token)
 {
@@ -301,6 +318,7 @@ release(const text *task_id, const int64 *token)
 	}
 }
 
+// Always by a statement, which waits for the row.
 void
 set_retries(const text *task_id, const int32 *retries)
 {

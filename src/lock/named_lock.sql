@@ -1,5 +1,5 @@
--- Named locks, kept in a table: they outlive sessions and servers. Rights on the
--- table are rights on the locks; nobody but the extension's owner has any at first.
+-- Named locks, kept in a table: they outlive sessions and servers. Rights on the table are rights
+-- on the locks; at first only the extension's owner has any.
 
 create table @extschema@.named_lock (
 	task_id text collate "C" not null,

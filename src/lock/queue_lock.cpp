@@ -1,4 +1,4 @@
-// queue_lock.cpp - queue_lock, queue_try_lock: one at a time, by name, until the transaction ends.
+// queue_lock.cpp - queue_lock, queue_try_lock: advisory locks by name, until the transaction ends.
 
 #include "../postgres.hpp"
 
@@ -6,6 +6,7 @@
 
 namespace queue_ext::lock {
 
+// Raises if the name cannot be converted to UTF-8, in which it is hashed.
 static int64
 key_of_argument(FunctionCallInfo fcinfo)
 {
@@ -16,6 +17,7 @@ key_of_argument(FunctionCallInfo fcinfo)
 QUEUE_EXT_FUNCTION(queue_ext_queue_lock);
 QUEUE_EXT_FUNCTION(queue_ext_queue_try_lock);
 
+// Writes nothing, so it also works on a standby and does not call check_may_write().
 Datum
 queue_ext_queue_lock(PG_FUNCTION_ARGS)
 {

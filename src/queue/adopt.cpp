@@ -1,6 +1,6 @@
-// adopt.cpp - queue_adopt: a table that was a managed queue's is one again.
+// adopt.cpp - queue_adopt: makes the table of a former managed queue a queue again.
 //
-// What is checked and locked comes in the order of create.cpp.
+// Checks and locks come in the order that create.cpp describes.
 
 #include "../postgres.hpp"
 
@@ -23,7 +23,8 @@ using definition::Settings;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_adopt);
 
-// The table of that name, locked for its owner to make a queue of.
+// Locks the queues of the table with that name, then the table (ACCESS SHARE), and returns it.
+// Raises 42P01 if there is no such table, 42501 if the caller does not own it.
 static Oid
 lock_own_table(const Name &name, const char *written)
 {
@@ -37,6 +38,8 @@ lock_own_table(const Name &name, const char *written)
 	});
 }
 
+// Raises 42809 or 0A000 if the table cannot carry a queue, 55000 if it does not have the shape of a
+// managed queue's table.
 static void
 check_shape(Oid table)
 {
@@ -48,7 +51,8 @@ check_shape(Oid table)
 	table_close(relation, NoLock);
 }
 
-// The default of the column max_attempts, where it is a plain number.
+// Returns the default of the column max_attempts if it is a constant in range, else that of
+// queue_create.
 static int32
 default_max_attempts(Oid table)
 {
@@ -65,8 +69,8 @@ default_max_attempts(Oid table)
 	return found;
 }
 
-// The settings in the table's comment; without one those of queue_create, but for what can
-// be seen: the default of max_attempts, and an archive.
+// Returns the settings in the table's comment. Without such a comment they are those of
+// queue_create, except for the default of max_attempts and the existence of an archive.
 static Settings
 settings_of(Oid table)
 {
@@ -78,8 +82,8 @@ settings_of(Oid table)
 	return settings;
 }
 
-// Lets ids go on behind the greatest that is there, if the sequence is behind it: as after
-// a logical replication, which leaves sequences alone.
+// Moves the sequence of id up to the highest ID in the table and its archive if it is behind that,
+// as after logical replication, which does not replicate sequences.
 static void
 advance_sequence(Oid table, Oid archive)
 {
@@ -89,7 +93,7 @@ advance_sequence(Oid table, Oid archive)
 												 : "0";
 	definition::run_command_on(
 		{table, name},
-		// Its next id is asked for, which its last one does not tell after a RESTART.
+		// Calls nextval(), since last_value does not tell the next ID after a RESTART.
 		psprintf("select case when n operator(pg_catalog.>) m then pg_catalog.setval(s, n, false)"
 				 " else pg_catalog.setval(s, m) end from (select s::pg_catalog.regclass, m,"
 				 " pg_catalog.nextval(s::pg_catalog.regclass) from (select"
@@ -99,13 +103,15 @@ advance_sequence(Oid table, Oid archive)
 				 quote_literal_cstr(name), name, of_archive));
 }
 
+// Makes what the table lacks (archive, indexes, trigger), advances the sequence, and enters the
+// queue into the registry. Raises 42710 if the table carries a managed queue or the name is taken.
 static Oid
 adopt(const char *written)
 {
 	const Name name = definition::parse_name(written);
 	const Oid table = lock_own_table(name, written);
 	check_shape(table);
-	// It may have had another name.
+	// The queue of the table may have another name.
 	const char *known = definition::find_managed_name(table);
 	if (known != nullptr)
 		error::table_is_managed(get_rel_name(table), known);

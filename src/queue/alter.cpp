@@ -1,6 +1,6 @@
-// alter.cpp - queue_alter: other settings for a queue.
+// alter.cpp - queue_alter: changes the settings of a queue.
 //
-// What is checked and locked comes in the order of create.cpp.
+// Checks and locks come in the order that create.cpp describes.
 
 #include "../postgres.hpp"
 
@@ -20,6 +20,9 @@ using definition::Use;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_alter);
 
+// Null options leave a setting as it is. Raises 55000 for a setting that an attached queue does not
+// have. The table's comment is written from the new row of the registry, which has the other
+// settings, too.
 static void
 alter(const text *name, Options options, const bool *archived)
 {
@@ -32,7 +35,7 @@ alter(const text *name, Options options, const bool *archived)
 			definition->tables[0],
 			psprintf("alter table %s alter column max_attempts set default %d",
 					 definition->source_name, *options.max_attempts));
-	// The archive that was switched off is kept, and comes back.
+	// An archive that was switched off still exists and is used again.
 	Oid archive = InvalidOid;
 	options.is_archived = archived;
 	if (archived != nullptr && *archived && definition->archive_name == nullptr) {

@@ -1,11 +1,11 @@
-// attach.cpp - queue_attach: a table of the user's own as a queue.
+// attach.cpp - queue_attach: attaches an existing table as a queue.
 //
-// What is checked and locked comes in the order of create.cpp.
+// Checks and locks come in the order that create.cpp describes.
 
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
-#include "../catalog/identity.hpp"
+#include "../catalog/row_key.hpp"
 #include "../catalog/key_advice.hpp"
 #include "../catalog/owner.hpp"
 #include "../claim/claim_text.hpp"
@@ -30,6 +30,8 @@ using definition::NewQueue;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_attach);
 
+// Raises 22023 if on_claim does not go with the claim mode, 55000 for mode session on a table
+// without a key, 0A000 for a lock mode on a key whose text depends on settings.
 static void
 check_mode(const NewQueue &queue, Relation table)
 {
@@ -40,16 +42,17 @@ check_mode(const NewQueue &queue, Relation table)
 		error::on_claim_unused(queue.claim_mode);
 	if (mode == ClaimMode::update)
 		return;
-	const catalog::Identity identity = catalog::find_identity(table);
-	if (mode == ClaimMode::session && !identity.has_key()) {
+	const catalog::RowKey row_key = catalog::find_row_key(table);
+	if (mode == ClaimMode::session && !row_key.has_key()) {
 		const catalog::KeyAdvice advice = catalog::advise_key(table);
 		error::no_key(RelationGetRelationName(table), advice.command, advice.obstacle);
 	}
-	if (OidIsValid(type_without_text(identity)))
-		error::key_without_text(RelationGetRelationName(table), type_without_text(identity));
+	if (OidIsValid(type_without_text(row_key)))
+		error::key_without_text(RelationGetRelationName(table), type_without_text(row_key));
 }
 
-// The queue's name within its table's schema.
+// Returns the queue's name in its table's schema. Raises 22023 if the caller named another schema,
+// 42602 or 42622 for a malformed name.
 static Name
 name_in_schema(const char *written, Oid schema)
 {
@@ -62,8 +65,8 @@ name_in_schema(const char *written, Oid schema)
 	return name;
 }
 
-// What an index for the queue's claims is over: the order; where no index can have
-// that, the key, so that it leads to the pending rows at least; or else any column.
+// Returns the columns of the index to propose: the order; where no index can have that, the key, so
+// that a claim at least finds the pending rows by the index; or else the first column.
 static const char *
 index_columns(const NewQueue &queue, Relation table)
 {
@@ -74,11 +77,11 @@ index_columns(const NewQueue &queue, Relation table)
 		if (columns != nullptr)
 			return columns;
 	}
-	const catalog::Identity identity = catalog::find_identity(table);
+	const catalog::RowKey row_key = catalog::find_row_key(table);
 	StringInfoData columns;
 	initStringInfo(&columns);
-	for (int i = 0; i < identity.length; i++)
-		appendStringInfo(&columns, "%s%s", i == 0 ? "" : ", ", identity.columns[i].name);
+	for (int i = 0; i < row_key.length; i++)
+		appendStringInfo(&columns, "%s%s", i == 0 ? "" : ", ", row_key.columns[i].name);
 	for (int i = 0; i < RelationGetNumberOfAttributes(table) && columns.len == 0; i++) {
 		const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(table), i);
 		if (!attribute->attisdropped)
@@ -87,7 +90,7 @@ index_columns(const NewQueue &queue, Relation table)
 	return columns.data;
 }
 
-// The part of "pending" that an index can hold.
+// Returns the part of "pending" that an index predicate can hold, as a WHERE clause.
 static const char *
 index_predicate(const NewQueue &queue, Relation table)
 {
@@ -107,8 +110,8 @@ index_predicate(const NewQueue &queue, Relation table)
 	return predicate.data;
 }
 
-// The command for the index, or null where there can be none; one a table where they
-// inherit, since no index spans them.
+// Returns the command for the index to propose. Inheritance children get one command each, since no
+// index spans them.
 static const char *
 index_command(const Definition *definition, const NewQueue &queue, Relation table)
 {
@@ -125,6 +128,8 @@ index_command(const Definition *definition, const NewQueue &queue, Relation tabl
 	return command.data;
 }
 
+// Plans the first claim to find out; warns (01000) if its plan reads in order from no index that
+// restricts.
 static void
 warn_unless_served(Definition *definition, const NewQueue &queue, Relation table)
 {
@@ -134,8 +139,8 @@ warn_unless_served(Definition *definition, const NewQueue &queue, Relation table
 		error::warn_no_index(definition->name, index_command(definition, queue, table));
 }
 
-// Raises 42P01 where there is no such table, 42501 where it is not the caller's, or where
-// the caller may not create in its schema: the queue's name will be taken there.
+// Raises 42P01 if there is no such table, 42501 if the caller does not own it or has no CREATE
+// privilege on its schema, where the queue's name will be taken.
 static void
 check_source(Oid source)
 {
@@ -148,6 +153,8 @@ check_source(Oid source)
 		aclcheck_error(result, OBJECT_SCHEMA, get_namespace_name(schema));
 }
 
+// Enters the queue into the registry before it compiles the fragments: they are compiled as every
+// later backend will compile them, and an error takes the entry back.
 static void
 attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 {

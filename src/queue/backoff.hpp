@@ -1,10 +1,10 @@
 // backoff.hpp - how long a failed job waits before it runs again.
 //
-// Free of PostgreSQL. All times are microseconds; nothing here can overflow.
+// Free of PostgreSQL. All times are in microseconds; nothing here can overflow.
 //
-// The wait doubles with every attempt, from base up to cap, and then loses up to
-// half of itself at random, so that jobs that failed together do not come back
-// together. ("Equal jitter": it never waits less than half of what it should.)
+// The wait doubles with every attempt, from base up to cap. Up to half of it is then subtracted at
+// random, so that jobs that failed together do not run again together. ("Equal jitter": a job never
+// waits less than half of its time.)
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace queue_ext::queue {
 
-// base * 2^(attempt - 1), at most cap. Attempts count from 1.
+// Returns base * 2^(attempt - 1), at most cap. Attempts count from 1.
 constexpr std::int64_t
 backoff_ceiling(std::int64_t base, std::int64_t cap, int attempt)
 {
@@ -22,7 +22,7 @@ backoff_ceiling(std::int64_t base, std::int64_t cap, int attempt)
 	return wait < cap ? wait : cap;
 }
 
-// The wait after the given attempt; fraction is random, in [0, 1).
+// Returns the wait after that attempt; fraction is random, in [0, 1).
 constexpr std::int64_t
 backoff(std::int64_t base, std::int64_t cap, int attempt, double fraction)
 {

@@ -15,8 +15,8 @@ run_by_state(const definition::Definition *definition, const char *text, const :
 	Oid types[] = {TIMESTAMPTZOID, TEXTOID};
 	Datum values[] = {TimestampTzGetDatum(GetCurrentTimestamp()), PointerGetDatum(state)};
 	const char nulls[] = {' ', state == nullptr ? 'n' : ' ', '\0'};
-	statement::run_unpinned(definition->tables[0], text, types, lengthof(types), values, nulls,
-							is_read_only);
+	statement::run_once(definition->tables[0], text, types, lengthof(types), values, nulls,
+						is_read_only);
 }
 
 } // namespace queue_ext::queue

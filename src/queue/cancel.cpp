@@ -1,5 +1,5 @@
-// cancel.cpp - queue_cancel, queue_cancel_many:
-// the job is no longer wanted.
+// cancel.cpp - queue_cancel, queue_cancel_many: remove jobs that are no longer wanted, in any
+// state.
 
 #include "../postgres.hpp"
 
@@ -11,6 +11,7 @@ namespace queue_ext::queue {
 QUEUE_EXT_FUNCTION(queue_ext_queue_cancel);
 QUEUE_EXT_FUNCTION(queue_ext_queue_cancel_many);
 
+// Without an attempt, cancels the job under whatever attempt it is.
 Datum
 queue_ext_queue_cancel(PG_FUNCTION_ARGS)
 {

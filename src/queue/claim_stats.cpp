@@ -3,7 +3,7 @@
 
 #include "../postgres.hpp"
 
-#include "../claim/directory.hpp"
+#include "../claim/shared_memory.hpp"
 
 namespace queue_ext::queue {
 
@@ -12,13 +12,14 @@ using claim::Ring;
 QUEUE_EXT_FUNCTION(queue_ext_queue_claim_counters);
 QUEUE_EXT_FUNCTION(queue_ext_queue_claim_stats_reset);
 
+// Leaves out the ring of a dropped table, which stays until another queue takes it over.
 static void
 put_ring(const ReturnSetInfo *result, const Ring &ring)
 {
 	constexpr double us_per_ms = 1000.0;
 	const claim::RingCounters &counters = ring.counters;
 	const char *schema = get_namespace_name(get_rel_namespace(ring.key.table));
-	if (schema == nullptr) // a table that has been dropped leaves its ring behind for a while
+	if (schema == nullptr)
 		return;
 	const char *queue = quote_qualified_identifier(schema, NameStr(ring.key.queue));
 	Datum values[] = {
@@ -38,6 +39,7 @@ put_ring(const ReturnSetInfo *result, const Ring &ring)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
+// Works on copies, since nothing that can raise may run under the spinlock of a ring.
 Datum
 queue_ext_queue_claim_counters(PG_FUNCTION_ARGS)
 {
@@ -52,6 +54,7 @@ queue_ext_queue_claim_counters(PG_FUNCTION_ARGS)
 	return static_cast<Datum>(0);
 }
 
+// Resets the rings of this database only.
 Datum
 queue_ext_queue_claim_stats_reset(PG_FUNCTION_ARGS)
 {

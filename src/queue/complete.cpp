@@ -1,5 +1,5 @@
-// complete.cpp - queue_complete, queue_complete_many, queue_complete_row:
-// the work is done.
+// complete.cpp - queue_complete, queue_complete_many, queue_complete_row: end claims whose work is
+// done.
 
 #include "../postgres.hpp"
 

@@ -14,6 +14,7 @@ using definition::Definition;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_counts);
 
+// Also works in a read-only transaction and on a standby, so it does not call check_may_write().
 Datum
 queue_ext_queue_counts(PG_FUNCTION_ARGS)
 {

@@ -1,10 +1,11 @@
-// create.cpp - queue_create: a managed queue and its table.
+// create.cpp - queue_create: creates a managed queue and its table.
 //
-// Whatever makes, changes or drops a queue keeps to one order. It checks first whether the
-// caller may: make a table in the schema, or change the table. Then it locks the queues of the
-// table, the queue's name, and last the table, in that order, so that none of them deadlocks
-// with another. The tables are made, altered and dropped by ordinary commands as the caller,
-// so PostgreSQL checks the privileges, too.
+// All functions that make, change or drop a queue keep to one order. They check first whether the
+// caller may do it: create a table in the schema, or change the table. Then they lock the queues of
+// the table, the table in ACCESS SHARE mode, the queue's name, and last the table as the command
+// needs it, in this order, so that they cannot deadlock with each other. (A table that is yet to be
+// created is locked by its creation.) The tables are created, altered and dropped by ordinary
+// commands as the caller, so PostgreSQL checks the privileges, too.
 
 #include "../postgres.hpp"
 
@@ -18,7 +19,7 @@
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
-#include "../unique/memory.hpp"
+#include "../unique/history.hpp"
 
 namespace queue_ext::queue {
 
@@ -27,9 +28,9 @@ using definition::Options;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_create);
 
-// The schema a new queue goes to: the name's own, or where CREATE TABLE would put
-// an unqualified table. Raises 42501 where the caller may not make one; keeps the schema
-// from being dropped.
+// Returns the schema of a new queue: that of the name, or the one in which CREATE TABLE would
+// create a table without a schema. Raises 42501 if the caller has no CREATE privilege on it. Locks
+// the schema, so that it cannot be dropped.
 static Oid
 creation_schema(const Name &name)
 {
@@ -38,6 +39,8 @@ creation_schema(const Name &name)
 	return RangeVarGetAndCheckCreationNamespace(target, NoLock, nullptr);
 }
 
+// Also deletes what queue_unique_job has of tables that DROP TABLE has dropped: no function of ours
+// ran then.
 static Oid
 create(const text *name_text, const Options &options, bool archived)
 {

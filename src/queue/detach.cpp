@@ -1,6 +1,6 @@
-// detach.cpp - queue_detach: a queue goes, and its table stays.
+// detach.cpp - queue_detach: removes a queue and keeps its table.
 //
-// What is checked and locked comes in the order of create.cpp.
+// Checks and locks come in the order that create.cpp describes.
 
 #include "../postgres.hpp"
 
@@ -8,7 +8,7 @@
 #include "../claim/wake_trigger.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
-#include "../unique/memory.hpp"
+#include "../unique/history.hpp"
 
 namespace queue_ext::queue {
 
@@ -16,6 +16,7 @@ using definition::Definition;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_detach);
 
+// The trigger goes with the last queue of the table, and the history with a managed queue.
 Datum
 queue_ext_queue_detach(PG_FUNCTION_ARGS)
 {

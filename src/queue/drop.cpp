@@ -1,6 +1,6 @@
-// drop.cpp - queue_drop: a managed queue goes, and its tables with it.
+// drop.cpp - queue_drop: drops a managed queue and its tables.
 //
-// What is checked and locked comes in the order of create.cpp.
+// Checks and locks come in the order that create.cpp describes.
 
 #include "../postgres.hpp"
 
@@ -9,7 +9,7 @@
 #include "../definition/registry.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
-#include "../unique/memory.hpp"
+#include "../unique/history.hpp"
 
 namespace queue_ext::queue {
 
@@ -18,7 +18,7 @@ using definition::Use;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_drop);
 
-// False when there is no such queue.
+// Returns false if there is no such queue. Raises 55000 for an attached queue.
 static bool
 drop(const text *name)
 {
@@ -32,7 +32,7 @@ drop(const text *name)
 	if (definition->is_archived && definition->archive_name != nullptr)
 		definition::drop_table(definition->tables[1]);
 	definition::drop_table(definition->tables[0]);
-	// Now that nobody inserts any more.
+	// No other transaction can insert any more: the tables are locked.
 	(void) unique::forget_all(definition->source);
 	return true;
 }

@@ -1,5 +1,4 @@
-// extend.cpp - queue_extend, queue_extend_many, queue_extend_row:
-// the claim holds for longer.
+// extend.cpp - queue_extend, queue_extend_many, queue_extend_row: prolong claims.
 
 #include "../postgres.hpp"
 
@@ -12,7 +11,8 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_extend);
 QUEUE_EXT_FUNCTION(queue_ext_queue_extend_many);
 QUEUE_EXT_FUNCTION(queue_ext_queue_extend_row);
 
-// The argument of that number is lease.
+// Reads the lease from the argument of that number; null is the lease of the queue. Raises 22023 if
+// it is not positive.
 static FinishOptions
 options_with_lease(FunctionCallInfo fcinfo, int number)
 {
@@ -35,6 +35,7 @@ queue_ext_queue_extend_many(PG_FUNCTION_ARGS)
 	return finish_jobs(fcinfo, Action::extend, Attempt::required, options_with_lease(fcinfo, 3));
 }
 
+// Returns the updated row, which is the receipt from then on; null if the receipt was stale.
 Datum
 queue_ext_queue_extend_row(PG_FUNCTION_ARGS)
 {

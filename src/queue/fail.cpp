@@ -1,5 +1,5 @@
-// fail.cpp - queue_fail, queue_fail_many, queue_fail_row:
-// the work has failed: the job is tried again, or is dead.
+// fail.cpp - queue_fail, queue_fail_many, queue_fail_row: end claims whose work has failed. The job
+// is tried again later, or is dead.
 
 #include "../postgres.hpp"
 
@@ -22,6 +22,7 @@ queue_ext_queue_fail(PG_FUNCTION_ARGS)
 	return finish_job(fcinfo, Action::fail, Attempt::required, options);
 }
 
+// errors has an element for each ID, which may be null.
 Datum
 queue_ext_queue_fail_many(PG_FUNCTION_ARGS)
 {

@@ -20,13 +20,14 @@ using statement::Parameter;
 
 namespace {
 
-// Which rows an action may touch.
+// The rows that an action may touch.
 enum class Fence {
 	held, // the receipt's claim still holds the job
-	any,  // the job is there, under the receipt's attempt if that has one
-	dead, // and it has been given up
+	any,  // the job exists, under the attempt of the receipt if that has one
+	dead, // the same, and the job is dead
 };
 
+// The statements of an action, and which rows they may touch.
 struct Rule
 {
 	Prepared one;
@@ -57,7 +58,8 @@ rule_of(Action action)
 	pg_unreachable();
 }
 
-// What queue_requeue writes: a new life with the queue's number of attempts.
+// Returns what queue_requeue writes: the job is ready and has the queue's number of attempts left.
+// attempt itself never falls.
 static const char *
 on_requeue(const Definition *definition)
 {
@@ -66,7 +68,7 @@ on_requeue(const Definition *definition)
 					placeholder(Parameter::call_time), definition->max_attempts);
 }
 
-// What the action writes, or null when the row is deleted.
+// Returns what the action writes, or null if it deletes the row.
 static const char *
 assignments_of(Definition *definition, Action action)
 {
@@ -89,10 +91,10 @@ assignments_of(Definition *definition, Action action)
 
 namespace {
 
-// How a statement refers to the receipts it is given.
+// How a statement refers to its receipts.
 struct Source
 {
-	const char *tables; // null when there is one receipt, in scalar parameters
+	const char *tables; // null: one receipt, in scalar parameters
 	const char *id;
 	const char *attempt;
 };
@@ -105,6 +107,7 @@ one_receipt()
 	return {nullptr, placeholder(Parameter::id), placeholder(Parameter::attempt)};
 }
 
+// The rows come in the order of the arrays, which finish_many() has sorted.
 static Source
 many_receipts()
 {
@@ -116,12 +119,13 @@ many_receipts()
 			"r.receipt_id", "r.receipt_attempt"};
 }
 
+// The fence stands in the WHERE clause of the statement that writes, so that a row that changes
+// meanwhile is checked again in its newest version.
 static const char *
 fence_text(Fence fence, const Source &source)
 {
-	// Not "=": that could be a merge join's, for whose sake the planner would take a
-	// scan of the whole primary key into account, and takes it where VACUUM has left
-	// it the belief that the table is empty.
+	// Not "=", which a merge join could use: for that the planner would consider a scan of the
+	// whole primary key, and choose it where VACUUM has recorded that the table is empty.
 	const char *same_id = psprintf("t.id operator(pg_catalog.>=) %s"
 								   " and t.id operator(pg_catalog.<=) %s",
 								   source.id, source.id);
@@ -144,6 +148,7 @@ fence_text(Fence fence, const Source &source)
 	pg_unreachable();
 }
 
+// For many receipts, error and retry_at are columns of the receipts instead of parameters.
 static const char *
 update_text(const Definition *definition, const char *assignments, const Source &source,
 			const char *fence)
@@ -167,6 +172,8 @@ delete_text(const Definition *definition, const char *tables, const char *fence,
 					returning);
 }
 
+// Deletes and archives in one statement, so one fence holds for both. Raises 55000 if there is no
+// archive.
 static const char *
 archive_text(const Definition *definition, const char *tables, const char *fence,
 			 const char *final_state)
@@ -200,6 +207,7 @@ text_of(Definition *definition, Action action, const Source &source)
 	return removal_text(definition, source.tables, fence, rule.final_state);
 }
 
+// The statement is kept in the definition and so goes with it.
 static const statement::Statement &
 statement_for(Definition *definition, Action action, bool is_many)
 {
@@ -209,8 +217,8 @@ statement_for(Definition *definition, Action action, bool is_many)
 	});
 }
 
-// An interval as microseconds, with PostgreSQL's own idea of a month and a day;
-// as many as fit.
+// Converts an interval to microseconds, with months of 30 days and days of 24 hours, as PostgreSQL
+// compares intervals. The result is capped.
 static int64
 to_microseconds(const Interval &interval)
 {
@@ -221,6 +229,7 @@ to_microseconds(const Interval &interval)
 	return static_cast<int64>(Min(microseconds, most));
 }
 
+// Days and months are those of the TimeZone of the session. Raises 22008.
 static TimestampTz
 add(TimestampTz moment, const Interval *interval)
 {
@@ -298,8 +307,7 @@ sort_receipts(Receipt *receipts, int count)
 	qsort(receipts, count, sizeof(Receipt), by_id);
 }
 
-// Builds an array with the element that value_of(receipt, &is_null) gives for each
-// receipt.
+// Returns an array of what value_of(receipt, &is_null) returns for each receipt.
 template <typename ValueOf>
 static Datum
 array_of(const Receipt *receipts, int count, Oid type, ValueOf &&value_of)
@@ -318,6 +326,7 @@ array_of(const Receipt *receipts, int count, Oid type, ValueOf &&value_of)
 											  length, by_value, align));
 }
 
+// Puts the errors, which are in the caller's order, into the order of the sorted receipts.
 static Datum
 sorted_errors(const Receipt *receipts, int count, ArrayType *errors)
 {

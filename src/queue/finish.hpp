@@ -1,9 +1,9 @@
-// finish.hpp - the ways a claim, or a job, comes to its end.
+// finish.hpp - the ways in which a claim, or a job, ends.
 //
-// Invariant: nothing happens to a job whose receipt is stale. A receipt is
-// (id, attempt); it is good from the claim until the first of: another claim of
-// the job, a finishing call with it, the job's removal. The check and the write
-// are one statement, so a row lock decides between two callers.
+// Invariant: a call with a stale receipt changes nothing. A receipt is (id, attempt); it is good
+// from the claim until the first of: another claim of the job, a finishing call with the receipt,
+// the removal of the job. The check and the write are one statement, so the row lock decides
+// between two callers.
 
 #pragma once
 
@@ -14,20 +14,21 @@
 
 namespace queue_ext::queue {
 
+// What to do with a job. The first four need a good receipt.
 enum class Action { complete, fail, release, extend, cancel, requeue };
 
 // What some actions need besides the receipts.
 struct FinishOptions
 {
 	TimestampTz call_time;
-	const Interval *lease;     // extend: null for the queue's
-	const Interval *retry_in;  // fail: null for the queue's backoff
-	const TimestampTz *run_at; // release: null to leave it
+	const Interval *lease;     // extend; null: that of the queue
+	const Interval *retry_in;  // fail; null: the backoff of the queue
+	const TimestampTz *run_at; // release; null: leave it as it is
 	const text *error;         // fail, of one job
 	ArrayType *errors;         // fail, of many
 };
 
-// No options, at this moment.
+// Returns options with the wall clock as the time of the call, and nothing else.
 inline FinishOptions
 options_now()
 {
@@ -36,39 +37,40 @@ options_now()
 	return options;
 }
 
-// Does it to one job. True if the receipt was good. Raises what the executor
-// raises. Locks the row.
+// Performs the action on one job. Returns true if the receipt was good. Locks the row, and waits
+// for a transaction that has it locked. Opens SPI. Raises what the executor raises.
 bool finish_one(definition::Definition *definition, Action action, const claim::Receipt &receipt,
 				const FinishOptions &options);
 
-// Puts receipts into the order of their ids, in which rows are locked.
+// Sorts the receipts by ID, which is the order in which rows are locked.
 void sort_receipts(claim::Receipt *receipts, int count);
 
-// Does it to many jobs, in the order of their ids, so that two such calls cannot
-// deadlock. SPI must be open; SPI_tuptable then has the ids of the jobs whose
-// receipts were good. Sorts the receipts.
+// Performs the action on many jobs, in the order of their IDs, so that two such calls cannot
+// deadlock. Sorts the receipts. SPI must be open; SPI_tuptable then has the IDs of the jobs whose
+// receipts were good. Raises what the executor raises.
 void finish_many(definition::Definition *definition, Action action, claim::Receipt *receipts,
 				 int count, const FinishOptions &options);
 
-// What the two above share with the functions for rows (finish_row.hpp).
+// For finish_one(), finish_many() and the functions for rows (finish_row.hpp).
 
-// The parameters that do not depend on the receipt.
+// Returns arguments with the parameters that do not depend on the receipt.
 statement::Arguments common_arguments(const definition::Definition *definition,
 									  const FinishOptions &options);
 
-// When a job that failed for the attempt-th time may run again.
+// Returns when a job whose attempt of that number has failed may run again. Raises 22008 if that is
+// no timestamp any more, as the next two do.
 TimestampTz retry_time(const definition::Definition *definition, const FinishOptions &options,
 					   int32 attempt);
 
-// The earliest that retry_time() can be.
+// Returns the earliest time that retry_time() can return for any attempt.
 TimestampTz earliest_retry(const definition::Definition *definition, const FinishOptions &options);
 
-// When a lease given now ends.
+// Returns when a lease ends that begins with the call.
 TimestampTz lease_end(const definition::Definition *definition, const FinishOptions &options);
 
-// The statement that takes the rows of "t" for which the fence holds out of the
-// queue: into the archive, in that state, or away. tables: what the fence speaks of
-// besides t, or null.
+// Returns the statement that takes the rows of "t" for which the fence holds out of the queue: into
+// the archive, in that state, or by deleting them. "tables" are those that the fence refers to
+// besides t, or null. Raises 55000 if the archive does not exist any more.
 const char *removal_text(const definition::Definition *definition, const char *tables,
 						 const char *fence, const char *final_state);
 

@@ -19,14 +19,15 @@ using claim::Receipt;
 using definition::Definition;
 using definition::Use;
 
+// The hint if the queue is an attached one.
 static constexpr const char *row_hint =
 	"Use the function that takes the row, such as queue_complete_row().";
 
-// Lets claims know of jobs that are given back, when that has been committed.
+// Makes jobs that were given back known to claims, after the commit.
 static void
 wake(Definition *definition, Action action, const FinishOptions &options)
 {
-	// What on_fail makes of a row of the user's own, and on_extend, only the row knows.
+	// What on_fail and on_extend of an attached queue write, only the row knows.
 	const bool is_timed = definition->is_managed;
 	if (action == Action::release || action == Action::requeue ||
 		(action == Action::fail && !is_timed))
@@ -37,6 +38,7 @@ wake(Definition *definition, Action action, const FinishOptions &options)
 		claim::note_given_back(definition, lease_end(definition, options));
 }
 
+// Only completing has a direct path (claim/remove.hpp).
 static bool
 removes_directly(Definition *definition, Action action)
 {
@@ -64,6 +66,7 @@ finish_job(FunctionCallInfo fcinfo, Action action, Attempt attempt, const Finish
 
 namespace {
 
+// Receipts in the order of the call.
 struct Receipts
 {
 	Receipt *elements;
@@ -72,7 +75,8 @@ struct Receipts
 
 } // namespace
 
-// Arguments 1 and 2 of every form for many jobs: ids, attempts.
+// Reads arguments 1 and 2 of all forms for many jobs: ids, attempts. Raises 22004 for a null array
+// or element, 2202E for more than one dimension, 22023 if the lengths differ.
 static Receipts
 read_receipts(FunctionCallInfo fcinfo, Attempt attempt)
 {
@@ -135,6 +139,7 @@ finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt, const Finis
 	return static_cast<Datum>(0);
 }
 
+// A release or failure in a lock mode may write nothing, and then asks for SELECT only.
 static Use
 use_for(Action action)
 {
@@ -148,6 +153,8 @@ use_for(Action action)
 	}
 }
 
+// Copies the tuple descriptor of the row type before the call waits for the lock on the table: the
+// columns may change during the wait.
 bool
 finish_row(FunctionCallInfo fcinfo, Action action, const FinishOptions &options, Datum *extended)
 {

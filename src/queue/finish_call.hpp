@@ -1,5 +1,5 @@
-// finish_call.hpp - the calls that end a claim, or a job, for one job, many, and a row: what
-// the entry points queue_complete, queue_fail and so on have in common.
+// finish_call.hpp - what the entry points queue_complete, queue_fail and so on have in common:
+// calls that end the claims of one job, of many jobs, or of a row.
 
 #pragma once
 
@@ -9,21 +9,24 @@
 
 namespace queue_ext::queue {
 
-// Whether a receipt may leave the attempt open.
+// Whether a receipt must have an attempt.
 enum class Attempt { required, optional };
 
-// Does it to the job of arguments 0 to 2: queue, id, attempt. The result is whether the
-// receipt was good.
+// Performs the action on the job of arguments 0 to 2: queue, id, attempt. Returns, as a bool,
+// whether the receipt was good. Takes ROW EXCLUSIVE on the queue's table and locks the row. Raises
+// 22004 for a null, and what open_managed_queue() and the executor raise.
 Datum finish_job(FunctionCallInfo fcinfo, Action action, Attempt attempt,
 				 const FinishOptions &options);
 
-// Does it to the jobs of arguments 0 to 2: queue, ids, attempts. The result are the ids of
-// those whose receipts were good.
+// The same for the jobs of arguments 0 to 2: queue, ids, attempts. Returns the set of IDs of the
+// jobs whose receipts were good. Also raises 2202E, and 22023 if the arrays differ in length.
 Datum finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt,
 				  const FinishOptions &options);
 
-// Does it to the row of arguments 0 and 1: queue, job. True if the receipt was good. For extend
-// *extended is the row as it is then.
+// The same for the row of arguments 0 and 1: queue, job. True if the receipt was good; for extend,
+// *extended is then the updated row. Takes the lock on the table that open.hpp says of the action.
+// Also raises 42804 if the row is of another type or cannot be read any more, and what the function
+// in finish_row.hpp raises.
 bool finish_row(FunctionCallInfo fcinfo, Action action, const FinishOptions &options,
 				Datum *extended);
 

@@ -4,8 +4,8 @@
 
 #include "finish_row.hpp"
 
-#include "../catalog/identity.hpp"
-#include "../claim/hold.hpp"
+#include "../catalog/row_key.hpp"
+#include "../claim/held_row.hpp"
 #include "../definition/compiled.hpp"
 #include "../error.hpp"
 
@@ -20,11 +20,12 @@ using statement::Row;
 
 namespace {
 
+// The statement of an action, and the fragment that it writes.
 struct Rule
 {
 	Prepared prepared;
 	const char *label;
-	const char *assignments; // null: none given
+	const char *assignments; // null: the queue has no such fragment
 };
 
 } // namespace
@@ -46,8 +47,8 @@ rule_of(const Compiled &compiled, Action action)
 	}
 }
 
-// The values that on_claim wrote, in the table and in the receipt, compared as
-// bytes: every type can be, and null equals null.
+// The fence in claim mode update: compares the values that on_claim wrote, in the table and in the
+// receipt. They are compared as bytes, which works for every type, and null equals null.
 static const char *
 claim_still_stands(const Definition *definition, const Compiled &compiled)
 {
@@ -67,12 +68,13 @@ claim_still_stands(const Definition *definition, const Compiled &compiled)
 		appendStringInfo(&ours, "%st.%s", comma, column);
 		appendStringInfo(&theirs, "%s(%s).%s", comma, placeholder(Parameter::row), column);
 	}
-	// As records: two bare rows would be compared column by column.
+	// Casts to record: two bare rows would be compared column by column.
 	return psprintf("row(%s)::pg_catalog.record operator(pg_catalog.*=)"
 					" row(%s)::pg_catalog.record",
 					ours.data, theirs.data);
 }
 
+// In a lock mode the key is fence enough, since finish_held() has checked the held row.
 static const char *
 text_of(const Definition *definition, const Compiled &compiled, Action action,
 		const char *assignments)
@@ -86,8 +88,8 @@ text_of(const Definition *definition, const Compiled &compiled, Action action,
 					assignments, fence, action == Action::extend ? "t" : "1");
 }
 
-// How often the job was handed out, as far as the queue knows. Raises 42804 where the table's
-// owner has made another column of that.
+// Returns the attempt of the receipt, for the backoff; 1 for an attached queue, which has no
+// attempts. Raises 42804 if the table's owner has replaced the column by one of another type.
 static int32
 attempt_of(const Definition *definition, const Row &job)
 {
@@ -103,6 +105,7 @@ attempt_of(const Definition *definition, const Row &job)
 	return is_null ? 1 : DatumGetInt32(attempt);
 }
 
+// Reads the attempt only where the backoff depends on it, so a changed column matters only there.
 static Arguments
 arguments_for(const Definition *definition, Action action, const Row &job,
 			  const FinishOptions &options)
@@ -121,13 +124,14 @@ arguments_for(const Definition *definition, Action action, const Row &job,
 	return arguments;
 }
 
-// Raises 55000 or 22004 where the receipt's row cannot be told from others.
+// Raises 55000 if the table has no key that identifies the receipt's row, 22004 if the row has a
+// null in that key.
 static void
 check_key(const Definition *definition, const Compiled &compiled, const Row &job)
 {
-	if (compiled.identity.has_key())
+	if (compiled.row_key.has_key())
 		return;
-	const catalog::Identity &key = compiled.receipt_key;
+	const catalog::RowKey &key = compiled.receipt_key;
 	const char *table = get_rel_name(definition->source);
 	if (!key.has_key())
 		error::no_key(table, compiled.key_advice.command, compiled.key_advice.obstacle);
@@ -141,19 +145,21 @@ check_key(const Definition *definition, const Compiled &compiled, const Row &job
 	}
 }
 
-// The identity of the receipt's row, in SPI's memory.
+// Returns the row key of the receipt's row, in SPI's memory context.
 static char *
-identity_of(Definition *definition, const Arguments &arguments)
+row_key_of(Definition *definition, const Arguments &arguments)
 {
 	const Compiled &compiled = definition::compiled_of(definition);
-	const statement::Statement &statement = prepared_of(definition, Prepared::row_identity, [&] {
-		return psprintf("select %s", identity_text(compiled.identity,
-												   psprintf("(%s)", placeholder(Parameter::row))));
+	const statement::Statement &statement = prepared_of(definition, Prepared::row_key, [&] {
+		return psprintf("select %s", row_key_text(compiled.row_key,
+												  psprintf("(%s)", placeholder(Parameter::row))));
 	});
 	run(statement, arguments);
 	return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
 }
 
+// The statement may run user-defined code that releases, detaches or drops, so the held row is not
+// looked up after it.
 static bool
 write_row(Definition *definition, Action action, const Rule &rule, const Arguments &arguments,
 		  Datum *extended)
@@ -171,16 +177,17 @@ write_row(Definition *definition, Action action, const Rule &rule, const Argumen
 	return true;
 }
 
-// In the modes where a claim is a lock.
+// For the modes in which a claim is a lock. Finishes the held row before the write, which may run
+// user-defined code that releases it; the rollback after an error restores it.
 static bool
 finish_held(Definition *definition, Action action, const Rule &rule, const Arguments &arguments,
 			Datum *extended)
 {
-	const char *identity = identity_of(definition, arguments);
-	if (identity == nullptr)
+	const char *row_key = row_key_of(definition, arguments);
+	if (row_key == nullptr)
 		return false;
-	const bool is_ours = action == Action::extend ? claim::is_held(definition, identity)
-												  : claim::finish_hold(definition, identity);
+	const bool is_ours = action == Action::extend ? claim::is_held(definition, row_key)
+												  : claim::finish_held_row(definition, row_key);
 	const bool writes = rule.assignments != nullptr || action == Action::complete;
 	return is_ours && (!writes || write_row(definition, action, rule, arguments, extended));
 }
@@ -195,7 +202,7 @@ finish_row(Definition *definition, Action action, const Row &job, const FinishOp
 	if (rule.assignments == nullptr &&
 		(action == Action::extend || (action != Action::complete && !is_lock)))
 		error::no_fragment(definition->name, rule.label);
-	// Compiling may have run code of the user's that has altered the table.
+	// Compiling may have run user-defined code that has altered the table.
 	statement::check_readable(job.columns);
 	check_key(definition, compiled, job);
 

@@ -1,4 +1,4 @@
-// pause.cpp - queue_pause, queue_resume: a queue that hands out nothing for a while.
+// pause.cpp - queue_pause, queue_resume: keep a queue from handing out jobs, for a while.
 
 #include "../postgres.hpp"
 
@@ -15,7 +15,7 @@ using definition::Use;
 QUEUE_EXT_FUNCTION(queue_ext_queue_pause);
 QUEUE_EXT_FUNCTION(queue_ext_queue_resume);
 
-// False when the queue is as wanted already.
+// Returns false if the queue is already in that state. Only for the owner of its table (42501).
 static bool
 set_paused(const text *name, bool is_paused)
 {

@@ -1,10 +1,10 @@
-// pop.cpp - queue_pop, queue_pop_rows: taking jobs; and queue_is_held, which their statements call.
+// pop.cpp - queue_pop, queue_pop_rows: claim jobs; and queue_is_held, which their statements call.
 
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
 #include "../claim/claim.hpp"
-#include "../claim/hold.hpp"
+#include "../claim/held_row.hpp"
 #include "../compat.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
@@ -19,9 +19,10 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_pop);
 QUEUE_EXT_FUNCTION(queue_ext_queue_pop_rows);
 QUEUE_EXT_FUNCTION(queue_ext_queue_is_held);
 
+// The upper limit of max_jobs (22023).
 constexpr int max_jobs_limit = 10000;
 
-// Arguments n to n + 2 of both forms: max_jobs, lease, worker.
+// Reads arguments n to n + 2 of both forms: max_jobs, lease, worker. Raises 22004, 22023.
 static Request
 read_request(FunctionCallInfo fcinfo, int n)
 {
@@ -34,6 +35,7 @@ read_request(FunctionCallInfo fcinfo, int n)
 	return request;
 }
 
+// A paused queue returns no rows and raises no error.
 static Datum
 pop(FunctionCallInfo fcinfo, Definition *definition, const Request &request, TupleDesc descriptor)
 {
@@ -56,7 +58,7 @@ queue_ext_queue_pop(PG_FUNCTION_ARGS)
 			   reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo)->setDesc);
 }
 
-// The table whose row type the argument has.
+// Returns the table whose row type it is. Raises 42804 if it is none.
 static Oid
 table_of(Oid type)
 {
@@ -66,9 +68,9 @@ table_of(Oid type)
 	return table;
 }
 
-// The statement knows the table's columns as they were when it began, and waiting for the
-// lock may have brought other ones. Returns what it expects with the names that the
-// columns have now, and without those that are gone, which will be null.
+// The statement expects the columns that the table had when it began, and they may have changed
+// while the call waited for the lock. Returns the expected descriptor with the present names of the
+// columns, and with dropped ones marked as dropped: they come out null.
 static TupleDesc
 expected_of_now(TupleDesc expected, Oid table)
 {
@@ -102,6 +104,8 @@ queue_ext_queue_pop_rows(PG_FUNCTION_ARGS)
 	return pop(fcinfo, definition, request, expected_of_now(result->setDesc, table));
 }
 
+// A transaction does not skip its own row locks, nor a session its own advisory locks, so the claim
+// statements of the lock modes leave out by this function the rows that the session already has.
 Datum
 queue_ext_queue_is_held(PG_FUNCTION_ARGS)
 {

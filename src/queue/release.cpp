@@ -1,5 +1,5 @@
-// release.cpp - queue_release, queue_release_many, queue_release_row:
-// the job is given back, and no attempt charged.
+// release.cpp - queue_release, queue_release_many, queue_release_row: give jobs back and charge no
+// attempt.
 
 #include "../postgres.hpp"
 
@@ -12,7 +12,8 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_release);
 QUEUE_EXT_FUNCTION(queue_ext_queue_release_many);
 QUEUE_EXT_FUNCTION(queue_ext_queue_release_row);
 
-// The argument of that number is run_at.
+// Calls body with options that have the run_at of that argument. They point to a local variable, so
+// they cannot be returned.
 template <typename Body>
 static Datum
 with_run_at(FunctionCallInfo fcinfo, int number, Body &&body)

@@ -1,5 +1,4 @@
-// requeue.cpp - queue_requeue, queue_requeue_many:
-// a dead job runs again.
+// requeue.cpp - queue_requeue, queue_requeue_many: make dead jobs ready again.
 
 #include "../postgres.hpp"
 

@@ -1,4 +1,4 @@
-// send.cpp - queue_send, queue_send_many.
+// send.cpp - queue_send, queue_send_many: add jobs to a managed queue.
 
 #include "../postgres.hpp"
 
@@ -18,7 +18,7 @@ using statement::Parameter;
 QUEUE_EXT_FUNCTION(queue_ext_queue_send);
 QUEUE_EXT_FUNCTION(queue_ext_queue_send_many);
 
-// The statement that adds one job, or one for each payload.
+// Returns the statement that adds one job, or one job for each payload.
 static const char *
 send_text(const Definition *definition, bool is_many)
 {
@@ -43,7 +43,7 @@ statement_for(Definition *definition, bool is_many)
 
 namespace {
 
-// A value for the result, where nothing has swallowed the row.
+// The ID of the new job, unless a trigger suppressed the row.
 struct Sent
 {
 	int64 id;
@@ -52,6 +52,8 @@ struct Sent
 
 } // namespace
 
+// For tables that the direct path does not serve. Notes a wake-up, which the direct path does
+// itself.
 static Sent
 send_by_statement(Definition *definition, const Arguments &arguments)
 {
@@ -68,6 +70,7 @@ send_by_statement(Definition *definition, const Arguments &arguments)
 	return sent;
 }
 
+// Adds the job without a statement where that has the same effects (claim/insert.hpp).
 static Sent
 send(Definition *definition, const Arguments &arguments)
 {
@@ -79,6 +82,7 @@ send(Definition *definition, const Arguments &arguments)
 	return sent;
 }
 
+// Returns the IDs in the order of the payloads; a row that a trigger suppressed has none.
 static void
 send_many(Definition *definition, const Arguments &arguments, ArrayType *payloads,
 		  ReturnSetInfo *result)
@@ -110,7 +114,7 @@ queue_ext_queue_send(PG_FUNCTION_ARGS)
 	Arguments arguments = read_send_options(fcinfo, 2, definition);
 	arguments.set(Parameter::payload, PG_GETARG_DATUM(1));
 	const Sent sent = send(definition, arguments);
-	if (!sent.is_there) // a trigger has swallowed the row
+	if (!sent.is_there) // a trigger suppressed the row
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(sent.id);
 }

@@ -1,6 +1,6 @@
-// send_options.hpp - the options of a new job, for the entry points that add jobs.
+// send_options.hpp - the options of new jobs, for the entry points that add jobs.
 //
-// They stand behind each other in the arguments: priority, run_at, max_attempts.
+// The arguments are adjacent: priority, run_at, max_attempts.
 
 #pragma once
 
@@ -14,7 +14,8 @@
 
 namespace queue_ext::queue {
 
-// The options, the first of which is argument n. Raises 22004, 22023.
+// Reads the options from arguments n to n + 2. Raises 22004 for a null priority, 22023 for a value
+// out of range.
 inline statement::Arguments
 read_send_options(FunctionCallInfo fcinfo, int n, const definition::Definition *definition)
 {

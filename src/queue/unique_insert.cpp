@@ -1,4 +1,5 @@
-// unique_insert.cpp - queue_unique_insert, queue_unique_insert_many, queue_unique_key.
+// unique_insert.cpp - queue_unique_insert, queue_unique_insert_many: add jobs that do not exist
+// yet; and queue_unique_key, the name of their lock.
 
 #include "../postgres.hpp"
 
@@ -25,7 +26,7 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_unique_key);
 
 namespace {
 
-// The places of the arguments of both inserts.
+// The numbers of the arguments of both inserts; queue_unique_key has the first four, too.
 enum Argument : int {
 	argument_queue,
 	argument_payload, // or payloads
@@ -38,6 +39,7 @@ enum Argument : int {
 
 } // namespace
 
+// The hint if the queue is an attached one.
 constexpr const char *for_others = "Use queue_unique_insert_row() for a table of your own.";
 
 static ArrayType *
@@ -46,6 +48,8 @@ optional_array(FunctionCallInfo fcinfo, int n, const char *what)
 	return PG_ARGISNULL(n) ? nullptr : argument::required_array(fcinfo, n, what);
 }
 
+// The bucket is that of run_at, or else of the wall clock: the transaction may have begun in an
+// earlier one.
 static Choice
 read_choice(FunctionCallInfo fcinfo, int run_at)
 {
@@ -56,6 +60,8 @@ read_choice(FunctionCallInfo fcinfo, int run_at)
 	return choice;
 }
 
+// Raises 0A000 if done jobs count under row security: their rows are gone, so no policy can say who
+// may learn of them.
 static Criteria
 read_insert_criteria(FunctionCallInfo fcinfo, const Definition *definition)
 {
@@ -68,6 +74,7 @@ read_insert_criteria(FunctionCallInfo fcinfo, const Definition *definition)
 	return criteria;
 }
 
+// Reads the remaining arguments with the table locked: the default of max_attempts is the queue's.
 static void
 insert_all(FunctionCallInfo fcinfo, Definition *definition, const Datum *payloads, int count,
 		   Outcome *outcomes)
@@ -78,7 +85,8 @@ insert_all(FunctionCallInfo fcinfo, Definition *definition, const Datum *payload
 		[&] { insert_unique(definition, criteria, payloads, count, arguments, outcomes); });
 }
 
-// The result's shape, made once: to ask the catalogs for it takes longer than to lock.
+// Returns the result's tuple descriptor, made once per backend: looking it up in the catalogs takes
+// longer than the locks.
 static TupleDesc
 outcome_shape()
 {
@@ -94,6 +102,7 @@ outcome_shape()
 	return shape;
 }
 
+// The ID is null if a trigger suppressed the row.
 Datum
 queue_ext_queue_unique_insert(PG_FUNCTION_ARGS)
 {
@@ -135,6 +144,8 @@ queue_ext_queue_unique_insert_many(PG_FUNCTION_ARGS)
 	return static_cast<Datum>(0);
 }
 
+// Computes a name only: needs no privilege on the table, takes no lock on it, and works on a
+// standby.
 Datum
 queue_ext_queue_unique_key(PG_FUNCTION_ARGS)
 {

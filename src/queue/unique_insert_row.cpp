@@ -1,4 +1,5 @@
-// unique_insert_row.cpp - queue_unique_insert_row, queue_unique_insert_rows.
+// unique_insert_row.cpp - queue_unique_insert_row, queue_unique_insert_rows: add rows that do not
+// exist yet to any table.
 
 #include "../postgres.hpp"
 
@@ -22,7 +23,8 @@ using unique::RowRule;
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_row);
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert_rows);
 
-// Raises 42P01 and 42809 where no rows can be inserted, 42501 where the caller may not.
+// Raises 42P01 or 42809 if no rows can be inserted into the relation, 42501 if the caller has no
+// INSERT privilege on it or on a column.
 static void
 check_table(Oid table)
 {
@@ -36,7 +38,7 @@ check_table(Oid table)
 
 namespace {
 
-// A table, and the columns with which rows of it were made.
+// A table, and the tuple descriptor that rows of it were made with.
 struct RowTable
 {
 	Oid table;
@@ -45,7 +47,9 @@ struct RowTable
 
 } // namespace
 
-// Opens the table with that row type, locked as for INSERT.
+// Locks the table with that row type as INSERT does (ROW EXCLUSIVE), after check_table(). Raises
+// 42804 if the type is not the row type of a table, or if rows made before the wait for the lock
+// cannot be read any more. "what" names the argument.
 static RowTable
 lock_table(const char *what, Oid type)
 {
@@ -60,7 +64,7 @@ lock_table(const char *what, Oid type)
 	return {table, columns};
 }
 
-// The rule that the arguments from number 1 on ask for.
+// Returns the rule of arguments 1 and 2: unique_by, among.
 static RowRule *
 rule_of_arguments(FunctionCallInfo fcinfo, Oid table)
 {
@@ -71,8 +75,8 @@ rule_of_arguments(FunctionCallInfo fcinfo, Oid table)
 	return rule_for(choice);
 }
 
-// Lets claims know of new rows when they have been committed. Asks for no right on the queues,
-// as an insert does not; so they are not looked up by name. One that is gone by now is left out.
+// Makes new rows known to claims after the commit. Like INSERT it needs no privilege on the queues,
+// so they are not looked up by a written name. Skips queues that have been dropped meanwhile.
 static void
 wake_queues(const RowRule *rule)
 {
@@ -86,7 +90,8 @@ wake_queues(const RowRule *rule)
 	}
 }
 
-// Calls put(outcome) for each row, with SPI open.
+// Inserts the rows and calls put(outcome) for each, with SPI open. Keeps the rule in use until its
+// queues are woken.
 template <typename Put>
 static void
 insert_all(FunctionCallInfo fcinfo, Oid table, const NewRows &rows, Put &&put)

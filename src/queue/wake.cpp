@@ -1,16 +1,16 @@
-// wake.cpp - queue_wake: the function of the trigger that makes rows known to claims
+// wake.cpp - queue_wake: the trigger function that makes written rows known to claims
 // (wake_trigger.hpp).
 
 #include "../postgres.hpp"
 
-#include "../claim/undo.hpp"
+#include "../claim/transaction_callbacks.hpp"
 #include "../error.hpp"
 
 namespace queue_ext::queue {
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_wake);
 
-// The value of the row's column, if there is one of that name and type, and it is not
+// Reads the column of that name. False if the row has no such column of that type, or if it is
 // null.
 static bool
 get_value(HeapTuple row, TupleDesc descriptor, const char *name, Oid type, Datum *value)
@@ -23,7 +23,9 @@ get_value(HeapTuple row, TupleDesc descriptor, const char *name, Oid type, Datum
 	return !is_null;
 }
 
-// Notes a row of a managed queue. False if it is none.
+// Notes a row of a managed queue for the end of the transaction. False if the row does not have the
+// columns of a managed queue's table. Leaves out a row with dead_at set, which does not become
+// claimable by itself.
 static bool
 note_row(Oid table, HeapTuple row, TupleDesc descriptor)
 {
@@ -48,6 +50,8 @@ note_row(Oid table, HeapTuple row, TupleDesc descriptor)
 	return true;
 }
 
+// The rollback of an UPDATE or DELETE can make rows claimable again, so these are noted as writes,
+// too. Raises 39P01 unless called as an AFTER trigger for INSERT, UPDATE or DELETE.
 Datum
 queue_ext_queue_wake(PG_FUNCTION_ARGS)
 {

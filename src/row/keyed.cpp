@@ -1,9 +1,9 @@
 // keyed.cpp - see keyed.hpp.
 //
-// Rows are read with SnapshotSelf, which follows no snapshot of the transaction's,
-// takes no predicate locks (so that SERIALIZABLE has nothing to fail for) and costs
-// nothing to make. Where a row gets a new version in another page while the index is
-// read, it may be missed: whoever finds nothing has to make sure.
+// Rows are read with SnapshotSelf: it does not depend on the transaction's snapshot, takes no
+// predicate locks (so a refusal cannot fail in SERIALIZABLE) and costs nothing to make. An index
+// scan under it can miss a row that gets a new version in another page meanwhile, so a caller that
+// finds no row has to make sure by a statement or an insert.
 
 #include "../postgres.hpp"
 
@@ -21,23 +21,26 @@ namespace queue_ext::row {
 
 using statement::Statement;
 
+// False after an invalidation message about the table or its schema.
 static bool
 is_known(const KeyedTable *table)
 {
 	return table->shape != nullptr && table->shape->dependent.is_valid;
 }
 
+// Frees neither the plans nor the context at once; both are kept until the transaction ends.
 static void
 forget(KeyedTable *table)
 {
 	for (Statement &statement : table->prepared)
 		statement::discard_later(&statement);
-	// A call that this one is within may be evaluating what is there.
+	// A call further up the stack may be evaluating the shape's expressions.
 	if (table->shape != nullptr)
 		MemoryContextSetParent(table->shape->dependent.context, TopTransactionContext);
 	table->shape = nullptr;
 }
 
+// The key column must have the C collation, since ScanKeyInit() in find() uses that.
 static void
 read_shape(KeyedShape *shape, Relation relation)
 {
@@ -54,7 +57,8 @@ read_shape(KeyedShape *shape, Relation relation)
 	MemoryContextSwitchTo(old);
 }
 
-// Finds out all that open() and write() want to know; the table must be locked.
+// Reads the shape, which open() and write() need. The table must be locked. Raises 55000 where its
+// columns are not as expected.
 static void
 learn(KeyedTable *table, Relation relation)
 {
@@ -70,11 +74,12 @@ learn(KeyedTable *table, Relation relation)
 	});
 }
 
+// The rights are checked before the lock is taken, and again if the wait for it accepted messages.
 Opened
 open(KeyedTable *table)
 {
 	const Oid oid = catalog::lock_found([&]() -> catalog::Wanted {
-		// What is not known any more may be another table of that name.
+		// After an invalidation the name may mean another table.
 		const Oid found = is_known(table) ? table->shape->oid : catalog::own_relation(table->name);
 		catalog::check_any_right(found, ACL_INSERT | ACL_UPDATE | ACL_DELETE);
 		return {found, RowExclusiveLock};
@@ -90,6 +95,7 @@ open(KeyedTable *table)
 	return {table, shape, relation, is_direct};
 }
 
+// The uses of a shape are a stack: Opened values are closed in reverse order.
 void
 close(const Opened &opened, bool has_written)
 {
@@ -98,10 +104,11 @@ close(const Opened &opened, bool has_written)
 	table_close(opened.relation, has_written ? NoLock : RowExclusiveLock);
 }
 
+// Returns a copy, since systable_endscan() releases the buffer pin.
 HeapTuple
 find(const Opened &opened, const text *key)
 {
-	// What this command has written so far is to be seen, and may be written over.
+	// Makes visible what this command has written so far, so that it can be updated again.
 	CommandCounterIncrement();
 	ScanKeyData scan_key;
 	ScanKeyInit(&scan_key, 1, BTEqualStrategyNumber, F_TEXTEQ, PointerGetDatum(key));
@@ -113,22 +120,25 @@ find(const Opened &opened, const text *key)
 	return row;
 }
 
+// As heap_getattr() has it, for a copy from find().
 Datum
 value_of(const Opened &opened, HeapTuple row, int column, bool *is_null)
 {
 	return heap_getattr(row, column, RelationGetDescr(opened.relation), is_null);
 }
 
+// Raises XX000 on a null, which the caller could not handle.
 Datum
 value_of(const Opened &opened, HeapTuple row, int column)
 {
 	bool is_null;
 	const Datum value = value_of(opened, row, column, &is_null);
-	if (is_null) // the table's owner has dropped its constraint
+	if (is_null) // the owner of the table has dropped its NOT NULL
 		elog(ERROR, "null in column %d of \"%s\"", column, opened.of->name);
 	return value;
 }
 
+// Only the changed columns can have become null.
 static bool
 has_forbidden_null(TupleDesc descriptor, const Changes *changes)
 {
@@ -138,7 +148,8 @@ has_forbidden_null(TupleDesc descriptor, const Changes *changes)
 	return false;
 }
 
-// Raises what the executor does where a constraint does not hold.
+// The fast check is without an executor state. Where it fails, ExecConstraints() raises the error
+// with its own wording (23502, 23514).
 static void
 check_constraints(const Opened &opened, TupleTableSlot *slot, const Changes *changes)
 {
@@ -152,6 +163,7 @@ check_constraints(const Opened &opened, TupleTableSlot *slot, const Changes *cha
 	close_target(&target);
 }
 
+// Makes an executor state only if the update needs index entries: most are HOT.
 static void
 insert_index_entries(const Opened &opened, TupleTableSlot *slot, compat::UpdatedIndexes updated)
 {
@@ -162,7 +174,7 @@ insert_index_entries(const Opened &opened, TupleTableSlot *slot, compat::Updated
 	close_target(&target);
 }
 
-// As pull_varattnos() counts them.
+// The changed columns, offset as in pull_varattnos().
 static Bitmapset *
 columns_of(const Changes *changes)
 {
@@ -172,6 +184,7 @@ columns_of(const Changes *changes)
 	return columns;
 }
 
+// CheckCmdReplicaIdentity() raises 55000 where the executor would, for a published table.
 Written
 write(const Opened &opened, HeapTuple row, Changes *changes)
 {
@@ -209,6 +222,7 @@ write(const Opened &opened, HeapTuple row, Changes *changes)
 	}
 }
 
+// Locks in the mode that write() needs, so that a write after it does not wait.
 void
 await(const Opened &opened, HeapTuple row, const Changes *changes)
 {
@@ -221,6 +235,7 @@ await(const Opened &opened, HeapTuple row, const Changes *changes)
 	ExecDropSingleTupleTableSlot(slot);
 }
 
+// Prepared when first needed, from the text with the table's qualified name.
 static const Statement &
 prepared_of(KeyedTable *table, int number, const Opened &opened)
 {
@@ -235,10 +250,12 @@ prepared_of(KeyedTable *table, int number, const Opened &opened)
 	return *statement;
 }
 
+// Returns a copy of the Statement: user-defined code may make open() forget the prepared ones,
+// whose plans live until the end of the transaction.
 uint64
 run(KeyedTable *table, int statement, const Datum *values, const char *nulls)
 {
-	// Locks the table, and takes notice of what has changed.
+	// Locks the table and accepts invalidation messages; the lock is kept.
 	const Opened opened = open(table);
 	const Statement prepared = prepared_of(table, statement, opened);
 	close(opened, true);

@@ -1,18 +1,18 @@
-// keyed.hpp - one row of a table of the extension's own, found by its key and written
-// without a statement.
+// keyed.hpp - one row of a table of the extension, found by its key and written without a
+// statement.
 //
-// Invariant: find() shows the newest version that is committed, or that this
-// transaction has written, at every isolation level; write() puts a new version over
-// that one or none. Neither waits. They run with the caller's rights and do all that
-// an UPDATE would: is_direct says where they cannot (triggers on UPDATE, row security,
-// a user's own constraints, rights on some columns alone), and a statement has to.
+// Invariant: at every isolation level find() returns the newest version that is committed or that
+// this transaction has written, and write() replaces that version or none. Neither waits. Both run
+// with the caller's rights and have all effects of an UPDATE. is_direct is false where they cannot
+// be used (triggers on UPDATE, row security, constraints with user-defined functions, rights on
+// some columns only); then the caller runs a statement.
 //
 // Example:
 //     const Opened opened = open(&table);
 //     HeapTuple row = find(opened, key);
 //     Changes changes{};
 //     changes.set(column_owner, owner);
-//     const Written written = write(opened, row, changes);
+//     const Written written = write(opened, row, &changes);
 //     close(opened, written == Written::done);
 
 #pragma once
@@ -29,11 +29,11 @@ namespace queue_ext::row {
 
 constexpr int max_statements = 8;
 
-// The table as it was found. It stays in memory until the end of the transaction, if not
-// longer.
+// The table as it was when it was last opened. Lives until the end of the transaction at least, so
+// that a call further up the stack can go on with it.
 struct KeyedShape
 {
-	catalog::Dependent dependent; // in its context is all of this
+	catalog::Dependent dependent; // its context holds the whole shape
 	Oid oid;
 	bool is_plain;
 	Oid index;
@@ -41,21 +41,23 @@ struct KeyedShape
 	ExprContext *evaluation;
 };
 
+// Describes the table, and holds what this backend has cached of it. Static, one per table.
 struct KeyedTable
 {
 	const char *name; // in the extension's schema
 	const catalog::OwnColumn
-		*columns; // the table's first ones; the first of them is the key, a text
+		*columns; // the first ones of the table; the first is the key, of type text
 	int column_count;
-	const char *const *statements; // their texts; the table is %1$s
+	const char *const *statements; // their texts, for psprintf; the table is %1$s
 	const Oid *parameters;         // of all statements; the first is the key
 	int parameter_count;
 
-	const KeyedShape *shape; // what this backend knows of it; null until it has been opened
-	Use use;                 // of a shape's checks
+	const KeyedShape *shape; // as cached by this backend; null until the table is opened
+	Use use;                 // of the shape's checks: one call at a time
 	statement::Statement prepared[max_statements];
 };
 
+// The table, open and locked; to be closed by close().
 struct Opened
 {
 	KeyedTable *of;
@@ -64,23 +66,24 @@ struct Opened
 	bool is_direct;
 };
 
-// Opens the table and locks it for writing (ROW EXCLUSIVE). Raises 42501 for a caller who
-// may not write to it at all, before that, and 55000 where the extension is not created.
+// Opens the table and locks it ROW EXCLUSIVE. Raises 42501, before it takes the lock, for a caller
+// without any right to write the table; 55000 where the extension is not created, or the table does
+// not have the expected columns.
 Opened open(KeyedTable *table);
 
-// Closes it; its lock is kept until the end of the transaction if something has been
-// written.
+// Closes the table. The lock is kept until the end of the transaction if something has been
+// written, else released.
 void close(const Opened &opened, bool has_written);
 
-// The newest version of the row of that key, a copy in the current context; null when
-// there is none. It may miss a row that others are moving just now.
+// The newest version of the row with that key, as a copy in the current context; null when there is
+// none. May miss a row that another transaction is updating at that moment.
 HeapTuple find(const Opened &opened, const text *key);
 
-// The value of a column; the column must not be null for the first.
+// The value of a column. The first raises XX000 for a null.
 Datum value_of(const Opened &opened, HeapTuple row, int column);
 Datum value_of(const Opened &opened, HeapTuple row, int column, bool *is_null);
 
-// What is to be written into a row.
+// The columns to update and their new values; at most "capacity".
 struct Changes
 {
 	static constexpr int capacity = 8;
@@ -102,21 +105,24 @@ struct Changes
 	}
 };
 
+// The result of write().
 enum class Written {
 	done,
-	busy,    // somebody else has the row
-	changed, // it is not the newest version any more
+	busy,    // another transaction has locked or is updating the row
+	changed, // there is a newer version, or the row is deleted
 };
 
-// Writes the row anew. Raises what the executor raises where a constraint does not
-// hold.
+// Writes a new version of the row with the changes. Never waits for a row lock. Raises what the
+// executor raises where a constraint does not hold, and 55000 where a published table has no
+// replica identity.
 Written write(const Opened &opened, HeapTuple row, Changes *changes);
 
-// Waits until no other transaction has that version of the row, and locks it if it is
-// the newest then, as writing it would. Raises what waiting for a lock raises.
+// Waits until no other transaction has a conflicting lock on that version of the row or is writing
+// it, and locks it, as an update would, if it is the newest then. Raises 55P03 after lock_timeout,
+// 40P01 for a deadlock.
 void await(const Opened &opened, HeapTuple row, const Changes *changes);
 
-// The values for one run of a table's statements. All are null until set.
+// The parameter values for one run of a table's statement. All but the key are null until set.
 template <int count>
 struct Arguments
 {
@@ -137,8 +143,9 @@ struct Arguments
 	}
 };
 
-// Runs one of the table's statements on the newest committed rows, as the caller;
-// returns how many rows it processed. Wants SPI open.
+// Runs one of the table's statements as the caller, on the newest committed rows; returns the
+// number of rows processed. Needs SPI open. Locks the table ROW EXCLUSIVE until the end of the
+// transaction. Raises what open() and the executor raise.
 uint64 run(KeyedTable *table, int statement, const Datum *values, const char *nulls);
 
 } // namespace queue_ext::row

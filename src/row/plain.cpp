@@ -9,8 +9,9 @@
 
 namespace queue_ext::row {
 
-// Whether the function may change, or be forbidden to some: then it cannot be part
-// of what is prepared for everybody.
+// Whether the function is user-defined, or its EXECUTE has been granted or revoked: then a prepared
+// expression with it would not do for every caller. A function of PostgreSQL's own is watched,
+// since that may change.
 static bool
 is_special_function(Oid function, void *)
 {
@@ -25,6 +26,7 @@ is_special_function(Oid function, void *)
 	return !is_open_to_all;
 }
 
+// Tree walker; true stops it.
 static bool
 has_involved(Node *node, void *context)
 {
@@ -37,12 +39,14 @@ has_involved(Node *node, void *context)
 	return compat::walk_tree(node, has_involved, context);
 }
 
+// Watches the functions that it finds: a change of one makes what was prepared invalid.
 bool
 is_involved(Node *expression)
 {
 	return has_involved(expression, nullptr);
 }
 
+// Disabled triggers count, too: the table's flags do not tell them apart.
 bool
 has_update_triggers(Relation table)
 {
@@ -53,6 +57,7 @@ has_update_triggers(Relation table)
 			triggers->trig_update_after_statement);
 }
 
+// Each term excludes something that the executor does around the write.
 bool
 is_plain(Relation table)
 {
@@ -64,8 +69,8 @@ is_plain(Relation table)
 		   (constraints == nullptr || !compat::has_generated(constraints));
 }
 
-// Calls make(expression) with the expression as the planner leaves it, or returns null if it
-// is too involved. Both are in the context given.
+// Calls make(expression) with the planned expression and the given context current; returns null if
+// the expression is involved. The result is in the context given.
 template <typename Make>
 static ExprState *
 prepare(Node *expression, MemoryContext context, Make &&make)
@@ -80,6 +85,7 @@ prepare(Node *expression, MemoryContext context, Make &&make)
 	return state;
 }
 
+// ExecInitExpr() without a parent plan, as the executor does for a standalone expression.
 ExprState *
 prepare_expression(Node *expression, MemoryContext context)
 {
@@ -87,6 +93,7 @@ prepare_expression(Node *expression, MemoryContext context)
 				   [](Expr *planned) { return ExecInitExpr(planned, nullptr); });
 }
 
+// ExecInitQual() takes null for false, as WHERE does.
 ExprState *
 prepare_condition(Node *expression, MemoryContext context)
 {
@@ -95,6 +102,7 @@ prepare_condition(Node *expression, MemoryContext context)
 	});
 }
 
+// ExecInitCheck() takes null for true, as CHECK does.
 bool
 prepare_checks(TupleDesc descriptor, Checks *checks, MemoryContext context)
 {
@@ -116,6 +124,7 @@ prepare_checks(TupleDesc descriptor, Checks *checks, MemoryContext context)
 	return true;
 }
 
+// Runs user-defined code where a cast or an output function calls it; see use.hpp.
 bool
 satisfies(const Checks &checks, TupleTableSlot *row, ExprContext *context)
 {

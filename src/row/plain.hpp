@@ -1,8 +1,8 @@
 // plain.hpp - whether rows of a table can be written without a statement.
 //
-// Invariant: where is_plain() says yes, the table's checks could be prepared and no
-// trigger fires, an UPDATE by the executor would do nothing but write the row, test
-// these checks and keep the indexes.
+// Invariant: if is_plain() is true, the table's checks could be prepared and no trigger fires, an
+// UPDATE by the executor would do no more than check NOT NULL and these constraints, write the row
+// and insert index entries.
 
 #pragma once
 
@@ -10,35 +10,37 @@
 
 namespace queue_ext::row {
 
-// Whether the expression has what cannot be cached, or run without a statement:
-// sub-selects, domains, functions that may change or that some may not call.
+// Whether the expression cannot be cached, or evaluated without a statement: it has a sub-select, a
+// domain, DEFAULT, or a function that is user-defined or that not everyone may execute.
 bool is_involved(Node *expression);
 
-// Whether the table is an ordinary one, without children, row security, rules or
-// generated columns. The table must be locked.
+// Whether the table is an ordinary heap table, not a partition, without children, row security,
+// rules or generated columns. The table must be locked.
 bool is_plain(Relation table);
 
-// Whether it has triggers on UPDATE.
+// Whether the table has triggers on UPDATE, enabled or not.
 bool has_update_triggers(Relation table);
 
+// CHECK constraints ready to be evaluated.
 struct Checks
 {
 	int count;
 	ExprState **states;
 };
 
-// An expression ready to be evaluated, in the context given; null if it is too involved.
-// What is needed on the way is left in the current context, as by the following.
+// Prepares the expression for evaluation, in the context given; null if it is involved. This and
+// the next two functions leave what they allocate on the way in the current context, and watch the
+// functions that they meet.
 ExprState *prepare_expression(Node *expression, MemoryContext context);
 
-// Likewise, a condition.
+// Likewise, for a condition (ExecQual()).
 ExprState *prepare_condition(Node *expression, MemoryContext context);
 
-// Makes the table's CHECK constraints ready to be evaluated, in the context given. False if
-// one of them is too involved.
+// Likewise, for the table's CHECK constraints. False if one of them is involved.
 bool prepare_checks(TupleDesc descriptor, Checks *checks, MemoryContext context);
 
-// Whether the row satisfies the checks. Evaluates them in the context's memory.
+// Whether the row satisfies the checks. Evaluates them in the ExprContext's per-tuple memory;
+// raises what their functions raise.
 bool satisfies(const Checks &checks, TupleTableSlot *row, ExprContext *context);
 
 } // namespace queue_ext::row

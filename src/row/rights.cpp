@@ -6,13 +6,15 @@
 
 namespace queue_ext::row {
 
-// Its hook is not called from here: what it expects to be under way is a statement.
+// Whether an extension checks permissions, too. Its hook is not called from here: it expects a
+// statement.
 static bool
 is_anybody_else_asked()
 {
 	return ExecutorCheckPerms_hook != nullptr;
 }
 
+// Row security is not considered: a table with policies is not plain.
 bool
 has_rights(Oid table, AclMode rights)
 {
@@ -20,6 +22,7 @@ has_rights(Oid table, AclMode rights)
 		   pg_class_aclmask(table, GetUserId(), rights, ACLMASK_ALL) == rights;
 }
 
+// A right on the table suffices, as in ExecCheckPermissions().
 bool
 has_right_on(Oid table, AclMode right, const AttrNumber *columns, int count)
 {

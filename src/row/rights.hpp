@@ -1,4 +1,4 @@
-// rights.hpp - who may read and write a table without the executor.
+// rights.hpp - the rights to read and write a table without the executor.
 
 #pragma once
 
@@ -6,13 +6,12 @@
 
 namespace queue_ext::row {
 
-// Whether the caller has all these rights on the whole table, and nobody else is to be
-// asked: an extension that audits or restricts statements (pgaudit, sepgsql) does so in the
-// executor's permission checks. Where it is false, a statement says what is missing, if
-// anything.
+// Whether the caller has all these rights on the whole table, and no extension checks statements:
+// one that audits or restricts them (pgaudit, sepgsql) hooks the executor's permission checks. If
+// false, a statement serves the call, and raises 42501 if a right is missing.
 bool has_rights(Oid table, AclMode rights);
 
-// The same of one right on these columns, which the table's or each column's own gives.
+// Likewise for one right, on the table or on each of these columns.
 bool has_right_on(Oid table, AclMode right, const AttrNumber *columns, int count);
 
 } // namespace queue_ext::row

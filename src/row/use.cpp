@@ -6,9 +6,10 @@
 
 namespace queue_ext::row {
 
-// Those of the innermost call first.
+// The uses of all calls on the stack, the innermost first.
 static Use *uses = nullptr;
 
+// Walks the stack, which is as deep as calls are nested.
 bool
 is_in_use(const Use *use)
 {
@@ -26,6 +27,7 @@ begin_use(Use *use)
 	uses = use;
 }
 
+// Uses end in reverse order; an error ends them in the transaction callbacks below.
 void
 end_use(Use *use)
 {
@@ -33,6 +35,7 @@ end_use(Use *use)
 	uses = use->outer;
 }
 
+// A commit finds none: each call has ended its own.
 static void
 on_transaction_end(XactEvent event, void *)
 {
@@ -40,6 +43,7 @@ on_transaction_end(XactEvent event, void *)
 		uses = nullptr;
 }
 
+// The uses of an aborted subtransaction are on top of the stack, since it was the innermost.
 static void
 on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransactionId, void *)
 {

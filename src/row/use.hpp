@@ -1,16 +1,16 @@
-// use.hpp - expressions that are compiled once and evaluated by many calls.
+// use.hpp - expressions that are prepared once and evaluated by many calls.
 //
-// An ExprState holds the arguments and results of its steps. Evaluating it may run code
-// of the user's, even where it has functions of PostgreSQL's own alone (ts_rewrite() runs
-// a query, to_json() a cast, an index entry an expression), and that may call us again,
-// for the same expressions. Such a call within a call has to do without them: it takes a
-// statement, whose expressions are its own.
+// An ExprState holds the arguments and results of its steps. Evaluating it may run user-defined
+// code, even if it has only functions of PostgreSQL's own (ts_rewrite() runs a query, to_json() a
+// cast, an index entry an expression), and that code may call this extension, and so the same
+// expressions. A call within a call cannot use them: it runs a statement, whose expressions are its
+// own.
 //
 // Example:
-//     if (!is_in_use(&program->use)) {
-//         begin_use(&program->use);
+//     if (!is_in_use(&claim->use)) {
+//         begin_use(&claim->use);
 //         ...
-//         end_use(&program->use);
+//         end_use(&claim->use);
 //     }
 
 #pragma once
@@ -19,22 +19,22 @@
 
 namespace queue_ext::row {
 
-// One call's use of what lives as long as this backend, or transaction: it must be part of
-// it, as an error leaves its frame without a word.
+// One call's use of an object. It is part of that object, and not of the call's frame, because an
+// error leaves the frame without running any code in it.
 struct Use
 {
-	Use *outer; // a call's that this one is within, or null
+	Use *outer; // the use that was begun before, or null
 	SubTransactionId begun_in;
 };
 
-// Whether a call is in the midst of it.
+// Whether a call on the stack is using the object.
 bool is_in_use(const Use *use);
 
-// To be called in turn. An error ends a use with the subtransaction in which it began.
+// Begin and end a use, in pairs. The abort of the subtransaction in which it began ends a use, too.
 void begin_use(Use *use);
 void end_use(Use *use);
 
-// Registers the callbacks. Called once, by _PG_init.
+// Registers the transaction and subtransaction callbacks. Called once, by _PG_init.
 void register_uses();
 
 } // namespace queue_ext::row

@@ -8,11 +8,12 @@ namespace queue_ext::row {
 
 using compat::UpdatedIndexes;
 
+// The range table and the ResultRelInfo that ExecInsertIndexTuples() and ExecConstraints() expect.
 Target
 open_target(Relation table)
 {
-	// The server's part of this struct may be longer than the one we were built
-	// with.
+	// A minor release may add fields to ResultRelInfo, so the one of the running server may be
+	// longer.
 	constexpr size_t slack = 128;
 	Target target{};
 	target.estate = CreateExecutorState();
@@ -29,6 +30,7 @@ open_target(Relation table)
 	return target;
 }
 
+// FreeExecutorState() does not close the indexes.
 void
 close_target(Target *target)
 {
@@ -38,6 +40,8 @@ close_target(Target *target)
 	pfree(target->relation);
 }
 
+// Decides as heap_update() does, but by the columns written instead of those that differ: never
+// weaker.
 LockTupleMode
 lock_mode_for(Relation table, const Bitmapset *written)
 {
@@ -47,48 +51,49 @@ lock_mode_for(Relation table, const Bitmapset *written)
 	return is_key_written ? LockTupleExclusive : LockTupleNoKeyExclusive;
 }
 
-// Locks the version in the mode of the update, and updates it. What is in the way then
-// is this transaction's own lock, and locks that do not conflict: the update passes by
-// them, but only if it may wait.
+// Locks the version in the mode of the update, then updates it. What the update meets is this
+// transaction's own lock and locks that do not conflict; heap_update() accepts these only if it is
+// allowed to wait.
 static TM_Result
-lock_and_update(Relation table, ItemPointer place, const Bitmapset *written,
-				TupleTableSlot *scratch, TupleTableSlot *new_row, UpdatedIndexes *updated)
+lock_and_update(Relation table, ItemPointer tid, const Bitmapset *written, TupleTableSlot *scratch,
+				TupleTableSlot *new_row, UpdatedIndexes *updated)
 {
 	TM_FailureData failure;
 	const CommandId command = GetCurrentCommandId(true);
 	const LockTupleMode locked_mode = lock_mode_for(table, written);
-	const TM_Result locked = table_tuple_lock(table, place, SnapshotSelf, scratch, command,
+	const TM_Result locked = table_tuple_lock(table, tid, SnapshotSelf, scratch, command,
 											  locked_mode, LockWaitSkip, 0, &failure);
 	if (locked != TM_Ok)
 		return locked;
 	LockTupleMode mode;
 	const TM_Result result =
-		compat::update_tuple(table, place, new_row, command, true, &failure, &mode, updated);
-	// It has not waited: it wanted no more than was locked, and found nothing else.
+		compat::update_tuple(table, tid, new_row, command, true, &failure, &mode, updated);
+	// The update has not waited: it needed no stronger mode and found no conflicting lock.
 	Assert(mode <= locked_mode && result == TM_Ok);
 	return result;
 }
 
 TM_Result
-update_at_once(Relation table, ItemPointer place, const Bitmapset *written, TupleTableSlot *scratch,
+update_at_once(Relation table, ItemPointer tid, const Bitmapset *written, TupleTableSlot *scratch,
 			   TupleTableSlot *new_row, UpdatedIndexes *updated)
 {
-	// Its values may be the scratch row's.
+	// The values may point into the scratch slot, which the lock overwrites.
 	ExecMaterializeSlot(new_row);
 #ifndef USE_ASSERT_CHECKING
-	// heap_update() asserts that an update that does not wait meets no lock. Without
-	// assertions it refuses the version as it should, and the lock's WAL is spared
-	// (design.md, "An update that does not wait").
+	// heap_update() asserts that an update that does not wait meets no lock. Without assertions it
+	// returns TM_BeingModified, and the WAL record of the row lock is saved (design.md, "An update
+	// that does not wait").
 	TM_FailureData failure;
 	LockTupleMode mode;
-	const TM_Result result = compat::update_tuple(table, place, new_row, GetCurrentCommandId(true),
+	const TM_Result result = compat::update_tuple(table, tid, new_row, GetCurrentCommandId(true),
 												  false, &failure, &mode, updated);
 	if (result != TM_BeingModified)
 		return result;
 #endif
-	return lock_and_update(table, place, written, scratch, new_row, updated);
+	return lock_and_update(table, tid, written, scratch, new_row, updated);
 }
 
+// Opened for the first entry only: most updates are HOT and need none.
 static void
 open_indexes(Target *target)
 {
@@ -104,6 +109,7 @@ insert_new_index_entries(Target *target, TupleTableSlot *row)
 	compat::insert_new_index_tuples(target->relation, row, target->estate);
 }
 
+// May wait for another transaction's entry of the same unique key, and raise 23505 or 23P01.
 void
 insert_index_entries(Target *target, TupleTableSlot *new_row, UpdatedIndexes updated)
 {

@@ -1,9 +1,8 @@
-// write.hpp - one row written without a statement.
+// write.hpp - writes one row without a statement.
 //
-// Invariant: no row is waited for; what stands in the way is told by the result. Only
-// an index entry waits, for a transaction that has written the same unique key.
-// Privileges, constraints and triggers are the caller's affair (plain.hpp); the table
-// must be locked for writing.
+// Invariant: no function waits for a row lock; the result says what conflicts. Only an index entry
+// waits, for a transaction that has written the same unique key. Privileges, constraints and
+// triggers are up to the caller (plain.hpp); the table must be locked ROW EXCLUSIVE.
 
 #pragma once
 
@@ -13,7 +12,7 @@
 
 namespace queue_ext::row {
 
-// What the executor's own functions need to write a table.
+// The executor state that PostgreSQL's own functions need to write a table.
 struct Target
 {
 	EState *estate;
@@ -21,28 +20,26 @@ struct Target
 	bool has_indexes_open;
 };
 
-// In the current context. Raises what the executor raises.
+// Makes the executor state, in the current context. Takes no lock.
 Target open_target(Relation table);
 
 void close_target(Target *target);
 
-// The lock that an update takes which writes these columns (as pull_varattnos() counts
-// them): FOR UPDATE if one is of a unique key, else FOR NO KEY UPDATE, which a lock of
-// the key alone (FOR KEY SHARE) does not hinder.
+// The row lock mode of an update of these columns (offset as in pull_varattnos()): FOR UPDATE if
+// one is of a unique key, else FOR NO KEY UPDATE, which does not conflict with FOR KEY SHARE.
 LockTupleMode lock_mode_for(Relation table, const Bitmapset *written);
 
-// Writes the new version, which differs in these columns at most, over the one at the
-// place. TM_Ok; TM_WouldBlock when another transaction has a lock that conflicts, or
-// is writing; else why there is nothing to write over. The row of the scratch slot,
-// made for the table, may be lost.
-TM_Result update_at_once(Relation table, ItemPointer place, const Bitmapset *written,
+// Updates the version at the TID to the new one, which differs in these columns at most. Returns
+// TM_Ok; TM_WouldBlock when another transaction has a conflicting lock or is writing the row; else
+// why that version cannot be updated. Overwrites the scratch slot, which is made for the table.
+TM_Result update_at_once(Relation table, ItemPointer tid, const Bitmapset *written,
 						 TupleTableSlot *scratch, TupleTableSlot *new_row,
 						 compat::UpdatedIndexes *updated);
 
-// Makes the index entries of a row that has been added.
+// Inserts the index entries of a new row. May wait, and raises 23505 or 23P01 for a duplicate.
 void insert_new_index_entries(Target *target, TupleTableSlot *row);
 
-// Makes the index entries of the new version, where it needs any.
+// Inserts the index entries that the new version needs, if any. Likewise.
 void insert_index_entries(Target *target, TupleTableSlot *new_row, compat::UpdatedIndexes updated);
 
 } // namespace queue_ext::row

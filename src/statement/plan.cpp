@@ -10,7 +10,8 @@
 
 namespace queue_ext::statement {
 
-// The indexes that the planner is not to see just now.
+// The indexes hidden from the planner, for the plan that is being made. A nested planning adds its
+// own behind those, and removes them.
 constexpr int max_hidden = 32;
 static Oid hidden[max_hidden];
 static int hidden_count = 0;
@@ -24,6 +25,7 @@ is_hidden(Oid index)
 	return false;
 }
 
+// The planner hook: removes the hidden indexes from the relation's list, for this planning only.
 static void
 hide_indexes(RelOptInfo *relation)
 {
@@ -37,8 +39,10 @@ hide_indexes(RelOptInfo *relation)
 	relation->indexlist = visible;
 }
 
+// Never reset: a caller compares two readings.
 static uint64 schema_changes = 0;
 
+// The hash value does not matter: any schema may have been renamed into a name that a text has.
 static void
 on_schema_change(Datum, compat::SysCacheId, uint32)
 {
@@ -58,6 +62,8 @@ register_planning()
 	CacheRegisterSyscacheCallback(NAMESPACEOID, on_schema_change, static_cast<Datum>(0));
 }
 
+// Looks the name up without a lock: the caller's lock on the table keeps its name, and a message
+// about a schema leads to another check.
 void
 check_named(const Named &named)
 {
@@ -67,12 +73,15 @@ check_named(const Named &named)
 		error::gone_during_command(named.name);
 }
 
+// A statement is one command, so its SPI plan has one source.
 static CachedPlanSource *
 source_of(SPIPlanPtr plan)
 {
 	return static_cast<CachedPlanSource *>(linitial(SPI_plan_get_plan_sources(plan)));
 }
 
+// Sets the flag that an invalidation message sets; plancache.c analyzes the query again when it is
+// asked for a plan.
 void
 parse_again(SPIPlanPtr plan)
 {
@@ -81,9 +90,9 @@ parse_again(SPIPlanPtr plan)
 
 namespace {
 
-// The plans pinned by this backend: which of its generic plans was the pinned one.
-// A plan that plancache.c has made anew since, on its own, is not.
-struct Pinned
+// For each SPI plan, the generation of the generic plan that make_generic_plan() made. A plan that
+// plancache.c has made since, by itself, has another generation.
+struct GenericPlan
 {
 	SPIPlanPtr plan; // the hash key
 	int generation;
@@ -91,20 +100,24 @@ struct Pinned
 
 } // namespace
 
-static HTAB *pinned = nullptr;
+// Grows with the statements that this backend has prepared; forget_plan() removes an entry.
+static HTAB *generic_plans = nullptr;
 
-static Pinned *
-pinned_of(SPIPlanPtr plan)
+// Enters the plan if it is not known, with a generation that no plan has.
+static GenericPlan *
+generic_plan_of(SPIPlanPtr plan)
 {
-	if (pinned == nullptr) {
+	if (generic_plans == nullptr) {
 		HASHCTL control{};
 		control.keysize =
-			sizeof(Pinned::plan); // NOLINT(bugprone-sizeof-expression): the pointer is the key
-		control.entrysize = sizeof(Pinned);
-		pinned = hash_create("queue_ext pinned plans", 64, &control, HASH_ELEM | HASH_BLOBS);
+			sizeof(GenericPlan::plan); // NOLINT(bugprone-sizeof-expression): the pointer is the key
+		control.entrysize = sizeof(GenericPlan);
+		generic_plans =
+			hash_create("queue_ext generic plans", 64, &control, HASH_ELEM | HASH_BLOBS);
 	}
 	bool is_found;
-	auto *entry = static_cast<Pinned *>(hash_search(pinned, &plan, HASH_ENTER, &is_found));
+	auto *entry =
+		static_cast<GenericPlan *>(hash_search(generic_plans, &plan, HASH_ENTER, &is_found));
 	if (!is_found)
 		entry->generation = -1;
 	return entry;
@@ -113,14 +126,14 @@ pinned_of(SPIPlanPtr plan)
 void
 forget_plan(SPIPlanPtr plan)
 {
-	if (pinned != nullptr)
-		hash_search(pinned, &plan, HASH_REMOVE, nullptr);
+	if (generic_plans != nullptr)
+		hash_search(generic_plans, &plan, HASH_REMOVE, nullptr);
 }
 
-// Whether the plan at hand is the pinned one and will be used: the conditions under
-// which plancache.c keeps a generic plan.
+// Whether the current generic plan is the one that make_generic_plan() made, and plancache.c will
+// use it: the conditions of RevalidateCachedQuery() and CheckCachedPlan().
 static bool
-is_planned(const CachedPlanSource *source, const Pinned *entry)
+is_planned(const CachedPlanSource *source, const GenericPlan *entry)
 {
 	const CachedPlan *plan = source->gplan;
 	if (!source->is_valid || plan == nullptr || !plan->is_valid ||
@@ -135,8 +148,8 @@ is_planned(const CachedPlanSource *source, const Pinned *entry)
 		   TransactionIdEquals(plan->saved_xmin, TransactionXmin);
 }
 
-// Sees to it that there is a plan, and takes the locks of its execution, which the
-// transaction keeps. Waiting for one may bring news that make the plan invalid.
+// Makes plancache.c produce a plan and take the locks that its execution needs; the transaction
+// keeps the locks. Waiting for one may accept messages that invalidate the plan.
 static void
 take_locks(SPIPlanPtr plan)
 {
@@ -145,13 +158,14 @@ take_locks(SPIPlanPtr plan)
 		ReleaseCachedPlan(cached, CurrentResourceOwner);
 }
 
-// Settings for planning, whatever the user's are. JIT is off because the price the
-// planner puts on a disabled node would switch it on.
+// Settings for planning, whatever the session's are. JIT is off because the cost that the planner
+// adds for a disabled node would exceed jit_above_cost.
 static constexpr Setting ordered_settings[] = {
 	{"enable_seqscan", "off"},  {"enable_bitmapscan", "off"}, {"enable_sort", "off"},
 	{"enable_hashjoin", "off"}, {"enable_mergejoin", "off"},  {"enable_indexscan", "on"},
 	{"enable_nestloop", "on"},  {"enable_tidscan", "on"},     {"jit", "off"},
 };
+// The same for a plan that sorts what bitmap scans find.
 static constexpr Setting bitmap_settings[] = {
 	{"enable_seqscan", "off"},       {"enable_indexscan", "off"},
 	{"enable_indexonlyscan", "off"}, {"enable_hashjoin", "off"},
@@ -160,7 +174,8 @@ static constexpr Setting bitmap_settings[] = {
 	{"enable_tidscan", "on"},        {"jit", "off"},
 };
 
-// Makes the generic plan anew under these settings.
+// Makes the generic plan again under these settings. On ERROR the GUC nest level ends with the
+// subtransaction or transaction.
 template <size_t count>
 static void
 make_plan(SPIPlanPtr plan, const Setting (&settings)[count])
@@ -177,15 +192,16 @@ make_plan(SPIPlanPtr plan, const Setting (&settings)[count])
 
 namespace {
 
-// What looking at a plan has found.
+// The result of judge().
 struct Verdict
 {
 	bool is_served;
-	Oid useless_index; // that has the order but does not restrict; or InvalidOid
+	Oid useless_index; // has the order and does not restrict; or InvalidOid
 };
 
 } // namespace
 
+// A partial index restricts the rows by its predicate, even without an index condition.
 static bool
 is_partial(Oid index)
 {
@@ -197,6 +213,8 @@ is_partial(Oid index)
 	return is_partial;
 }
 
+// A scan without a condition of an index that is not partial reads the table's rows that are not
+// pending, too.
 static Verdict
 judge_index(const List *conditions, Oid index, Access access)
 {
@@ -207,6 +225,7 @@ judge_index(const List *conditions, Oid index, Access access)
 
 static Verdict judge(const Plan *plan, Access access);
 
+// All children must be served; the first that is not names the useless index.
 static Verdict
 judge_all(const List *plans, Access access)
 {
@@ -219,6 +238,8 @@ judge_all(const List *plans, Access access)
 	return {true, InvalidOid};
 }
 
+// Follows the path on which the rows of the claim come up; an unknown node serves Access::anywhere
+// only.
 static Verdict
 judge(const Plan *plan, Access access)
 {
@@ -261,19 +282,20 @@ judge(const Plan *plan, Access access)
 	}
 }
 
-// Whether all pending rows are read before the first is handed on.
+// Whether the plan reads all pending rows before it returns the first.
 static bool
 reads_ahead(const Plan *plan)
 {
 	bool does = false;
 	for (; plan != nullptr; plan = plan->lefttree) {
 		if (IsA(plan, Result) && plan->lefttree == nullptr)
-			return false; // there are none
+			return false; // no rows at all
 		does = does || IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, BitmapHeapScan);
 	}
 	return does;
 }
 
+// The LIMIT that finds a claim's rows in one planned statement; a utility command has none.
 static const Plan *
 limit_of(const PlannedStmt *statement)
 {
@@ -284,7 +306,7 @@ limit_of(const PlannedStmt *statement)
 	ListCell *cell;
 	foreach (cell, statement->planTree->initPlan) {
 		const auto *subplan = lfirst_node(SubPlan, cell);
-		// It is called "CTE candidate", from 19 on just "candidate".
+		// The subplan is called "CTE candidate", from 19 on "candidate".
 		if (subplan->subLinkType == CTE_SUBLINK &&
 			strstr(subplan->plan_name, "candidate") != nullptr)
 			return static_cast<Plan *>(list_nth(statement->subplans, subplan->plan_id - 1));
@@ -292,8 +314,8 @@ limit_of(const PlannedStmt *statement)
 	return nullptr;
 }
 
-// The part of a claim's plan that finds the rows: the LIMIT at the top, or that of
-// the statement's own CTE. Null where a rule has made something else of the claim.
+// The part of a claim's plan that finds the rows: the LIMIT at the top, or that of the statement's
+// own CTE. Null where a rule has rewritten the claim to something else.
 static const Plan *
 limit_of(SPIPlanPtr plan)
 {
@@ -305,7 +327,8 @@ limit_of(SPIPlanPtr plan)
 	return found;
 }
 
-// Plans with the order from an index, hiding one useless index after the other.
+// Plans with the order from an index, and hides one useless index after the other. False if no plan
+// is served.
 static bool
 plan_in_order(SPIPlanPtr plan, Access access)
 {
@@ -324,7 +347,7 @@ plan_in_order(SPIPlanPtr plan, Access access)
 	}
 }
 
-// Second best: collect what is pending from indexes that restrict, and sort.
+// Second choice: bitmap scans of indexes that restrict, and a sort.
 static bool
 plan_with_bitmap(SPIPlanPtr plan)
 {
@@ -333,6 +356,8 @@ plan_with_bitmap(SPIPlanPtr plan)
 	return rows == nullptr || judge(rows, Access::restricted).is_served;
 }
 
+// PG_FINALLY: on ERROR the indexes must not stay hidden from the session's other queries. If
+// nothing serves, the first kind of plan is made again, with all indexes visible.
 static void
 plan_claim(SPIPlanPtr plan, Access access)
 {
@@ -351,9 +376,10 @@ plan_claim(SPIPlanPtr plan, Access access)
 		make_plan(plan, ordered_settings);
 }
 
-// False where a name may have meant another table for a moment: then it is parsed again.
+// False where a message about a schema came while the statement was analyzed and planned: a name
+// may have meant another table then, so the statement is analyzed again.
 static bool
-make_pinned(SPIPlanPtr plan, Access access, const Tables &tables)
+make_generic_plan(SPIPlanPtr plan, Access access, const Tables &tables)
 {
 	const uint64 changes_before = schema_changes;
 	if (access == Access::by_key)
@@ -366,28 +392,29 @@ make_pinned(SPIPlanPtr plan, Access access, const Tables &tables)
 		parse_again(plan);
 		return false;
 	}
-	// Planning may have pinned others.
-	pinned_of(plan)->generation = source_of(plan)->gplan->generation;
+	// Looked up only now: planning may have prepared or discarded other plans.
+	generic_plan_of(plan)->generation = source_of(plan)->gplan->generation;
 	return true;
 }
 
+// Repeated, since taking the plan's locks may accept messages that invalidate it.
 void
-pin(SPIPlanPtr plan, Access access, const Tables &tables)
+keep_generic_plan(SPIPlanPtr plan, Access access, const Tables &tables)
 {
-	// With all locks held no news come between here and the execution, so what is
-	// executed was parsed and planned by us. Only where everything that is cached is
-	// discarded all the time (debug_discard_caches) it is parsed anew, under the caller's
-	// path; there all names have their schema, but for the operators behind NULLIF and
-	// its like in a fragment.
+	// With all locks held no message comes between here and the execution, so the plan that is
+	// executed was analyzed and made here. The exception is debug_discard_caches: the query is
+	// analyzed again when it is executed, under the caller's path. Its names have their schemas,
+	// except the operators behind NULLIF and the like in a fragment. So after these tries the
+	// statement runs as it is.
 	constexpr int tries = 10;
 	CachedPlanSource *source = source_of(plan);
 	for (int i = 0; i < tries; i++) {
 		CHECK_FOR_INTERRUPTS();
-		if (!is_planned(source, pinned_of(plan)) && !make_pinned(plan, access, tables))
+		if (!is_planned(source, generic_plan_of(plan)) && !make_generic_plan(plan, access, tables))
 			continue;
 		compat::set_search_path_current(source);
 		take_locks(plan);
-		if (is_planned(source, pinned_of(plan)))
+		if (is_planned(source, generic_plan_of(plan)))
 			return;
 	}
 }
@@ -395,7 +422,7 @@ pin(SPIPlanPtr plan, Access access, const Tables &tables)
 bool
 is_served(SPIPlanPtr plan, Access access, const Tables &tables)
 {
-	pin(plan, access, tables);
+	keep_generic_plan(plan, access, tables);
 	const Plan *rows = limit_of(plan);
 	return rows == nullptr || (judge(rows, access).is_served && !reads_ahead(rows));
 }

@@ -1,23 +1,22 @@
-// plan.hpp - one plan for a statement, and a good one.
+// plan.hpp - a statement's generic plan, made so that it uses an index.
 //
-// Invariant: a pinned statement has a generic plan that was made with sequential
-// scans, sorts and hash or merge joins out of favour. So it uses the index that
-// serves it, whatever the statistics said when it was planned: a queue's table is
-// empty one minute and holds millions of rows the next. The settings hold for
-// planning alone; a trigger that the statement fires plans its own queries as the
-// user has it.
-// Likewise the search path: the statement is parsed and planned under PostgreSQL's
-// own schema alone, whatever the user's path.
+// Invariant: the generic plan of a statement is made while sequential scans, bitmap scans, sorts,
+// and hash and merge joins are disabled. So it uses the index that serves it, whatever the
+// statistics said when it was planned: a queue's table is empty one minute and holds millions of
+// rows the next. The settings apply to planning alone; a trigger that the statement fires plans its
+// own queries under the session's settings. The search path is treated likewise: the statement is
+// parsed and planned with pg_catalog alone in the path. (A claim that no index serves in order may
+// fall back to bitmap scans and a sort.)
 //
-// A table is named in a statement's text, and its lock keeps the table's name, but not that
-// of its schema. A name is resolved when the statement is parsed, and a plan that is valid has
-// been parsed since the last message about a schema: so only a new plan is looked at. It is
-// pinned if the names mean the tables that the caller has in mind, and if no such message has
-// come since the parsing began.
+// The text of a statement names a table. The lock on a table protects the table's name, but not the
+// name of its schema. PostgreSQL resolves names in parse analysis, and a syscache message about
+// pg_namespace invalidates all plans; so a valid plan has been analyzed since the last such
+// message, and only a new plan needs a check. A new plan is kept if the names mean the caller's
+// tables, and if no such message has come since the analysis began.
 //
-// A claim's statement asks for more. An index that merely has the right order
-// leads past every row of the table that is not pending, so the planner is asked
-// again without it, as long as there is another.
+// The plan of a claim has one more condition. An index that has the order and does not restrict the
+// rows leads past all rows that are not pending, so the claim is planned again without that index,
+// as long as there is another.
 
 #pragma once
 
@@ -25,49 +24,51 @@
 
 namespace queue_ext::statement {
 
-// How a statement should find its rows.
+// How the plan of a statement should find its rows.
 enum class Access {
-	by_key,     // through any index
-	anywhere,   // the first that come
-	in_order,   // the first by an index that has the order
-	restricted, // the first by an index that has the order, and the pending rows alone
+	by_key,     // by any index
+	anywhere,   // in any order, by any scan
+	in_order,   // by an index that has the order
+	restricted, // by one that has the order, and a condition or predicate, too
 };
 
-// Registers the planner's hook, and the callback that counts changes of schemas. Called once,
-// by _PG_init.
+// Registers the planner hook, and the syscache callback that counts changes of schemas. Called
+// once, by _PG_init.
 void register_planning();
 
-// A table, and how the text of a statement calls it: qualified and quoted.
+// A table, and its qualified and quoted name in the text of a statement.
 struct Named
 {
 	Oid table;
 	const char *name;
 };
 
-// Those that a text names, as long as a statement is kept.
+// The tables that a text names. The list must live as long as the statement.
 struct Tables
 {
 	const Named *list;
 	int count;
 };
 
-// Raises 42P01 unless the name means the table.
+// Raises 42P01 unless the name means the table. Takes no lock.
 void check_named(const Named &named);
 
-// Sees to it that the plan's generic plan is there and pinned, and that the names of these
-// tables mean them in it. Raises what the planner raises, and 42P01.
-void pin(SPIPlanPtr plan, Access access, const Tables &tables);
+// Makes the statement's generic plan unless it is valid, checks that the names of these tables mean
+// them, and takes the plan's locks until the end of the transaction. Raises what the parser and the
+// planner raise, and 42P01 where a name means another table.
+void keep_generic_plan(SPIPlanPtr plan, Access access, const Tables &tables);
 
-// How often the name of any schema may have changed, as far as this backend knows.
+// A counter that grows with each message about pg_namespace that this backend accepts.
 uint64 schema_change_count();
 
-// Lets the statement be parsed anew before it is run.
+// Marks the statement invalid, so that it is analyzed again before it runs.
 void parse_again(SPIPlanPtr plan);
 
-// The plan is about to be freed. Never raises.
+// Removes what is known of the plan; to be called before it is freed. Never raises.
 void forget_plan(SPIPlanPtr plan);
 
-// Whether the pinned plan finds its rows as it should. Pins it if need be.
+// Whether the generic plan finds its rows as "access" demands. Makes the plan if necessary, and
+// raises what keep_generic_plan() raises.
 bool is_served(SPIPlanPtr plan, Access access, const Tables &tables);
 
 } // namespace queue_ext::statement

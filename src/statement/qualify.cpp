@@ -10,7 +10,7 @@ namespace queue_ext::statement {
 
 namespace {
 
-// A stretch of the text to be replaced.
+// A replacement of "length" bytes of the text; length 0 inserts.
 struct Edit
 {
 	int location;
@@ -18,11 +18,12 @@ struct Edit
 	const char *replacement;
 };
 
+// The walkers' context: the text, and the edits found so far.
 struct Edits
 {
 	const char *text;
-	int start;                       // what stands before is no part of the text
-	List *ctes;                      // the names (char *) of all of the text's WITH clauses
+	int start;                       // length of "before"
+	List *ctes;                      // the names (char *) in all WITH clauses
 	const Replacement *replacements; // null: qualify names instead
 	int replacement_count;
 	Edit *elements;
@@ -32,6 +33,7 @@ struct Edits
 
 } // namespace
 
+// Ignores names within "before", which is not part of the result.
 static void
 add(Edits *edits, int location, int length, const char *replacement)
 {
@@ -45,6 +47,7 @@ add(Edits *edits, int location, int length, const char *replacement)
 	edits->elements[edits->count++] = {location, length, replacement};
 }
 
+// Leaves an operator that has a schema, or no location in the text.
 static void
 qualify_operator(Edits *edits, const List *name, int location)
 {
@@ -52,7 +55,8 @@ qualify_operator(Edits *edits, const List *name, int location)
 		return;
 	const char *symbol = strVal(linitial(name));
 	const int length = static_cast<int>(strlen(symbol));
-	// Keywords such as IN and LIKE have an operator behind them that is not there.
+	// The grammar gives keywords such as IN and LIKE the name of an operator that is not in the
+	// text.
 	if (strncmp(edits->text + location, symbol, length) == 0)
 		add(edits, location, length, psprintf("operator(pg_catalog.%s)", symbol));
 }
@@ -64,6 +68,7 @@ qualify_name(Edits *edits, const List *name, int location)
 		add(edits, location, 0, "pg_catalog.");
 }
 
+// Ignores the scope of a WITH clause: its name counts as a CTE in the whole text.
 static bool
 is_cte(const List *ctes, const char *name)
 {
@@ -74,6 +79,7 @@ is_cte(const List *ctes, const char *name)
 	return false;
 }
 
+// Runs before the names are visited: a name may be used before its WITH clause is reached.
 static bool
 collect_ctes(Node *node, void *ctes)
 {
@@ -86,6 +92,7 @@ collect_ctes(Node *node, void *ctes)
 	return compat::walk_raw_tree(node, collect_ctes, ctes);
 }
 
+// Finds the names in the raw parse tree, whose locations are byte offsets in the text.
 static void
 visit_names(Edits *edits, Node *node)
 {
@@ -129,6 +136,7 @@ visit_names(Edits *edits, Node *node)
 	}
 }
 
+// Finds the text "$n" by its location and the length of the number.
 static void
 visit_parameter(Edits *edits, const ParamRef *parameter)
 {
@@ -139,6 +147,7 @@ visit_parameter(Edits *edits, const ParamRef *parameter)
 				edits->replacements[i].text);
 }
 
+// raw_expression_tree_walker() visits each node once, in no order that matters: edit() sorts.
 static bool
 visit(Node *node, void *context)
 {
@@ -158,7 +167,7 @@ by_location(const void *left, const void *right)
 	return static_cast<const Edit *>(left)->location - static_cast<const Edit *>(right)->location;
 }
 
-// Finds the edits and makes them.
+// Collects the edits from the raw parse tree, and applies them from left to right.
 static char *
 edit(const char *text, const char *before, const Replacement *replacements, int replacement_count)
 {
@@ -202,6 +211,7 @@ replace_parameters(const char *text, const char *before, const Replacement *repl
 }
 
 #ifdef USE_ASSERT_CHECKING
+// For an assertion: every name of the statement must have its schema.
 static bool
 has_bare_name(Node *node, void *ctes)
 {
@@ -210,7 +220,7 @@ has_bare_name(Node *node, void *ctes)
 	switch (nodeTag(node)) {
 		case T_A_Expr: {
 			const auto *expression = reinterpret_cast<A_Expr *>(node);
-			// A fragment may have these; there is no writing their operators out.
+			// A fragment may have these; SQL has no syntax that gives their operators a schema.
 			const bool is_nameless = expression->kind == AEXPR_NULLIF ||
 									 expression->kind == AEXPR_DISTINCT ||
 									 expression->kind == AEXPR_NOT_DISTINCT;

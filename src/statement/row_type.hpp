@@ -1,9 +1,9 @@
-// row_type.hpp - rows as arguments of a call, during which their table may change.
+// row_type.hpp - rows as arguments of a call, while the columns of their table change.
 //
-// A row says of which table it is, but not with which columns: it is read as the table
-// has them when it is read. So a change of them between the making and the reading would
-// make something else of its bytes. It may come while the call waits for the table's lock;
-// then, of code of the user's, which runs when a statement is parsed and planned.
+// A composite value has the OID of its row type, but not the columns that it was made with: it is
+// read with the columns that the table has at that moment. So a change of the columns in between
+// would read its bytes as other types. The change may come while the call waits for the table's
+// lock, or from user-defined code that runs when a statement is analyzed and planned.
 
 #pragma once
 
@@ -13,14 +13,14 @@
 
 namespace queue_ext::statement {
 
-// A row, and the columns with which it was made.
+// A row, and the columns that it was made with.
 struct Row
 {
 	Datum value;
 	TupleDesc columns;
 };
 
-// The columns of the rows that are made now, in the current context.
+// The columns that a row of the type has now; a copy in the current context.
 inline TupleDesc
 columns_of(Oid type)
 {
@@ -30,8 +30,8 @@ columns_of(Oid type)
 	return columns;
 }
 
-// Whether rows made with these columns can be read as ones with those of now: columns may
-// have been added and dropped, but not have another type.
+// Whether a row made with these columns can be read with the present ones: columns may have been
+// added and dropped, but not have changed their type.
 inline bool
 can_be_read(TupleDesc made, TupleDesc now)
 {
@@ -47,7 +47,7 @@ can_be_read(TupleDesc made, TupleDesc now)
 	return true;
 }
 
-// Raises 42804 if rows made with these columns cannot be read any more.
+// Raises 42804 if a row made with these columns cannot be read with the present ones.
 inline void
 check_readable(TupleDesc made)
 {
@@ -59,8 +59,8 @@ check_readable(TupleDesc made)
 		error::row_type_changed(type);
 }
 
-// Runs lock(), which locks the table with that row type. Returns the columns of rows that were
-// made before; raises 42804 if they cannot be read any more.
+// Runs lock(), which locks the table with that row type. Returns the columns that rows made before
+// have; raises 42804 if these cannot be read any more.
 template <typename Lock>
 TupleDesc
 lock_for_rows(Oid type, Lock &&lock)

@@ -6,6 +6,7 @@
 
 namespace queue_ext::statement {
 
+// GUC_ACTION_SAVE: AtEOXact_GUC() restores the old value at the end of the nest level.
 void
 set_locally(const Setting &setting)
 {
@@ -13,6 +14,7 @@ set_locally(const Setting &setting)
 							 GUC_ACTION_SAVE, true, 0, false);
 }
 
+// The parameters that change what a literal means, or how one is written.
 void
 set_reading_settings(const char *path)
 {
@@ -35,12 +37,13 @@ set_reading_settings(const char *path)
 		set_locally(setting);
 }
 
+// A schema that was dropped a moment ago is left out, too.
 char *
 current_search_path()
 {
 	StringInfoData path;
 	initStringInfo(&path);
-	// Not fetch_search_path(), which may make the session's temporary schema.
+	// fetch_search_path() may create the session's temporary schema.
 	const int length = fetch_search_path_array(nullptr, 0);
 	auto *schemas = static_cast<Oid *>(palloc(sizeof(Oid) * Max(length, 1)));
 	(void) fetch_search_path_array(schemas, length);
@@ -59,8 +62,8 @@ search_path_schemas(Oid *schemas, int max_schemas)
 	Oid temporary;
 	Oid toast;
 	GetTempNamespaceState(&temporary, &toast);
-	// Asked for the whole path, PostgreSQL makes the session's temporary schema where the path
-	// begins with it.
+	// fetch_search_path() creates the session's temporary schema where the path begins with
+	// pg_temp, so it is called only if the schema exists.
 	if (!OidIsValid(temporary))
 		return fetch_search_path_array(schemas, max_schemas);
 	List *path = fetch_search_path(true);

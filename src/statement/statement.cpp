@@ -14,6 +14,7 @@ namespace queue_ext::statement {
 
 namespace {
 
+// A parameter's text in a statement, and its type.
 struct ParameterType
 {
 	const char *placeholder;
@@ -43,12 +44,13 @@ static constexpr ParameterType parameters[] = {
 	{"$17", JSONBARRAYOID},       // payloads
 	{"$18", InvalidOid},          // row: of the table of the queue
 	{"$19", OIDARRAYOID},         // tables
-	{"$20", TIDARRAYOID},         // places
+	{"$20", TIDARRAYOID},         // tids
 	{"$21", TEXTOID},             // unique_key
 	{"$22", TEXTARRAYOID},        // unique_keys
 };
 static_assert(lengthof(parameters) == parameter_count);
 
+// A constant, so that texts can be composed without a copy.
 const char *
 placeholder(Parameter parameter)
 {
@@ -61,6 +63,7 @@ parameter_type(Parameter parameter)
 	return parameters[static_cast<int>(parameter)].type;
 }
 
+// All parameters are declared, since each statement uses some of them.
 void
 prepare(Statement *statement, const char *text, Oid row_type, Access access, const Tables &tables)
 {
@@ -70,6 +73,8 @@ prepare(Statement *statement, const char *text, Oid row_type, Access access, con
 	prepare(statement, text, types, parameter_count, access, tables);
 }
 
+// CURSOR_OPT_GENERIC_PLAN: plancache.c never makes a custom plan, which would be planned under the
+// session's settings.
 void
 prepare(Statement *statement, const char *text, const Oid *types, int type_count, Access access,
 		const Tables &tables)
@@ -85,11 +90,12 @@ prepare(Statement *statement, const char *text, const Oid *types, int type_count
 		elog(ERROR, "could not prepare statement: %s", SPI_result_code_string(SPI_result));
 	if (schema_change_count() != changes_before)
 		parse_again(plan);
-	// Parsing may have run code of the user's that has prepared it, too.
+	// Parsing may have run user-defined code, and a call within it may have prepared the statement.
 	discard_later(statement);
 	*statement = {plan, access, tables, false};
 }
 
+// Includes the parse tree and the generic plan of each source, and their child contexts.
 Size
 size_of(const Statement &statement)
 {
@@ -106,6 +112,7 @@ size_of(const Statement &statement)
 	return size;
 }
 
+// Forgets the plan first: a later plan may be allocated at the same address, which is the key.
 static void
 free_plan(SPIPlanPtr plan)
 {
@@ -124,6 +131,7 @@ discard(Statement *statement)
 	*statement = {};
 }
 
+// The list lives in TopMemoryContext, because plans outlive the transaction.
 void
 put_off(Plans *plans, Statement *statement)
 {
@@ -145,6 +153,7 @@ free_plans(Plans *plans)
 	plans->list = NIL;
 }
 
+// The plans of discard_later().
 static Plans discarded{};
 
 void
@@ -159,6 +168,7 @@ free_discarded()
 	free_plans(&discarded);
 }
 
+// Not read-only, or SPI would refuse a utility command.
 void
 run_command(const char *text)
 {
@@ -169,11 +179,12 @@ run_command(const char *text)
 	});
 }
 
-// Parses the statement at a time when the name means the table.
+// Parses the statement, and again if a message about a schema came meanwhile, so that the name
+// meant the table during the whole of parse analysis.
 static SPIPlanPtr
 parse_named(const Named &named, const char *text, Oid *types, int type_count)
 {
-	constexpr int tries = 10; // where caches are discarded all the time
+	constexpr int tries = 10; // debug_discard_caches sends such a message each time
 	for (int i = 1;; i++) {
 		CHECK_FOR_INTERRUPTS();
 		const uint64 changes_before = schema_change_count();
@@ -186,9 +197,10 @@ parse_named(const Named &named, const char *text, Oid *types, int type_count)
 	}
 }
 
+// The plan is in SPI's procedure context, so SPI_finish() frees it.
 void
-run_unpinned(const Named &named, const char *text, Oid *types, int type_count, Datum *values,
-			 const char *nulls, bool only_reads)
+run_once(const Named &named, const char *text, Oid *types, int type_count, Datum *values,
+		 const char *nulls, bool only_reads)
 {
 	Assert(is_qualified(text));
 	SPIPlanPtr plan = parse_named(named, text, types, type_count);
@@ -199,7 +211,7 @@ run_unpinned(const Named &named, const char *text, Oid *types, int type_count, D
 
 namespace {
 
-// The values for one run, of whatever statement.
+// The values for one run, of a queue's statement or one with its own parameters.
 struct Values
 {
 	const Datum *values;
@@ -209,18 +221,20 @@ struct Values
 
 } // namespace
 
+// Without a copy: the arguments outlive the run.
 static Values
 values_of(const Arguments &arguments)
 {
 	return {arguments.values, arguments.nulls, arguments.row_columns};
 }
 
-// SPI copies what it is given.
+// The only place that runs a prepared statement. The const_cast is safe: SPI copies the values into
+// its parameter list.
 static uint64
 execute(const Statement &statement, const Values &values, Snapshot snapshot, bool only_reads)
 {
-	pin(statement.plan, statement.access, statement.tables);
-	// Planning may have run code of the user's that has altered the table.
+	keep_generic_plan(statement.plan, statement.access, statement.tables);
+	// Planning may have run user-defined code that altered the table.
 	if (values.row_columns != nullptr)
 		check_readable(values.row_columns);
 	const int result =
@@ -231,20 +245,21 @@ execute(const Statement &statement, const Values &values, Snapshot snapshot, boo
 	return SPI_processed;
 }
 
+// Not read-only, so that SPI sees what this command has written so far.
 static uint64
 execute_newest(const Statement &statement, const Values &values)
 {
-	// Without a snapshot of ours SPI takes the transaction's, which is a new one
-	// in READ COMMITTED.
+	// With InvalidSnapshot SPI takes the transaction's snapshot, which is a new one in READ
+	// COMMITTED.
 	const Snapshot snapshot = IsolationUsesXactSnapshot() ? GetLatestSnapshot() : InvalidSnapshot;
 	return execute(statement, values, snapshot, false);
 }
 
 namespace {
 
-// Finds out whether an error is of the statement itself: then there is only SPI's own entry
-// between this one and the error. Code of the user's has more: SPI's for its statement, or its
-// language's.
+// Tells whether an error is raised by the statement itself: then the only error context callback
+// between this one and the error is SPI's. User-defined code adds another: SPI's for its own
+// statement, or its language's.
 struct Watch
 {
 	ErrorContextCallback callback;
@@ -253,6 +268,7 @@ struct Watch
 
 } // namespace
 
+// Called for each message that is reported in the statement; the error is the last.
 static void
 note_depth(void *argument)
 {
@@ -260,6 +276,7 @@ note_depth(void *argument)
 	watch->is_statements_own = error_context_stack->previous == &watch->callback;
 }
 
+// On ERROR the catch block of in_subtransaction() restores error_context_stack.
 template <typename Body>
 static void
 with_watch(Watch *watch, Body &&body)
@@ -270,9 +287,9 @@ with_watch(Watch *watch, Body &&body)
 	error_context_stack = watch->callback.previous;
 }
 
-// Whether the error is that a row has been changed since the snapshot was taken: as the
-// executor says it, or heapam for it. (SERIALIZABLE's own conflicts come from elsewhere, and do
-// not go away.)
+// Whether the error says that a row has changed since the snapshot was taken, as the executor or
+// heapam_handler.c raises it. SERIALIZABLE's own conflicts are raised elsewhere (predicate.c) and
+// do not go away with a retry.
 static bool
 is_changed_row(const ErrorData *error)
 {
@@ -286,8 +303,8 @@ is_changed_row(const ErrorData *error)
 	return false;
 }
 
-// One try inside a subtransaction. False, with everything it did undone, when a
-// row of the statement had been changed since the snapshot was taken.
+// Runs the statement in a subtransaction. False, with the subtransaction rolled back, when a row of
+// the statement had changed since the snapshot was taken.
 static bool
 try_once(const Statement &statement, const Values &values, uint64 *processed)
 {
@@ -297,16 +314,17 @@ try_once(const Statement &statement, const Values &values, uint64 *processed)
 		[&](const ErrorData *error) { return watch.is_statements_own && is_changed_row(error); });
 }
 
+// Raises 40001 when the last of a hundred tries meets a changed row, too.
 static uint64
 execute_until_unchanged(const Statement &statement, const Values &values)
 {
-	// The executor follows a row to its newest version only in READ COMMITTED, and
-	// not even there to another partition.
+	// The executor follows a row to its newest version only in READ COMMITTED, and even there not
+	// to another partition.
 	if (!IsolationUsesXactSnapshot() && !statement.follows_partitions)
 		return execute_newest(statement, values);
 
-	// Otherwise a new snapshot does nearly the same; for a row that changes between
-	// the snapshot and the visit, look again.
+	// Elsewhere a new snapshot has nearly the same effect; a row that changes between the snapshot
+	// and the visit needs another try.
 	constexpr int tries = 100;
 	uint64 processed = 0;
 	for (int i = 1; i < tries; i++) {
@@ -323,8 +341,8 @@ run(const Statement &statement, const Datum *values, const char *nulls)
 	return execute_until_unchanged(statement, {values, nulls, nullptr});
 }
 
-// A queue's statements all return rows, or none; but a rule of the table may have made
-// another command of one.
+// Raises 0A000 unless the statement returned rows, if only none of them: a rule of the table may
+// have rewritten it to another command.
 static uint64
 with_rows(uint64 processed)
 {

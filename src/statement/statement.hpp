@@ -1,7 +1,6 @@
-// statement.hpp - one prepared SQL statement of a queue, with its plan pinned
-// (plan.hpp).
+// statement.hpp - one prepared SQL statement of a queue, which runs with a generic plan (plan.hpp).
 //
-// All statements know the same parameters (Parameter); each uses what it needs.
+// All statements of a queue have the same parameters (Parameter); each uses what it needs.
 //
 // Example:
 //     Arguments arguments(GetCurrentTimestamp());
@@ -16,6 +15,7 @@
 
 namespace queue_ext::statement {
 
+// In the order of the statements' parameters: call_time is $1.
 enum class Parameter {
 	call_time, // the wall clock at the start of the call
 	lease,
@@ -36,24 +36,24 @@ enum class Parameter {
 	payloads,
 	row, // of the queue's table
 	tables,
-	places,
+	tids,
 	unique_key,
 	unique_keys,
 };
 constexpr int parameter_count = static_cast<int>(Parameter::unique_keys) + 1;
 
-// "$1" and so on: the parameter as it is written in a statement's text.
+// The parameter as it is written in a statement's text, such as "$1".
 const char *placeholder(Parameter parameter);
 
-// Its type; InvalidOid for Parameter::row.
+// The parameter's type; InvalidOid for Parameter::row, whose type is the table's.
 Oid parameter_type(Parameter parameter);
 
-// The values for one run. All are null until set.
+// The values of the parameters for one run. All but call_time are null until set.
 struct Arguments
 {
 	Datum values[parameter_count];
 	char nulls[parameter_count];
-	TupleDesc row_columns; // with which the row was made; null where there is none
+	TupleDesc row_columns; // that the row was made with; null if there is no row
 
 	explicit Arguments(TimestampTz call_time) : row_columns(nullptr)
 	{
@@ -68,7 +68,7 @@ struct Arguments
 		nulls[static_cast<int>(parameter)] = ' ';
 	}
 
-	// Parameter::row, made with these columns (row_type.hpp).
+	// Sets Parameter::row; the row was made with these columns (row_type.hpp).
 	void set_row(Datum row, TupleDesc columns)
 	{
 		set(Parameter::row, row);
@@ -76,12 +76,13 @@ struct Arguments
 	}
 };
 
+// A prepared statement and how it is to be planned. Its owner discards it.
 struct Statement
 {
 	SPIPlanPtr plan; // null until prepared
 	Access access;
 	Tables tables;
-	bool follows_partitions; // a row may have gone to another partition meanwhile
+	bool follows_partitions; // an UPDATE may have moved a row to another partition
 
 	bool is_prepared() const
 	{
@@ -89,7 +90,7 @@ struct Statement
 	}
 };
 
-// Opens SPI, runs body, closes it. On ERROR the transaction's end closes it.
+// Opens SPI, runs body, closes it. On ERROR the end of the subtransaction or transaction closes it.
 template <typename Body>
 void
 with_spi(Body &&body)
@@ -99,17 +100,18 @@ with_spi(Body &&body)
 	SPI_finish();
 }
 
-// Runs a command as the caller: DDL, planned by nobody. Opens SPI itself. Raises what
-// the command raises. To which table it comes the caller has to find out (check_named()).
+// Runs a utility command (DDL) as the caller. Opens SPI itself. Raises what the command raises. The
+// command resolves the names in its text itself, so the caller checks with check_named() which
+// table it has reached.
 void run_command(const char *text);
 
-// Runs a statement that names the table, without a pinned plan. Wants SPI open. Raises what the
-// executor raises, and 42P01 where the name means another table by now.
-void run_unpinned(const Named &named, const char *text, Oid *types, int type_count, Datum *values,
-				  const char *nulls, bool only_reads);
+// Runs a statement that names the table, without a generic plan. Needs SPI open. Raises what the
+// executor raises, and 42P01 where the name means another table.
+void run_once(const Named &named, const char *text, Oid *types, int type_count, Datum *values,
+			  const char *nulls, bool only_reads);
 
-// Prepares the statement for the life of the backend; row_type is the type of
-// Parameter::row. Raises what the parser raises. Wants SPI open.
+// Prepares the statement; it lives until it is discarded. row_type is the type of Parameter::row.
+// Raises what the parser raises. Needs SPI open.
 void prepare(Statement *statement, const char *text, Oid row_type, Access access,
 			 const Tables &tables);
 
@@ -117,56 +119,56 @@ void prepare(Statement *statement, const char *text, Oid row_type, Access access
 void prepare(Statement *statement, const char *text, const Oid *types, int type_count,
 			 Access access, const Tables &tables);
 
-// The memory that the statement and its plan take. Never raises.
+// The memory allocated to the statement and its generic plan. Never raises.
 Size size_of(const Statement &statement);
 
-// Frees the plan. Never raises.
+// Frees the plan, which no call may be running. Never raises.
 void discard(Statement *statement);
 
-// Plans to be freed when no call can be running them.
+// Plans to be freed when no call can be running them any more.
 struct Plans
 {
 	List *list;
 };
 
-// Hands the statement's plan over. Raises where there is no memory; then the statement has
-// it still.
+// Moves the statement's plan to the list. Raises 53200 when out of memory; the statement keeps its
+// plan then.
 void put_off(Plans *plans, Statement *statement);
 
 // Never raises.
 void free_plans(Plans *plans);
 
-// Frees the plan when the transaction ends: a call further up may be running it.
+// Frees the plan at the end of the transaction: a call further up the stack may be running it.
 void discard_later(Statement *statement);
 
-// Frees what discard_later() was given. For the transaction's end; never raises.
+// Frees the plans that discard_later() was given. For the end of the transaction; never raises.
 void free_discarded();
 
-// Runs the statement and returns the number of rows it processed; what it
-// returned is in SPI_tuptable, which is not null. It works on the newest committed rows
-// at every isolation level. Raises what the executor raises, 0A000 where a rule has
-// made of it a command that returns nothing, 42P01 where a table's name means another, and 42804
-// where the row's columns have changed since it was made. Wants SPI open. Takes the locks that the
-// statement takes.
+// Runs the statement and returns the number of rows processed; the rows it returned are in
+// SPI_tuptable, which is not null. It sees the newest committed rows at every isolation level.
+// Raises what the executor raises, 40001 where rows of the statement keep changing, 0A000 where a
+// rule has rewritten it to a command that returns no rows, 42P01 where a table's name means another
+// table, and 42804 where the row's columns have changed since it was made. Needs SPI open. Takes
+// the locks of the statement.
 uint64 run(const Statement &statement, const Arguments &arguments);
 
-// The same, for a statement with parameters of its own, which may return nothing: then
-// SPI_tuptable is null.
+// Likewise, for a statement with parameters of its own. It may return no rows: SPI_tuptable is null
+// then.
 uint64 run(const Statement &statement, const Datum *values, const char *nulls);
 
-// The same for a statement that changes no row: it has nothing to try again for.
+// Likewise, for a statement that writes no row, and so has no conflict to retry for.
 uint64 run_newest(const Statement &statement, const Arguments &arguments);
 
-// Runs a statement that only reads under that snapshot, which must be registered.
+// Runs a read-only statement under the snapshot, which must be registered. Raises as run() does.
 uint64 run_under(Snapshot snapshot, const Statement &statement, const Arguments &arguments);
 
-// Calls body(snapshot) with a new snapshot, and the clock of arguments set after it was
-// taken: what is due by then, and was committed before, is seen.
+// Takes a new snapshot, then sets call_time to the present time, and calls body(snapshot): a row
+// that was committed before the snapshot and is due at call_time is visible and counts as due.
 template <typename Body>
 void
 with_newest(Arguments *arguments, Body &&body)
 {
-	// What this transaction has written is to be seen, too.
+	// The snapshot must show what this transaction has written.
 	CommandCounterIncrement();
 	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
 	arguments->set(Parameter::call_time, TimestampTzGetDatum(GetCurrentTimestamp()));

@@ -1,4 +1,4 @@
-// subtransaction.hpp - a piece of work that may fail in a way that is expected.
+// subtransaction.hpp - runs code that may raise an expected error.
 
 #pragma once
 
@@ -6,9 +6,9 @@
 
 namespace queue_ext::statement {
 
-// Runs body in a subtransaction, whose end lets go of all that it held. False, with
-// everything that it did undone, after an error for which is_expected(const ErrorData *)
-// holds; any other error goes on.
+// Runs body in a subtransaction. True if the subtransaction committed; its locks pass to the parent
+// then. False if body raised an error for which is_expected(const ErrorData *) holds: the
+// subtransaction is rolled back and its resources are released. Any other error is raised again.
 template <typename Body, typename IsExpected>
 bool
 in_subtransaction(Body &&body, IsExpected &&is_expected)

@@ -14,6 +14,7 @@ using row::Opened;
 
 namespace {
 
+// In the order of throttle.sql.
 enum ColumnNumber {
 	column_resource = 1,
 	column_interval,
@@ -25,6 +26,7 @@ enum ColumnNumber {
 
 } // namespace
 
+// What check_columns() expects. The table of a newer version may have more.
 static constexpr catalog::OwnColumn columns[] = {
 	{"resource", TEXTOID, true},
 	{"throttle_interval", INTERVALOID, true},
@@ -36,6 +38,7 @@ static constexpr catalog::OwnColumn columns[] = {
 
 namespace {
 
+// The indexes of the texts in statements[].
 enum StatementNumber {
 	statement_exists,
 	statement_lock,
@@ -57,10 +60,12 @@ enum ParameterNumber {
 
 static constexpr Oid parameters[] = {TEXTOID, TEXTOID, TIMESTAMPTZOID, INTERVALOID, INT4OID};
 
+// %1$s is the table. statement_lock serves where the row cannot be written directly (keyed.hpp),
+// the others always.
 static constexpr const char *statements[] = {
 	"select from %1$s where resource operator(pg_catalog.=) $1",
 
-	// What grant() does. The row is locked first, without waiting.
+	// As try_to_lock(). The sub-select locks the row first, without waiting.
 	"update %1$s as t set last_locked = greatest($3, last_locked), last_locker_details = $2,"
 	" earlier_grants = case when last_locked operator(pg_catalog.=) '-infinity' then '{}'"
 	" else (earlier_grants operator(pg_catalog.||) last_locked)"
@@ -83,11 +88,13 @@ static constexpr const char *statements[] = {
 	"delete from %1$s where resource operator(pg_catalog.=) $1",
 };
 
+// What this backend knows of the table, and its prepared statements.
 static row::KeyedTable resources = {"throttled_resource", columns,    lengthof(columns),
 									statements,           parameters, lengthof(parameters)};
 
 using Arguments = row::Arguments<lengthof(parameters)>;
 
+// Returns whether the statement processed a row.
 static bool
 run(StatementNumber statement, const Arguments &arguments)
 {
@@ -131,7 +138,8 @@ check_exists(const text *resource)
 		error::no_such_resource(text_to_cstring(resource));
 }
 
-// The slow way: by a statement, which fires triggers and heeds row security.
+// For a table whose rows cannot be written directly: the statement fires triggers and applies row
+// security policies.
 static bool
 lock_by_statement(const text *resource, const text *details, TimestampTz now)
 {
@@ -153,7 +161,7 @@ struct Grants
 	const TimestampTz *earlier;
 	int earlier_count;
 
-	// The one that was so many before the next, or -infinity.
+	// The grant that stands count before the next one; -infinity if there is none.
 	TimestampTz back(int count) const
 	{
 		if (count == 1)
@@ -165,8 +173,9 @@ struct Grants
 
 } // namespace
 
-// Reads them; false if they are not as the table's constraints want them, which its owner may
-// have dropped: one dimension that begins at 1, or none, and no nulls.
+// Returns false if the array is not as the table's constraints, which its owner may have dropped,
+// demand: one dimension that begins at 1, or empty, and without nulls. The array must stay in
+// memory as long as the grants.
 static bool
 read_grants(const Opened &opened, HeapTuple row, Grants *grants)
 {
@@ -181,7 +190,8 @@ read_grants(const Opened &opened, HeapTuple row, Grants *grants)
 	return true;
 }
 
-// The grants before the next, as far as they will matter.
+// Returns earlier_grants as it is after the next grant: no more than most - 1 of the grants so far,
+// since older ones cannot matter again.
 static Datum
 make_earlier(const Grants &grants, int most)
 {
@@ -198,15 +208,18 @@ make_earlier(const Grants &grants, int most)
 
 namespace {
 
+// What came of one try.
 enum class Outcome {
 	granted,
 	denied,
-	changed,
-	unreadable, // a statement has to make something of it
+	changed,    // the row must be read again
+	unreadable, // left to the statement
 };
 
 } // namespace
 
+// Writes the grant into the version that was read, and into no other. A row that another
+// transaction has locked is denied, as by SKIP LOCKED.
 static Outcome
 try_to_lock(const Opened &opened, HeapTuple row, const text *details, TimestampTz now)
 {
@@ -218,7 +231,7 @@ try_to_lock(const Opened &opened, HeapTuple row, const text *details, TimestampT
 	if (end_of_interval(grants.back(most), interval) >= now)
 		return Outcome::denied;
 	row::Changes changes{};
-	// Grants stay in order, even if this call began before the last one's.
+	// Keeps the grants in order, even if this call began before the last one.
 	changes.set(column_last_locked, TimestampTzGetDatum(Max(now, grants.latest)));
 	changes.set(column_details, PointerGetDatum(details));
 	if (most > 1 || grants.earlier_count > 0)
@@ -233,6 +246,8 @@ try_to_lock(const Opened &opened, HeapTuple row, const text *details, TimestampT
 	}
 }
 
+// Reads the clock once, so that a grant is of the time of the call. find() may miss a row that is
+// being moved, so check_exists() decides before another try.
 bool
 lock_resource(const text *resource, const text *details)
 {

@@ -1,9 +1,9 @@
-// resource.hpp - resources that may be used so often, and no more.
+// resource.hpp - resources that may be used a number of times in any interval, and no more.
 //
-// Invariant: of the grants that have been committed, no interval of the resource's
-// length has more than its "grants" in it. A resource is a row of throttled_resource.
-// last_locked and earlier_grants together are the last grants, in order: whether one
-// more is due is seen by the one that stands "grants" before it.
+// Invariant: no interval of the resource's length contains more than "grants" committed grants. A
+// resource is a row of throttled_resource. earlier_grants and last_locked together are its last
+// grants, in order: the next one is due when the one that stands "grants" before it is older than
+// the interval.
 
 #pragma once
 
@@ -11,14 +11,16 @@
 
 namespace queue_ext::throttle {
 
-// Locks the resource if that is due now; the caller's transaction must commit for it
-// to count. False at once, with nothing written, if it is not, or if another
-// transaction has the row. Raises 42704 if there is no such resource. Takes ROW
-// EXCLUSIVE on the table, and the row's lock if it returns true.
+// Grants a use of the resource if one is due now; it counts if the transaction of the caller
+// commits. Returns false at once, with nothing written, if none is due, or if another transaction
+// has the row locked. Raises 42704 if there is no such resource. Takes ROW EXCLUSIVE on
+// throttled_resource, and the row lock if it returns true.
 bool lock_resource(const text *resource, const text *details);
 
-// Adds, changes and removes resources, by statements. A null pointer leaves a value as
-// it is. False if there is one already, or none.
+// Insert, update and delete resources, by statements. A null pointer leaves a value as it is. False
+// if the resource already exists (create) or does not exist. Take ROW EXCLUSIVE on
+// throttled_resource, wait for transactions that have the row locked, and raise what the statements
+// raise.
 bool create_resource(const text *resource, const Interval *interval, int32 grants);
 bool alter_resource(const text *resource, const Interval *interval, const int32 *grants);
 bool drop_resource(const text *resource);

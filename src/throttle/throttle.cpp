@@ -19,21 +19,25 @@ QUEUE_EXT_FUNCTION(queue_ext_throttle_drop_enum);
 QUEUE_EXT_FUNCTION(queue_ext_lock_throttled_resource);
 QUEUE_EXT_FUNCTION(queue_ext_lock_throttled_resource_enum);
 
+// Bounds earlier_grants, which is rewritten at each grant; throttled_resource_grants_check repeats
+// it.
 constexpr int32 max_grants = 1000;
 
+// Raises 22023.
 static void
 check_grants(int32 grants)
 {
 	error::check_range("grants", grants, 1, max_grants);
 }
 
-// The resource that argument 0 names. Raises 22004 when it is null.
+// Returns the resource that argument 0 names. Raises 22004 for a null.
 static const text *
 named_resource(FunctionCallInfo fcinfo)
 {
 	return argument::required_text(fcinfo, 0, "resource");
 }
 
+// The same for an enum: its label is the name.
 static const text *
 enum_resource(FunctionCallInfo fcinfo)
 {
@@ -41,6 +45,7 @@ enum_resource(FunctionCallInfo fcinfo)
 	return cstring_to_text(DatumGetCString(DirectFunctionCall1(enum_out, PG_GETARG_DATUM(0))));
 }
 
+// Raises 22004, 22023 and 22008 for the arguments, 42710 if the resource already exists.
 template <auto resource_of>
 static Datum
 create(FunctionCallInfo fcinfo)
@@ -57,6 +62,7 @@ create(FunctionCallInfo fcinfo)
 	PG_RETURN_VOID();
 }
 
+// A null argument leaves the value as it is. Raises 42704 if there is no such resource.
 template <auto resource_of>
 static Datum
 alter(FunctionCallInfo fcinfo)
@@ -71,6 +77,7 @@ alter(FunctionCallInfo fcinfo)
 	PG_RETURN_VOID();
 }
 
+// Raises 42704 if there is no such resource, unless if_exists is true.
 template <auto resource_of>
 static Datum
 drop(FunctionCallInfo fcinfo)
@@ -84,6 +91,7 @@ drop(FunctionCallInfo fcinfo)
 	PG_RETURN_BOOL(is_dropped);
 }
 
+// The functions are strict, so no argument is null. Raises 23514 for blank details.
 template <auto resource_of>
 static Datum
 lock(FunctionCallInfo fcinfo)

@@ -1,6 +1,5 @@
--- Throttles: what may be done once in an interval, or a few times. Rights on the
--- table are rights on the throttles; nobody but the extension's owner has any at
--- first.
+-- Throttles: resources that may be used once in an interval, or a few times. Rights on the table
+-- are rights on the throttles; at first only the extension's owner has any.
 
 create table @extschema@.throttled_resource (
 	resource text collate "C" not null,

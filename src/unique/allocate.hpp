@@ -1,4 +1,4 @@
-// allocate.hpp - arrays of plain structs in the current context.
+// allocate.hpp - zeroed arrays of plain structs in the current memory context.
 
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace queue_ext::unique {
 
-// So many zeroed items, more than palloc's 1 GB if need be.
+// Allocates count zeroed items, also more than the 1 GB that palloc() allows.
 template <typename Item>
 Item *
 allocate(int count)

@@ -8,6 +8,7 @@
 
 namespace queue_ext::unique {
 
+// Orders keys as jsonb does: getKeyJsonValueFromContainer() and the text agree on it.
 static int
 compare_names(const void *left, const void *right)
 {
@@ -40,6 +41,7 @@ read_names(const char *what, ArrayType *array)
 	return names;
 }
 
+// Copies the string, since escape_json() needs it null-terminated.
 void
 append_string(StringInfo text, const char *bytes, int length)
 {
@@ -60,6 +62,7 @@ append_names(StringInfo text, const Names &names)
 	appendStringInfoChar(text, ']');
 }
 
+// Drops trailing zeros: numerics that compare equal may differ in their scale.
 static void
 append_number(StringInfo text, Numeric number)
 {
@@ -68,6 +71,7 @@ append_number(StringInfo text, Numeric number)
 	pfree(digits);
 }
 
+// The value must be a scalar: the iterator descends into arrays and objects.
 static void
 append_scalar(StringInfo text, const JsonbValue *value)
 {
@@ -89,6 +93,8 @@ append_scalar(StringInfo text, const JsonbValue *value)
 	}
 }
 
+// As JsonbToCString(), but with append_number(). A scalar is stored as an array of one element,
+// whose brackets are left out.
 static void
 append_container(StringInfo text, JsonbContainer *container)
 {

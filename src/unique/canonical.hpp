@@ -1,9 +1,9 @@
-// canonical.hpp - JSON values as text, so that equal values are equal texts, in every
-// session and every client.
+// canonical.hpp - JSON values as canonical text: equal values give equal texts, in every session
+// and from every client.
 //
-// It is the text that PostgreSQL has for jsonb (keys by length, then by their bytes; a
-// space after a colon and a comma), but for numbers, which lose the zeros at the end
-// of their fraction: jsonb holds 1.0 and 1.00 to be equal.
+// The text is PostgreSQL's output of jsonb (keys sorted by length, then by bytes; a space after a
+// colon and a comma), but numbers lose the trailing zeros of their fraction: jsonb compares 1.0 and
+// 1.00 as equal.
 
 #pragma once
 
@@ -11,33 +11,35 @@
 
 namespace queue_ext::unique {
 
+// An object key, not null-terminated; points into the array that it was read from.
 struct Name
 {
 	const char *bytes;
 	int length;
 };
 
-// Names of an object's keys, in jsonb's order of keys, each once.
+// Object keys in the order of jsonb, without duplicates.
 struct Names
 {
 	int count;
 	Name *list;
 };
 
-// The names in the array, in the current context. Raises 22004 for a null.
+// Returns the elements of the array as keys, in the current memory context. Raises 22004 for a null
+// element; "what" names the argument.
 Names read_names(const char *what, ArrayType *array);
 
-// Adds the names as a JSON array.
+// Appends the names as a JSON array.
 void append_names(StringInfo text, const Names &names);
 
-// Adds the string in quotes, as JSON has it.
+// Appends the string as a JSON string literal.
 void append_string(StringInfo text, const char *bytes, int length);
 
-// Adds the value.
+// Appends the canonical text of the value.
 void append_value(StringInfo text, Jsonb *value);
 
-// Adds an object of those keys that the value has. It must be an object, or there
-// must be no names.
+// Appends an object with the named keys that the value has. The value must be an object, unless
+// there are no names.
 void append_keys(StringInfo text, Jsonb *value, const Names &names);
 
 } // namespace queue_ext::unique

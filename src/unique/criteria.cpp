@@ -8,15 +8,17 @@
 
 namespace queue_ext::unique {
 
-// Stretches of time are counted from here: a Monday, midnight in UTC.
+// Buckets are aligned to this moment: a Monday, midnight in UTC.
 constexpr TimestampTz origin = 366 * USECS_PER_DAY; // 2001-01-01
 
-// What "by" may have, since it stands in every job's key.
+// The limit of "by" in bytes, since it is part of every unique_key.
 constexpr int max_by_length = 1000;
 
+// Indexed by State.
 static const char *const state_names[] = {"ready", "scheduled", "leased", "dead", "done"};
 static_assert(lengthof(state_names) == state_count);
 
+// Raises 22023 for a name that is no state.
 static int
 state_of(const Name &name)
 {
@@ -27,6 +29,8 @@ state_of(const Name &name)
 	error::unknown_counted_state(pnstrdup(name.bytes, name.length));
 }
 
+// By default all states count if there is a period, else all but dead and done. Raises 22023 for an
+// empty array.
 static void
 read_states(Criteria *criteria, ArrayType *states)
 {
@@ -46,6 +50,7 @@ read_states(Criteria *criteria, ArrayType *states)
 		criteria->counts[state_of(names.list[i])] = true;
 }
 
+// Raises 0A000 for months, whose length varies, and 22023 on overflow. A day is 24 hours.
 static int64
 microseconds_of(const Interval *period)
 {
@@ -59,6 +64,8 @@ microseconds_of(const Interval *period)
 	return sum;
 }
 
+// Rounds the moment down to a multiple of the period since the origin. An infinite moment is a
+// bucket of its own; the last bucket ends at infinity.
 static void
 set_bucket(Criteria *criteria, TimestampTz moment)
 {

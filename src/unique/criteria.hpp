@@ -1,8 +1,8 @@
-// criteria.hpp - when two jobs of a managed queue are the same: by what of the payload,
-// in which stretch of time, and which states count.
+// criteria.hpp - when two jobs of a managed queue are duplicates: by which part of the payload, in
+// which period, and in which states the earlier one counts.
 //
-// Invariant: two jobs are the same under equal criteria exactly when their values, as
-// text (canonical.hpp), are equal.
+// Invariant: two jobs are duplicates under equal criteria exactly if their canonical values
+// (canonical.hpp) are equal.
 
 #pragma once
 
@@ -12,16 +12,19 @@
 
 namespace queue_ext::unique {
 
+// The states of definition::job_states, in that order; then done: the row is no longer in the
+// table.
 enum class State { ready, scheduled, leased, dead, done };
 constexpr int state_count = static_cast<int>(State::done) + 1;
 
+// Made by read_criteria(). Two calls with equal arguments may differ in the bucket.
 struct Criteria
 {
-	bool is_whole;      // all of the payload
-	Names names;        // or these keys of it
-	const char *by;     // the names as a JSON array; null for the whole
-	int64 period;       // microseconds; 0: none
-	TimestampTz bucket; // where the stretch of time begins
+	bool is_whole;      // the whole payload counts
+	Names names;        // or only these keys of it
+	const char *by;     // the names as a JSON array; null for the whole payload
+	int64 period;       // in microseconds; 0: none
+	TimestampTz bucket; // the start of the period that counts
 	TimestampTz bucket_end;
 	bool counts[state_count];
 
@@ -35,24 +38,26 @@ struct Criteria
 		return counts[static_cast<int>(state)];
 	}
 
-	// Whether it must be known later that there was such a job.
+	// Whether inserted jobs are recorded in queue_unique_job, so that a later call can count them
+	// when they are done.
 	bool is_to_be_remembered() const
 	{
 		return has_period() || does_count(State::done);
 	}
 };
 
-// What the caller gave; null where there was nothing.
+// The caller's arguments; null where the caller gave none.
 struct Choice
 {
 	ArrayType *unique_by;
 	const Interval *period;
 	ArrayType *states;
-	TimestampTz moment; // that the bucket must contain
+	TimestampTz moment; // within the bucket
 };
 
-// In the current context. Raises 22004, 2202E, 22023, 0A000, 54000 for what cannot be
-// meant. Takes no lock.
+// Checks the arguments and returns the criteria, in the current memory context. Raises 22004 for a
+// null name, 22023 for an unknown state or none, and for a period that is not positive or too long,
+// 0A000 for a period with months, 54000 if the names are too long together. Takes no lock.
 Criteria read_criteria(const Choice &choice);
 
 } // namespace queue_ext::unique

@@ -16,10 +16,10 @@ using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
 
-// Where the columns are that a look needs.
+// The columns that a lookup reads, and the index that it can scan; cached in the definition.
 struct Lookup
 {
-	Oid index; // InvalidOid: there is none to read at once
+	Oid index; // InvalidOid: no index can be scanned
 	AttrNumber id;
 	AttrNumber run_at;
 	AttrNumber leased_until;
@@ -27,6 +27,7 @@ struct Lookup
 	AttrNumber payload;
 };
 
+// Leaves out an index with indcheckxmin, which must not be used under every snapshot.
 static bool
 is_of_key(Relation index, AttrNumber key)
 {
@@ -35,7 +36,7 @@ is_of_key(Relation index, AttrNumber key)
 		   index->rd_rel->relam == BTREE_AM_OID && index->rd_indcollation[0] == C_COLLATION_OID;
 }
 
-// Whether the index has every row whose key is not null.
+// Whether the index has an entry for every row whose key is not null.
 static bool
 has_all_keys(Relation index, AttrNumber key)
 {
@@ -43,7 +44,7 @@ has_all_keys(Relation index, AttrNumber key)
 	return predicate == NIL || definition::is_null_test(predicate, key, IS_NOT_NULL);
 }
 
-// The number of the column, if it is of that type still.
+// Returns the number of the column; InvalidAttrNumber if it is gone or its type has changed.
 static AttrNumber
 column_of(Oid source, const char *name, Oid type)
 {
@@ -53,6 +54,8 @@ column_of(Oid source, const char *name, Oid type)
 	return InvalidAttrNumber;
 }
 
+// Returns an index that serves lookups by unique_key, or InvalidOid. Keeps ACCESS SHARE on all
+// indexes of the table until the end of the transaction.
 static Oid
 find_index(Oid source)
 {
@@ -74,6 +77,8 @@ find_index(Oid source)
 	return found;
 }
 
+// Makes the definition's lookup at the first call. A change of the table or its indexes invalidates
+// the definition, and the lookup with it.
 static const Lookup &
 lookup_of(Definition *definition)
 {
@@ -98,6 +103,7 @@ lookup_of(Definition *definition)
 	return *definition->lookup;
 }
 
+// Asked at each call, since privileges and row security depend on the current role.
 static bool
 may_read_at_once(Definition *definition)
 {
@@ -118,11 +124,13 @@ add(Found *found, const FoundJob &job)
 	found->jobs[found->count++] = job;
 }
 
+// Compares the values, since unequal ones may have the same key, and an UPDATE may have changed the
+// payload.
 static bool
 has_values(const Criteria &criteria, Datum payload, const JobKey &key)
 {
 	Jsonb *document = DatumGetJsonbP(payload);
-	// Its keys may have been changed by hand since.
+	// An UPDATE may have replaced the payload by one that is no object.
 	if (!criteria.is_whole && criteria.names.count > 0 && !JB_ROOT_IS_OBJECT(document))
 		return false;
 	int length;
@@ -134,7 +142,7 @@ has_values(const Criteria &criteria, Datum payload, const JobKey &key)
 	return is_equal;
 }
 
-// The state of the row, as definition::job_state() says it in SQL.
+// Computes the state as definition::job_state() does in SQL.
 static State
 state_of_row(const Lookup &lookup, TupleTableSlot *row, TimestampTz now)
 {
@@ -149,6 +157,7 @@ state_of_row(const Lookup &lookup, TupleTableSlot *row, TimestampTz now)
 	return !is_null && DatumGetTimestampTz(value) > now ? State::scheduled : State::ready;
 }
 
+// Looks the keys up by index scans. The clock is read here, after the locks were granted.
 static void
 read_at_once(Definition *definition, const Criteria &criteria, const JobKey *keys, int count,
 			 Found *found)
@@ -173,6 +182,7 @@ read_at_once(Definition *definition, const Criteria &criteria, const JobKey *key
 	close_newest(scan);
 }
 
+// Returns each job with the position of its key in the array, counted from 1.
 static const char *
 find_text(const Definition *definition)
 {
@@ -183,6 +193,7 @@ find_text(const Definition *definition)
 					statement::placeholder(Parameter::unique_keys), definition->source_name);
 }
 
+// Relies on State beginning with the states of definition::job_states.
 static State
 state_named(const char *name)
 {
@@ -192,6 +203,7 @@ state_named(const char *name)
 	elog(ERROR, "unknown state: %s", name);
 }
 
+// Looks all keys up by one statement, which checks column privileges and applies policies.
 static void
 read_by_statement(Definition *definition, const Criteria &criteria, const JobKey *keys, int count,
 				  Found *found)

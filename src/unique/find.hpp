@@ -1,8 +1,8 @@
-// find.hpp - the jobs in a managed queue's table that came under a key.
+// find.hpp - finds the jobs in a managed queue's table that have a given unique_key.
 //
-// The rows are read as the caller: without SELECT on the table there is an error, and
-// row security hides what it hides. Where nothing but SELECT is to be checked, they are
-// read from the index at once, else by a statement.
+// Rows are read with the caller's privileges: SELECT is required, and row security policies apply.
+// Where SELECT on the table is all there is to check, an index scan reads the rows, else a
+// statement.
 
 #pragma once
 
@@ -12,15 +12,15 @@
 
 namespace queue_ext::unique {
 
-// A job that was found by its key.
+// A job with the key that was looked up.
 struct FoundJob
 {
 	int64 id;
 	State state;
-	bool is_equal; // in its values, too
+	bool is_equal; // its values are equal, too
 };
 
-// What came of looking for one key.
+// The jobs found for one key.
 struct Found
 {
 	FoundJob *jobs;
@@ -28,9 +28,9 @@ struct Found
 	int capacity;
 };
 
-// Looks for each key, and puts what was found into found[i], in the current context.
-// The locks must have been taken before: only then does what is found stay true. The
-// queue's table must be locked. Wants SPI open. Raises what SELECT raises.
+// Looks up each key and appends the jobs that have it to found[i], in the current memory context.
+// The keys' locks must be held, so that the result stays true until the end of the transaction, and
+// the queue's table must be locked. SPI must be open. Raises what a SELECT raises.
 void find_jobs(definition::Definition *definition, const Criteria &criteria, const JobKey *keys,
 			   int count, Found *found);
 

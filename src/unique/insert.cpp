@@ -9,7 +9,7 @@
 #include "allocate.hpp"
 #include "find.hpp"
 #include "locks.hpp"
-#include "memory.hpp"
+#include "history.hpp"
 
 namespace queue_ext::unique {
 
@@ -22,16 +22,17 @@ using statement::placeholder;
 
 namespace {
 
-// The different jobs of a call, in the order in which they first come.
+// The distinct jobs of a call, in the order of their first payloads.
 struct Batch
 {
 	int count;
 	JobKey *keys;
 	const Datum **payloads;
 	Outcome *outcomes;
-	int *place_of; // by payload: which of them it is
+	int *index_of; // by payload: the index of its job
 };
 
+// A key and the index of its payload, for sorting.
 struct Entry
 {
 	JobKey key;
@@ -40,6 +41,7 @@ struct Entry
 
 } // namespace
 
+// Puts equal jobs side by side, the first payload in front.
 static int
 compare_entries(const void *left, const void *right)
 {
@@ -60,12 +62,13 @@ are_equal(const Entry &a, const Entry &b)
 		   memcmp(a.key.values, b.key.values, a.key.values_length) == 0;
 }
 
+// Detoasts one payload at a time, so that only the keys take memory.
 static Batch
 make_batch(const Definition *definition, const Criteria &criteria, const Datum *payloads, int count)
 {
 	KeyMaker maker = make_key_maker(definition, criteria);
 	auto *entries = allocate<Entry>(count);
-	auto *first_of = allocate<int>(count); // by payload: the first that is equal
+	auto *first_of = allocate<int>(count); // by payload: the first equal one
 	for (int i = 0; i < count; i++) {
 		CHECK_FOR_INTERRUPTS();
 		Jsonb *payload = DatumGetJsonbP(payloads[i]);
@@ -86,19 +89,20 @@ make_batch(const Definition *definition, const Criteria &criteria, const Datum *
 	batch.keys = allocate<JobKey>(count);
 	batch.payloads = allocate<const Datum *>(count);
 	batch.outcomes = allocate<Outcome>(count);
-	batch.place_of = allocate<int>(count);
+	batch.index_of = allocate<int>(count);
 	for (int i = 0; i < count; i++) {
 		if (first_of[i] != i) {
-			batch.place_of[i] = batch.place_of[first_of[i]];
+			batch.index_of[i] = batch.index_of[first_of[i]];
 			continue;
 		}
 		batch.keys[batch.count] = by_payload[i];
 		batch.payloads[batch.count] = &payloads[i];
-		batch.place_of[i] = batch.count++;
+		batch.index_of[i] = batch.count++;
 	}
 	return batch;
 }
 
+// Reports the lowest ID of several duplicates, in whatever order they were read.
 static void
 take_smallest(Outcome *outcome, int64 id)
 {
@@ -115,6 +119,9 @@ with_id(const Found &found, int64 id)
 	return nullptr;
 }
 
+// Sets the outcome if a duplicate counts: a job in the table with equal values, or else a recorded
+// one. A recorded job that is not in the table is done; one whose payload an UPDATE has changed
+// still counts by its state.
 static void
 settle(const Criteria &criteria, const Found &found, const List *remembered, Outcome *outcome)
 {
@@ -141,7 +148,7 @@ digests_of(const Criteria &criteria, const Batch &batch)
 	return digests;
 }
 
-// Gives those an outcome that are there.
+// Sets the outcomes of the jobs that have a duplicate.
 static void
 look(Definition *definition, const Criteria &criteria, const Batch &batch, const Datum *digests)
 {
@@ -154,6 +161,8 @@ look(Definition *definition, const Criteria &criteria, const Batch &batch, const
 		settle(criteria, found[i], remembered[i], &batch.outcomes[i]);
 }
 
+// Returns the statement for one job, or for arrays of payloads and keys, whose order take_ids()
+// relies on.
 static const char *
 insert_text(const Definition *definition, bool is_many)
 {
@@ -180,7 +189,7 @@ array_of(Datum *elements, int count, Oid type)
 
 namespace {
 
-// The rows to insert.
+// Payloads and keys of the jobs to insert.
 struct Rows
 {
 	Datum *payloads;
@@ -190,18 +199,19 @@ struct Rows
 
 } // namespace
 
+// indexes: of the jobs to insert, within the batch.
 static Rows
-rows_of(const Batch &batch, const int *places, int count)
+rows_of(const Batch &batch, const int *indexes, int count)
 {
 	const Rows rows{allocate<Datum>(count), allocate<Datum>(count), count};
 	for (int i = 0; i < count; i++) {
-		rows.payloads[i] = *batch.payloads[places[i]];
-		rows.keys[i] = PointerGetDatum(cstring_to_text(batch.keys[places[i]].text));
+		rows.payloads[i] = *batch.payloads[indexes[i]];
+		rows.keys[i] = PointerGetDatum(cstring_to_text(batch.keys[indexes[i]].text));
 	}
 	return rows;
 }
 
-// Sets their values: of one, or arrays of them.
+// Sets the parameters of insert_text(): scalars for one row, arrays for several.
 static void
 set_rows(Arguments *arguments, const Rows &rows)
 {
@@ -221,27 +231,28 @@ has_key(HeapTuple row, const char *key)
 	return value != nullptr && strcmp(value, key) == 0;
 }
 
-// The rows come back in order, but for those that a trigger has swallowed: what has
-// the next key is the next.
+// Rows are returned in the order of the arrays, without those that a trigger suppressed: a returned
+// row belongs to the next job that has its key.
 static void
-take_ids(const Batch &batch, const int *places, int count)
+take_ids(const Batch &batch, const int *indexes, int count)
 {
 	const bool are_all = SPI_tuptable->numvals == static_cast<uint64>(count);
 	uint64 row = 0;
 	for (int i = 0; i < count && row < SPI_tuptable->numvals; i++) {
 		HeapTuple tuple = SPI_tuptable->vals[row];
-		if (!are_all && !has_key(tuple, batch.keys[places[i]].text))
+		if (!are_all && !has_key(tuple, batch.keys[indexes[i]].text))
 			continue;
 		bool is_null;
 		const Datum id = SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &is_null);
-		batch.outcomes[places[i]] = {DatumGetInt64(id), true, true};
+		batch.outcomes[indexes[i]] = {DatumGetInt64(id), true, true};
 		row++;
 	}
 }
 
+// Inserts where the direct path does not serve the table, and notes a wake-up for the rows.
 static void
 insert_by_statement(Definition *definition, Arguments arguments, const Rows &rows,
-					const Batch &batch, const int *places)
+					const Batch &batch, const int *indexes)
 {
 	const bool is_many = rows.count > 1;
 	set_rows(&arguments, rows);
@@ -249,18 +260,19 @@ insert_by_statement(Definition *definition, Arguments arguments, const Rows &row
 		definition, is_many ? Prepared::unique_insert_many : Prepared::unique_insert,
 		[&] { return insert_text(definition, is_many); });
 	statement::run_newest(statement, arguments);
-	take_ids(batch, places, rows.count);
+	take_ids(batch, indexes, rows.count);
 	SPI_freetuptable(SPI_tuptable);
 	claim::note_given_back(definition, 0);
 }
 
+// Inserts the jobs with these indexes of the batch and sets their outcomes.
 static void
-insert(Definition *definition, const Arguments &arguments, const Batch &batch, const int *places,
+insert(Definition *definition, const Arguments &arguments, const Batch &batch, const int *indexes,
 	   int count)
 {
-	const Rows rows = rows_of(batch, places, count);
+	const Rows rows = rows_of(batch, indexes, count);
 	if (!claim::can_insert_keyed_directly(definition)) {
-		insert_by_statement(definition, arguments, rows, batch, places);
+		insert_by_statement(definition, arguments, rows, batch, indexes);
 		return;
 	}
 	claim::NewJobs jobs = claim::new_jobs(arguments, rows.payloads, count);
@@ -268,10 +280,11 @@ insert(Definition *definition, const Arguments &arguments, const Batch &batch, c
 	auto *ids = allocate<int64>(count);
 	claim::insert_directly(definition, jobs, ids);
 	for (int i = 0; i < count; i++)
-		batch.outcomes[places[i]] = {ids[i], true, true};
+		batch.outcomes[indexes[i]] = {ids[i], true, true};
 }
 
-// A bucket that the clock has left may still be asked for, by one who is late.
+// A row is kept for a period, and for ten minutes at least, after its bucket has ended or after
+// now, if that is later: another call for the bucket may be late.
 static TimestampTz
 expiry_of(const Criteria &criteria)
 {
@@ -286,22 +299,24 @@ expiry_of(const Criteria &criteria)
 	return expiry;
 }
 
+// Leaves out jobs that a trigger suppressed: they have no ID.
 static void
 remember_inserted(Definition *definition, const Criteria &criteria, const Batch &batch,
-				  const Datum *digests, const int *places, int count)
+				  const Datum *digests, const int *indexes, int count)
 {
 	auto *inserted = allocate<Datum>(count);
 	auto *jobs = allocate<int64>(count);
 	int length = 0;
 	for (int i = 0; i < count; i++) {
-		if (!batch.outcomes[places[i]].is_inserted)
+		if (!batch.outcomes[indexes[i]].is_inserted)
 			continue;
-		inserted[length] = digests[places[i]];
-		jobs[length++] = batch.outcomes[places[i]].id;
+		inserted[length] = digests[indexes[i]];
+		jobs[length++] = batch.outcomes[indexes[i]].id;
 	}
 	remember(definition->source, inserted, jobs, length, expiry_of(criteria));
 }
 
+// Takes all locks by one take_locks(), whose order keeps calls from deadlocking.
 static void
 take_all_locks(const Definition *definition, const Batch &batch)
 {
@@ -321,24 +336,24 @@ insert_unique(Definition *definition, const Criteria &criteria, const Datum *pay
 	take_all_locks(definition, batch);
 	look(definition, criteria, batch, digests);
 
-	auto *places = allocate<int>(batch.count);
+	auto *indexes = allocate<int>(batch.count);
 	int missing = 0;
 	for (int i = 0; i < batch.count; i++)
 		if (!batch.outcomes[i].has_id)
-			places[missing++] = i;
+			indexes[missing++] = i;
 	if (missing > 0) {
-		insert(definition, arguments, batch, places, missing);
+		insert(definition, arguments, batch, indexes, missing);
 		if (criteria.is_to_be_remembered())
-			remember_inserted(definition, criteria, batch, digests, places, missing);
+			remember_inserted(definition, criteria, batch, digests, indexes, missing);
 	}
 
 	auto *is_taken = allocate<bool>(batch.count);
 	for (int i = 0; i < count; i++) {
-		const int place = batch.place_of[i];
-		outcomes[i] = batch.outcomes[place];
-		// The later of equal ones get the first's id.
-		outcomes[i].is_inserted = outcomes[i].is_inserted && !is_taken[place];
-		is_taken[place] = true;
+		const int index = batch.index_of[i];
+		outcomes[i] = batch.outcomes[index];
+		// Of equal payloads only the first is reported as inserted; all get its ID.
+		outcomes[i].is_inserted = outcomes[i].is_inserted && !is_taken[index];
+		is_taken[index] = true;
 	}
 }
 

@@ -1,9 +1,8 @@
-// insert.hpp - adding jobs to a managed queue unless they are there: lock, then look,
-// then insert.
+// insert.hpp - inserts jobs into a managed queue unless they exist: lock, look, insert.
 //
-// Invariant: the look takes its snapshot after the locks were granted, at every
-// isolation level, and the locks are held until the transaction ends. So of any number
-// of callers one inserts, and the others see its job, or that it was rolled back.
+// Invariant: the look takes its snapshot after the locks were granted, at every isolation level,
+// and the locks are held until the end of the transaction. So of any number of callers one inserts
+// the job, and the others find it, or see that the insert was rolled back.
 
 #pragma once
 
@@ -14,16 +13,19 @@
 
 namespace queue_ext::unique {
 
+// What became of one payload: the ID of its job, inserted or found.
 struct Outcome
 {
 	int64 id;
-	bool has_id; // not when a trigger has swallowed the row
+	bool has_id; // false: a trigger suppressed the row
 	bool is_inserted;
 };
 
-// Inserts those payloads that are not there, the first of equal ones. The arguments
-// have the options of the new jobs. The queue's table must be locked. Raises what
-// SELECT and INSERT raise, and what waiting for a lock does. Wants SPI open.
+// Inserts the payloads that have no duplicate; of equal payloads, the first. The arguments have the
+// options of the new jobs. The queue's table must be locked in ROW EXCLUSIVE mode and SPI must be
+// open. Takes the advisory locks of the keys and waits for them. Raises what SELECT, INSERT and
+// waiting for a lock raise, and 22023 for a payload that is no object if keys of it are to be
+// compared.
 void insert_unique(definition::Definition *definition, const Criteria &criteria,
 				   const Datum *payloads, int count, statement::Arguments arguments,
 				   Outcome *outcomes);

@@ -12,6 +12,7 @@ namespace queue_ext::unique {
 
 using definition::Definition;
 
+// An empty list of names takes any payload: its values are {}.
 static void
 append_values(StringInfo text, const Criteria &criteria, Jsonb *payload)
 {
@@ -33,7 +34,7 @@ values_of(const Criteria &criteria, Jsonb *payload, int *length)
 	return text.data;
 }
 
-// As a decimal fraction without zeros at its end.
+// Appends seconds as a decimal fraction without trailing zeros.
 static void
 append_seconds(StringInfo text, uint64 microseconds)
 {
@@ -47,6 +48,7 @@ append_seconds(StringInfo text, uint64 microseconds)
 	appendStringInfo(text, ".%0*d", digits, rest);
 }
 
+// Appends the Unix time of the moment. The sum is unsigned: it can exceed what an int64 holds.
 static void
 append_epoch(StringInfo text, TimestampTz moment)
 {
@@ -62,6 +64,7 @@ append_epoch(StringInfo text, TimestampTz moment)
 		append_seconds(text, static_cast<uint64>(moment) + shift); // more than int64 has
 }
 
+// These fields are the same in the string of the lock, in unique_key and in the digest.
 static void
 append_criteria(StringInfo text, const Criteria &criteria)
 {
@@ -75,7 +78,7 @@ append_criteria(StringInfo text, const Criteria &criteria)
 	append_epoch(text, criteria.bucket);
 }
 
-// All of the lock's string but the values.
+// Appends the string of the lock up to the values.
 static void
 append_lock_prefix(StringInfo text, const Definition *definition, const Criteria &criteria)
 {
@@ -108,6 +111,7 @@ make_key_maker(const Definition *definition, const Criteria &criteria)
 	return maker;
 }
 
+// Overwrites the values in the scratch buffer and keeps the prefix before them.
 JobKey
 make_key(KeyMaker *maker, Jsonb *payload)
 {
@@ -126,6 +130,7 @@ make_key(KeyMaker *maker, Jsonb *payload)
 	return key;
 }
 
+// Hashes UTF-8, as the locks do, so that the encoding of the database makes no difference.
 Datum
 digest_of(const Criteria &criteria, const JobKey &key)
 {

@@ -1,17 +1,17 @@
-// job_key.hpp - what names a job under its criteria: the lock that all who would
-// insert the same take, and the key by which the job is found.
+// job_key.hpp - the names of a job under its criteria: the lock that every insert of an equal job
+// takes, and the unique_key by which the job is found.
 //
-// The lock's string is public: other clients take the same lock by it. Fields that do
+// The string of the lock is public, so that other clients can take the same lock. Fields that do
 // not apply are left out:
 //
 //     unique_key|queue=public.emails|by=["to"]|period=3600|bucket=978307200|args={"to": "ada"}
 //
-// The job's own key is a 64-bit hash of the values, with what is not hashed behind it:
+// unique_key is a 64-bit hash of the values, followed by the criteria, which are not hashed:
 //
 //     8c9f1d1e6a0b2c3d|by=["to"]|period=3600|bucket=978307200
 //
-// Jobs of equal values have equal keys. The other way round the hash does not tell:
-// whoever finds a job by its key compares the values.
+// Jobs with equal values have equal keys. Different values may have the same key, so a lookup by
+// key must compare the values, too.
 
 #pragma once
 
@@ -23,37 +23,41 @@
 
 namespace queue_ext::unique {
 
+// The values of one payload, and the names made of them.
 struct JobKey
 {
-	const char *values; // canonical
+	const char *values; // canonical text
 	int values_length;
-	const char *text; // for the job
+	const char *text; // unique_key
 	Lock lock;
 };
 
-// The values of the payload that the criteria ask for, as text. Raises 22023 where the
-// payload is no object and keys of it are asked for.
+// Returns the canonical text of what the criteria compare of the payload. Raises 22023 if that is
+// keys and the payload is no object.
 char *values_of(const Criteria &criteria, Jsonb *payload, int *length);
 
-// Makes many keys of the same criteria. Holds on to them.
+// Makes the keys of many payloads under the same criteria, which must outlive it.
 struct KeyMaker
 {
 	const Criteria *criteria;
-	const char *suffix;     // of every job's key
-	StringInfoData scratch; // begins with what all locks' strings begin with
+	const char *suffix;     // the end of every unique_key
+	StringInfoData scratch; // begins with the common prefix of the locks' strings
 	int prefix_length;
 };
 
+// Allocates in the current memory context. Takes no lock.
 KeyMaker make_key_maker(const definition::Definition *definition, const Criteria &criteria);
 
-// In the current context. Raises as values_of(). Nothing locks.
+// Returns the key, in the current memory context. Raises as values_of(), and where the text cannot
+// be converted to UTF-8. Takes no lock.
 JobKey make_key(KeyMaker *maker, Jsonb *payload);
 
-// The lock's string.
+// Returns the string whose advisory lock an insert of these values takes.
 char *lock_string(const definition::Definition *definition, const Criteria &criteria,
 				  const char *values);
 
-// SHA-256 of all that tells the job from others of its queue, as bytea.
+// Returns the SHA-256, as bytea, of all that distinguishes the job from others of its queue:
+// criteria and values.
 Datum digest_of(const Criteria &criteria, const JobKey &key);
 
 } // namespace queue_ext::unique

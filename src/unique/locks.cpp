@@ -11,8 +11,8 @@
 
 namespace queue_ext::unique {
 
-// How many keys a call locks one by one. A server whose lock table has more room than
-// by default lets larger batches go side by side.
+// The number of keys that a call locks one by one: 256, or 1/32 of the lock table if that is more,
+// but no more than 32,767. So several calls of that size can run at the same time.
 static int
 max_key_locks()
 {
@@ -31,6 +31,7 @@ lock_named(const char *name)
 			static_cast<int>(key::fnv1_32(bytes.start, bytes.length) % stripe_count)};
 }
 
+// In the order of their numbers, as the invariant in locks.hpp demands.
 static void
 take_stripes(const char *space, const Lock *locks, int count, LOCKMODE mode)
 {
@@ -54,6 +55,7 @@ compare_keys(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
+// Sorts the keys, as the invariant in locks.hpp demands, and takes keys that hash alike once.
 void
 take_locks(const char *space, const Lock *locks, int count)
 {

@@ -1,10 +1,10 @@
-// newest.hpp - looking rows up in an index as they are committed now, whatever the
-// transaction's snapshot, and without a part in its serialization.
+// newest.hpp - index scans that see rows as they are committed now, whatever the transaction's
+// snapshot, and take no predicate locks.
 //
-// The locks of unique inserts see to it that nobody adds a row with the key meanwhile.
-// A serializable transaction's own looking would note down the index page, and make it
-// fail for every other that inserts into the same page: so there all versions are read,
-// which notes nothing, and the snapshot is asked about each.
+// The locks of unique inserts keep other transactions from adding rows with the key meanwhile. In
+// SERIALIZABLE an ordinary index scan would take a predicate lock on the index page, and so
+// conflict with every insert into that page. There the scan runs under SnapshotAny, which takes no
+// predicate lock, and each version is checked against the snapshot.
 
 #pragma once
 
@@ -14,18 +14,19 @@
 
 namespace queue_ext::unique {
 
+// An open scan.
 struct NewestScan
 {
 	Relation table;
 	Relation index;
 	Snapshot snapshot;
 	IndexScanDesc scan;
-	TupleTableSlot *row; // the current one
-	bool is_filtered;
+	TupleTableSlot *row; // the current row
+	bool is_filtered;    // the scan runs under SnapshotAny
 };
 
-// Opens the table with that lock, and the index. What this transaction has written so
-// far is seen. On ERROR the resource owner closes it all.
+// Opens the table with that lock, the index, and a scan under a new snapshot. Sees what this
+// transaction has written so far. On ERROR the resource owner closes all of it.
 inline NewestScan
 open_newest(Oid table, LOCKMODE lock, Oid index, int key_count)
 {
@@ -41,14 +42,14 @@ open_newest(Oid table, LOCKMODE lock, Oid index, int key_count)
 	return scan;
 }
 
-// Starts over with these keys.
+// Restarts the scan with these keys.
 inline void
 restart(const NewestScan &scan, ScanKey keys, int key_count)
 {
 	index_rescan(scan.scan, keys, key_count, nullptr, 0);
 }
 
-// The next row; false when there is none.
+// Fetches the next visible row into scan.row; false at the end.
 inline bool
 next_row(const NewestScan &scan)
 {
@@ -61,7 +62,7 @@ next_row(const NewestScan &scan)
 	return false;
 }
 
-// The locks on table and index stay.
+// Keeps the locks on table and index until the end of the transaction.
 inline void
 close_newest(const NewestScan &scan)
 {

@@ -9,6 +9,7 @@
 
 namespace queue_ext::unique {
 
+// False for a type that has equality but no order, such as xid.
 static bool
 can_be_indexed(const Column &column)
 {
@@ -24,7 +25,8 @@ indexable_count(const RowRule *rule)
 	return count;
 }
 
-// Whether the index's column is one of the rule's, and compared alike.
+// Whether the column at that position of the index is one of the rule's, and compares values as the
+// rule does.
 static bool
 is_of_rule(const RowRule *rule, Relation index, int place)
 {
@@ -37,6 +39,7 @@ is_of_rule(const RowRule *rule, Relation index, int place)
 	return false;
 }
 
+// Counts key columns only: INCLUDE columns do not narrow a scan.
 static int
 leading_count(const RowRule *rule, Relation index)
 {
@@ -46,7 +49,8 @@ leading_count(const RowRule *rule, Relation index)
 	return count;
 }
 
-// "among", and that the columns are not null: what the look asks for.
+// What the duplicate check of a row without nulls asks for: "among", and that the columns are not
+// null.
 static List *
 known_of_rows(const RowRule *rule, Relation table, List *conjuncts)
 {
@@ -68,6 +72,7 @@ known_of_rows(const RowRule *rule, Relation table, List *conjuncts)
 	return known;
 }
 
+// A unique index over some of the columns serves as well: it leads to one row, nulls aside.
 static bool
 does_serve(const RowRule *rule, Relation index, List *known)
 {
@@ -83,6 +88,7 @@ does_serve(const RowRule *rule, Relation index, List *known)
 	return leading >= indexable_count(rule) || (form->indisunique && leading == form->indnkeyatts);
 }
 
+// Holds ACCESS SHARE on an index only while it looks at it.
 static bool
 is_served(const RowRule *rule, Relation table, List *known)
 {
@@ -98,6 +104,7 @@ is_served(const RowRule *rule, Relation table, List *known)
 	return is_found;
 }
 
+// Leaves out of the predicate what depends on more than the row, such as a comparison with now().
 static const char *
 command_for(const RowRule *rule, List *conjuncts)
 {
@@ -133,6 +140,8 @@ missing_index(const RowRule *rule, Relation table, List *conjuncts)
 	return command_for(rule, conjuncts);
 }
 
+// Remembers 1,000 tables at most and then warns of no others, so that the list cannot grow without
+// limit.
 void
 warn_once(const RowRule *rule)
 {

@@ -16,20 +16,22 @@ using statement::Statement;
 
 namespace {
 
-// A row of the call.
+// One row of the call.
 struct Row
 {
 	Datum row;
-	bool *is_null;     // by the table's columns
-	Datum *values;     // of the rule's columns
+	bool *is_null;     // of all columns of the table
+	Datum *values;     // of the columns of the rule
 	bool *value_nulls; // likewise
 	Lock lock;
 	int place;
-	Row *first; // that is equal; itself if there is none before
+	Row *first; // the first equal row; the row itself if none precedes it
 };
 
 } // namespace
 
+// check_readable() must have accepted the row: it is deformed by the columns that the table has
+// now.
 static void
 read_row(const RowRule *rule, TupleDesc shape, Row *row)
 {
@@ -50,6 +52,7 @@ read_row(const RowRule *rule, TupleDesc shape, Row *row)
 	pfree(values);
 }
 
+// Rows that are equal under the rule have the same string, in every session (value_text.hpp).
 static const char *
 lock_string(const RowRule *rule, const Row *row)
 {
@@ -72,7 +75,7 @@ static Row *
 read_rows(const RowRule *rule, const NewRows &given)
 {
 	auto *rows = allocate<Row>(given.count);
-	// While it is open nobody alters it.
+	// The open relation keeps user-defined code from altering the table (55006).
 	Relation table = table_open(rule->table, NoLock);
 	statement::check_readable(given.columns);
 	for (int i = 0; i < given.count; i++) {
@@ -86,6 +89,7 @@ read_rows(const RowRule *rule, const NewRows &given)
 	return rows;
 }
 
+// Nulls are equal, as in find_statement().
 static bool
 are_rows_equal(const RowRule *rule, const Row *left, const Row *right)
 {
@@ -99,6 +103,7 @@ are_rows_equal(const RowRule *rule, const Row *left, const Row *right)
 	return true;
 }
 
+// Puts rows with the same lock side by side, in the order of the call.
 static int
 compare_rows(const void *left, const void *right)
 {
@@ -109,7 +114,8 @@ compare_rows(const void *left, const void *right)
 	return a->place - b->place;
 }
 
-// Equal rows have the same lock: only these need be compared.
+// Sets first of all rows. Equal rows have the same lock, so only rows with the same lock are
+// compared.
 static void
 find_equal(const RowRule *rule, Row *rows, int count)
 {
@@ -131,6 +137,7 @@ find_equal(const RowRule *rule, Row *rows, int count)
 	pfree(sorted);
 }
 
+// Takes all locks by one take_locks(), whose order keeps calls from deadlocking.
 static void
 take_all_locks(const RowRule *rule, const Row *rows, int count)
 {
@@ -143,7 +150,8 @@ take_all_locks(const RowRule *rule, const Row *rows, int count)
 	pfree(locks);
 }
 
-// Runs the statement on the row, made with these columns; true if it returned one.
+// Runs the statement with the row, made with these columns, as its parameter; true if it returned a
+// row.
 static bool
 run_on(const Statement &statement, const Row *row, TupleDesc columns, RowOutcome *outcome)
 {
@@ -161,6 +169,7 @@ run_on(const Statement &statement, const Row *row, TupleDesc columns, RowOutcome
 	return outcome->has_row;
 }
 
+// The row's lock is held, so no other call inserts an equal row between the two statements.
 static void
 find_or_insert(RowRule *rule, const Row *row, TupleDesc columns, RowOutcome *outcome)
 {
@@ -168,6 +177,7 @@ find_or_insert(RowRule *rule, const Row *row, TupleDesc columns, RowOutcome *out
 		outcome->is_inserted = run_on(insert_statement(rule, row->is_null), row, columns, outcome);
 }
 
+// Takes all locks before the first look.
 void
 insert_unique_rows(RowRule *rule, const NewRows &given, RowOutcome *outcomes)
 {

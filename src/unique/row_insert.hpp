@@ -1,8 +1,8 @@
-// row_insert.hpp - adding rows to any table unless they are there: lock, then look,
-// then insert, as insert.hpp does for jobs.
+// row_insert.hpp - inserts rows into any table unless they exist: lock, look, insert, as insert.hpp
+// does for jobs.
 //
-// Looking and inserting are statements of the caller's: privileges, row security,
-// triggers and constraints are as for SELECT and INSERT.
+// The look and the insert are statements run as the caller: privileges, row security, triggers and
+// constraints apply as for SELECT and INSERT.
 
 #pragma once
 
@@ -12,14 +12,15 @@
 
 namespace queue_ext::unique {
 
+// What became of one row.
 struct RowOutcome
 {
-	Datum row;    // of the table's type
-	bool has_row; // not when a trigger has swallowed it
+	Datum row;    // of the table's type, inserted or found
+	bool has_row; // false: a trigger suppressed it
 	bool is_inserted;
 };
 
-// Rows that were made with these columns.
+// Rows to insert, and the tuple descriptor that they were made with.
 struct NewRows
 {
 	TupleDesc columns;
@@ -27,9 +28,11 @@ struct NewRows
 	int count;
 };
 
-// Inserts those rows that are not there, the first of equal ones. What outcomes have is
-// in SPI's memory. The table must be locked. Wants SPI open. Raises what SELECT and
-// INSERT raise, what waiting for a lock does, and 42804 where the rows cannot be read any more.
+// Inserts the rows that have no duplicate; of equal rows, the first. The outcomes must be zeroed;
+// their rows are in SPI's memory context. The table must be locked in ROW EXCLUSIVE mode, the rule
+// in use (rule_cache.hpp), and SPI open. Takes the advisory locks of the rows and waits for them.
+// Raises what SELECT, INSERT and waiting for a lock raise, and 42804 if the rows cannot be read any
+// more because the table's columns have changed.
 void insert_unique_rows(RowRule *rule, const NewRows &rows, RowOutcome *outcomes);
 
 } // namespace queue_ext::unique

@@ -31,11 +31,12 @@ free_rule(RowRule *rule)
 	MemoryContextDelete(rule->context);
 }
 
+// Keeps the list in the order of use, so that the last one is the least recently used one.
 static void
-move_to_front(MaskedStatement *list, int place)
+move_to_front(MaskedStatement *list, int index)
 {
-	const MaskedStatement moved = list[place];
-	memmove(&list[1], &list[0], sizeof(MaskedStatement) * place);
+	const MaskedStatement moved = list[index];
+	memmove(&list[1], &list[0], sizeof(MaskedStatement) * index);
 	list[0] = moved;
 }
 
@@ -46,22 +47,22 @@ is_for(const MaskedStatement &masked, const bool *is_null, int count)
 		   memcmp(masked.is_null, is_null, sizeof(bool) * count) == 0;
 }
 
-// The place of the statement for those nulls, or else the last.
+// Returns the index of the statement for those nulls, or else the last.
 static int
-place_of(const MaskedStatement *list, const bool *is_null, int count)
+index_of(const MaskedStatement *list, const bool *is_null, int count)
 {
-	int place = 0;
-	while (place < masked_count - 1 && !is_for(list[place], is_null, count))
-		place++;
-	return place;
+	int index = 0;
+	while (index < masked_count - 1 && !is_for(list[index], is_null, count))
+		index++;
+	return index;
 }
 
-// Keeps the statement for those nulls in place of the least recently used.
+// Puts the statement for those nulls in the place of the least recently used one.
 static void
 replace(RowRule *rule, MaskedStatement *masked, const bool *is_null, int count,
 		const Statement &statement)
 {
-	// A call further up may be running it.
+	// An outer call may be running it.
 	if (rule->use_count > 1)
 		statement::discard_later(&masked->statement);
 	else
@@ -73,27 +74,29 @@ replace(RowRule *rule, MaskedStatement *masked, const bool *is_null, int count,
 	masked->statement = statement;
 }
 
-// The statement for those nulls, prepared when first asked for from the text that
-// make_text() returns. First in line then.
+// Returns the statement for those nulls and moves it to the front; make_text() returns the text if
+// it must be prepared.
 template <typename MakeText>
 static Statement
 masked_statement(RowRule *rule, MaskedStatement *list, const bool *is_null, int count,
 				 MakeText &&make_text)
 {
-	const int place = place_of(list, is_null, count);
-	if (!is_for(list[place], is_null, count)) {
+	const int index = index_of(list, is_null, count);
+	if (!is_for(list[index], is_null, count)) {
 		Statement fresh{};
 		statement::prepare(&fresh, make_text(), rule->row_type, statement::Access::by_key,
 						   {&rule->named, 1});
 		rule->has_grown = true;
-		// Parsing may have run code of the user's that inserts, too, and has moved these. Only
-		// now the last one is given up.
-		replace(rule, &list[place], is_null, count, fresh);
+		// Parsing may have run user-defined code that inserts, too, and has moved the statements.
+		// The last one is given up only now.
+		replace(rule, &list[index], is_null, count, fresh);
 	}
-	move_to_front(list, place);
+	move_to_front(list, index);
 	return list[0].statement;
 }
 
+// A null column is compared by IS NOT DISTINCT FROM NULL, since IS NULL also accepts a composite
+// value of nulls.
 static const char *
 find_text(const RowRule *rule, const bool *is_null)
 {
@@ -122,6 +125,7 @@ find_statement(RowRule *rule, const bool *are_columns_null)
 							[&] { return find_text(rule, are_columns_null); });
 }
 
+// Leaves out null columns, so that they take their defaults, and generated ones.
 static const char *
 insert_text(const RowRule *rule, const bool *is_null)
 {

@@ -4,7 +4,7 @@
 
 #include "rule_cache.hpp"
 
-#include "../catalog/identity.hpp"
+#include "../catalog/row_key.hpp"
 #include "../catalog/named_dependency.hpp"
 #include "../definition/definition_cache.hpp"
 #include "../definition/fragment.hpp"
@@ -17,10 +17,13 @@
 
 namespace queue_ext::unique {
 
-static RowRule *rules = nullptr; // most recently used first; the invalid ones too
+// The rules of this backend, most recently used first, including invalid ones.
+static RowRule *rules = nullptr;
+// catalog::invalidation_count() at the last tidy().
 static uint64 invalidations_seen = 0;
 
-// Frees what is invalid, or the least recently used of too much, but for what a call uses.
+// Frees invalid rules, and the least recently used ones beyond the limit, but none that a call
+// uses.
 static void
 tidy()
 {
@@ -43,6 +46,7 @@ tidy()
 	}
 }
 
+// Whether a rule has been used since the last end of a transaction.
 static bool any_use = false;
 
 void
@@ -58,6 +62,7 @@ end_use(RowRule *rule)
 	rule->use_count--;
 }
 
+// Ends all use and frees what tidy() frees. Reads no catalogs.
 static void
 on_transaction_end(XactEvent event, void *)
 {
@@ -65,7 +70,7 @@ on_transaction_end(XactEvent event, void *)
 		return;
 	if (!any_use && invalidations_seen == catalog::invalidation_count())
 		return;
-	// No call is under way any more, also none that has failed.
+	// No call can be in progress; one that failed has left its count behind.
 	any_use = false;
 	for (RowRule *rule = rules; rule != nullptr; rule = rule->next)
 		rule->use_count = 0;
@@ -78,6 +83,7 @@ register_rules()
 	RegisterXactCallback(on_transaction_end, nullptr);
 }
 
+// Raises 42703 for a missing or system column, 42883 for a type without equality.
 static Column
 make_column(catalog::Dependent *dependent, Relation table, const Name &name)
 {
@@ -97,8 +103,8 @@ make_column(catalog::Dependent *dependent, Relation table, const Name &name)
 			type,   attribute->attcollation,  entry};
 }
 
-// What the table is a partition of, the root last. None while it is being detached
-// (CONCURRENTLY), though it is a partition still.
+// Returns the tables that the table is a partition of, the root last. Empty while the partition is
+// being detached concurrently, although it still is one.
 static List *
 ancestors_of(Oid table)
 {
@@ -112,7 +118,8 @@ root_of(Oid table)
 	return ancestors == NIL ? table : llast_oid(ancestors);
 }
 
-// The table's name for locks: rows of a partition are rows of the whole.
+// The common part of the names of locks. That of a partition is its root's, since inserts through
+// either must exclude each other.
 static const char *
 lock_space_of(Oid table)
 {
@@ -133,6 +140,7 @@ queues_of(Oid table)
 	return queues;
 }
 
+// Rows of a partition are rows of its ancestors, so the queues on those must be woken, too.
 static List *
 queues_of_all(Oid table)
 {
@@ -143,6 +151,7 @@ queues_of_all(Oid table)
 	return queues;
 }
 
+// Compiles "among" under the search_path of the call. What it names can invalidate the rule.
 static void
 compile_among(RowRule *rule, Relation table, List **conjuncts)
 {
@@ -157,7 +166,7 @@ compile_among(RowRule *rule, Relation table, List **conjuncts)
 	*conjuncts = compiled.conjuncts;
 }
 
-// What the table is a part of has a say in the names of locks, and carries queues.
+// The root gives the locks their names, and every ancestor may carry queues.
 static void
 depend_on_tables(RowRule *rule)
 {
@@ -167,7 +176,7 @@ depend_on_tables(RowRule *rule)
 		catalog::depend_on_table(&rule->dependent, lfirst_oid(cell));
 }
 
-// All but what the choice says. The rule's context is the current one.
+// Fills in all but what the choice says. The current memory context is that of the rule.
 static void
 fill_in(RowRule *rule, Relation table, const Names &names)
 {
@@ -186,6 +195,7 @@ fill_in(RowRule *rule, Relation table, const Names &names)
 	rule->index_command = missing_index(rule, table, conjuncts);
 }
 
+// The context is a child of the current one, so that an error frees it; keep() moves it.
 static RowRule *
 make_rule(const RowChoice &choice, const Names &names, const char *by, const char *path)
 {
@@ -213,6 +223,7 @@ is_same(const char *left, const char *right)
 	return left == nullptr || right == nullptr ? left == right : strcmp(left, right) == 0;
 }
 
+// Returns a valid rule for the choice and moves it to the front; null if there is none.
 static RowRule *
 find_rule(const RowChoice &choice, const char *by, const char *path)
 {
@@ -229,6 +240,7 @@ find_rule(const RowChoice &choice, const char *by, const char *path)
 	return nullptr;
 }
 
+// Moves the rule into the cache, which then may be beyond its limit.
 static void
 keep(RowRule *rule)
 {
@@ -236,12 +248,13 @@ keep(RowRule *rule)
 	rule->has_grown = true;
 	rule->next = rules;
 	rules = rule;
-	// This one is in front, and stays even if it is too large, or good for this call alone.
+	// Keeps the new rule, even if it is too large, or valid for this call only.
 	rule->use_count++;
 	tidy();
 	rule->use_count--;
 }
 
+// The search_path is part of the cache key only if there is an "among" to compile under it.
 RowRule *
 rule_for(const RowChoice &choice)
 {

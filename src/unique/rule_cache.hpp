@@ -1,4 +1,4 @@
-// rule_cache.hpp - the unique rules that a backend has at hand (row_rule.hpp).
+// rule_cache.hpp - the rules for unique rows that a backend keeps (row_rule.hpp).
 
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace queue_ext::unique {
 
-// What the caller gave.
+// The caller's arguments.
 struct RowChoice
 {
 	Oid table;
@@ -16,17 +16,18 @@ struct RowChoice
 	const char *among; // or null
 };
 
-// The rule for that choice. The table must be locked. Raises 22004, 42703 for a column
-// that is not there, 42883 for one that cannot be compared, and for "among" what the
-// parser raises. May warn (01000) that no index supports it, once for each table.
+// Returns the rule for the choice. The table must be locked. Raises 22004 for a null name, 42703
+// for a missing column, 42883 for a column whose type has no equality, and what the parser raises
+// for "among". Warns (01000) if no index supports the duplicate check, once per table and backend.
 RowRule *rule_for(const RowChoice &choice);
 
-// Between these the rule and its statements stay in memory. Calls may nest: a trigger
-// may insert unique rows, too.
+// Between these calls the rule and its statements stay in memory. Calls may nest: a trigger may
+// insert unique rows, too. After an error in between, the end of the transaction does what
+// end_use() does.
 void begin_use(RowRule *rule);
 void end_use(RowRule *rule);
 
-// Registers the callback that ends all use. Called once, by _PG_init.
+// Registers the callback at the end of transactions. Called once, by _PG_init.
 void register_rules();
 
 } // namespace queue_ext::unique

@@ -14,7 +14,7 @@ append(StringInfo out, const char *value)
 	append_string(out, value, static_cast<int>(strlen(value)));
 }
 
-// By the type's own output, for types whose output heeds no setting.
+// Uses the type's output function; for types whose output does not depend on settings.
 static void
 append_output(StringInfo out, Oid type, Datum value)
 {
@@ -24,6 +24,7 @@ append_output(StringInfo out, Oid type, Datum value)
 	append(out, OidOutputFunctionCall(function, value));
 }
 
+// Values that are equal have the same extended hash, under the collation of the column.
 static void
 append_hash(StringInfo out, const Column &column, Datum value)
 {
@@ -36,6 +37,8 @@ append_hash(StringInfo out, const Column &column, Datum value)
 	append(out, psprintf("#" INT64_FORMAT, hash));
 }
 
+// Strings that are equal under a nondeterministic collation may differ in their bytes, so their
+// hash is used. Trailing blanks of character(n) do not count.
 static void
 append_text(StringInfo out, const Column &column, Datum value)
 {
@@ -50,6 +53,7 @@ append_text(StringInfo out, const Column &column, Datum value)
 	append_string(out, string, length);
 }
 
+// Hexadecimal, whatever bytea_output says.
 static void
 append_bytes(StringInfo out, Datum value)
 {
@@ -60,7 +64,7 @@ append_bytes(StringInfo out, Datum value)
 	append(out, hex);
 }
 
-// ISO 8601; a timestamptz in UTC.
+// ISO 8601, whatever DateStyle says; a timestamptz in UTC.
 static void
 append_moment(StringInfo out, Oid type, Datum value)
 {
@@ -69,6 +73,7 @@ append_moment(StringInfo out, Oid type, Datum value)
 	append(out, JsonEncodeDateTime(moment, value, type, type == TIMESTAMPTZOID ? &utc : nullptr));
 }
 
+// A jsonb value as a JSON string of its canonical text.
 static void
 append_document(StringInfo out, Datum value)
 {
@@ -78,6 +83,7 @@ append_document(StringInfo out, Datum value)
 	append_string(out, document.data, document.len);
 }
 
+// The types are those whose text does not depend on settings; all others are hashed.
 void
 append_value_text(StringInfo out, const Column &column, Datum value)
 {

@@ -1,29 +1,30 @@
-/* wake.pml - how sending, sweeping, claiming and idling keep each other informed.
+/* wake.pml - how sending, sweeping, claiming and idling notify each other.
  *
- * A queue of two rows, three backends that each send or pop, a fourth that pops when they are
- * done. SPIN visits every order of their steps and finds none in which
- *   - a pop comes back empty although a row stood claimable all the time of the call,
+ * The model has a queue of two rows, three backends that each send or pop, and a fourth that pops
+ * when they have finished. SPIN visits every order of their steps and finds none in which
+ *   - a pop returns empty although one row was claimable during the whole call,
  *   - a row is handed out twice.
- * That no wake-up is lost follows: the fourth backend's pop would come back empty.
+ * It follows that no wake-up is lost: the fourth backend's pop would return empty.
  *
  * A pop that trusts an idle ring, or has read an empty queue, counts a row as claimable from the
- * moment at which others can see it. One that has tried all candidates in vain, or claims by the
- * statement, counts it from a moment later, when the transaction that freed the row has told the
- * ring: what a backend had in hand before a sweep is not counted any more (ring.cpp,
- * begin_fill()), and may win in between. The transaction has not returned to its client by then.
+ * moment at which the row is visible to others. A pop that has tried all candidates in vain, or
+ * claims by the statement, counts it from a moment later, when the transaction that freed the row
+ * has notified the ring: candidates that were in flight before a sweep are not counted any more
+ * (ring.cpp, begin_fill()), and may win in between. That transaction has not returned to its
+ * client by then.
  *
  *   spin -DRANKED -search test/model/wake.pml     a managed queue: rows are offered
  *   spin -search test/model/wake.pml              an attached one with the trigger: the
- *                                                 table's number is raised
+ *                                                 table's generation is incremented
  *
- * Each step of a process is one that the C++ takes under the ring's spinlock, or one access to
- * an atomic number, or one moment at which others see a transaction's end. Time is left out: no
- * sweep is due because time has passed, and a queue that is idle stays so. So nothing here
- * rests on a clock, which in the C++ only adds sweeps, and says when a filler stands still: here
- * one may be taken over at any moment. Left out, too: what does not fit into the ring, and the
- * order.
+ * Each step of a process is one that the C++ takes under the ring's spinlock, or one access to an
+ * atomic counter, or one moment at which a transaction's end becomes visible. The model has no
+ * time: no sweep is due by the clock, and a queue that is idle stays so. So no result here rests
+ * on a clock; in the C++ the clock only adds sweeps, and decides when a filler stands still: here
+ * a filler may be replaced at any moment. The model also leaves out candidates that do not fit
+ * into the ring, and the order.
  *
- * With -DSLIP_... the model has a slip, and SPIN finds what comes of it; see test/model/run.
+ * With -DSLIP_... the model has a slip, and SPIN finds the error that follows; see test/model/run.
  */
 
 #define ROWS 2
@@ -37,7 +38,7 @@
 #define MOST_TAKEOVERS 1
 #endif
 
-/* A row: not there, committed and free, or locked by a claim that has not ended. */
+/* A row: absent, committed and free, or locked by a claim whose transaction has not ended. */
 #define ABSENT 0
 #define FREE 1
 #define LOCKED 2
@@ -45,7 +46,7 @@
 byte row[ROWS];
 bool is_being_sent[ROWS];
 
-/* directory.hpp, Wakes: of the table. */
+/* shared_memory.hpp, Wakes: the table's; number is its generation. */
 byte under_way;
 byte number;
 
@@ -53,21 +54,21 @@ byte number;
 bool candidate[ROWS];
 bool is_at_end;
 bool is_asked = true; /* sweep_due == 0 */
-byte wake_number;
+byte wake_generation;
 bool is_idle;         /* idle_until lies in the future */
-byte filler = NOBODY; /* fill_number: no process has two fills under way, so it names the fill */
+byte filler = NOBODY; /* fill_generation: no process has two fills under way, so it names the fill */
 byte takeovers;
-bool has_in_hand[BACKENDS + 1]; /* in_hand: a candidate each, taken since the last sweep began */
-/* What the C++ tells by numbers of which only the equality counts, told by marks: that is
- * the same, and makes fewer states. */
+bool has_in_flight[BACKENDS + 1]; /* in_flight: one candidate each, taken since the last sweep began */
+/* Flags, where the C++ compares counters for equality: they are equivalent, and make fewer
+ * states. */
 bool has_won_since;                 /* counters.claims != claims_before */
 bool has_gone_since;                /* counters.gone != gone_before */
-bool has_swept_since[BACKENDS + 1]; /* sweep_number is another one than when the call began */
-bool has_changed_since[BACKENDS + 1]; /* change_number, than when the candidate was taken */
+bool has_swept_since[BACKENDS + 1]; /* sweep_generation differs from that at the start of the call */
+bool has_changed_since[BACKENDS + 1]; /* change_generation differs from that of the taking */
 
-/* What is to be shown: since the call began, was there a moment with nothing claimable? */
+/* For the assertions: since the call began, was there a moment with nothing claimable? */
 bool was_empty[BACKENDS + 1];
-bool was_told_empty[BACKENDS + 1]; /* the same without rows that the ring was not told of */
+bool was_told_empty[BACKENDS + 1]; /* the same, but for rows that the ring has not been notified of */
 bool is_untold[ROWS];
 bool is_dead[BACKENDS + 1];
 bool may_die = true;
@@ -77,9 +78,9 @@ byte finished;
 #define NOTHING_TOLD ((row[0] != FREE || is_untold[0]) && (row[1] != FREE || is_untold[1]))
 
 #ifdef SLIP_HAND_IGNORED
-#define NO_HAND true
+#define NO_FLIGHT true
 #else
-#define NO_HAND (!has_in_hand[0] && !has_in_hand[1] && !has_in_hand[2] && !has_in_hand[3])
+#define NO_FLIGHT (!has_in_flight[0] && !has_in_flight[1] && !has_in_flight[2] && !has_in_flight[3])
 #endif
 #ifdef SLIP_CLAIMS_IGNORED
 #define NO_CLAIM true
@@ -87,17 +88,17 @@ byte finished;
 #define NO_CLAIM (!has_won_since)
 #endif
 
-/* ring->change_number++ */
+/* ring->change_generation++ */
 inline change()
 {
 	has_changed_since[0] = true; has_changed_since[1] = true; has_changed_since[2] = true; has_changed_since[3] = true
 }
 
-/* ring->sweep_number++ */
+/* ring->sweep_generation++ */
 inline sweep()
 {
 	has_swept_since[0] = true; has_swept_since[1] = true; has_swept_since[2] = true; has_swept_since[3] = true;
-	has_in_hand[0] = false; has_in_hand[1] = false; has_in_hand[2] = false; has_in_hand[3] = false
+	has_in_flight[0] = false; has_in_flight[1] = false; has_in_flight[2] = false; has_in_flight[3] = false
 }
 
 inline note_change()
@@ -112,7 +113,7 @@ inline note_change()
 	fi
 }
 
-/* ring.cpp, insert(): the ring takes what lies up to its cursor, and all while it is filled. */
+/* ring.cpp, insert(): the ring takes rows up to its cursor, and during a fill all rows. */
 inline insert(which)
 {
 	if
@@ -121,7 +122,7 @@ inline insert(which)
 	fi
 }
 
-/* undo.cpp, after_commit(), wake(), withdraw(). */
+/* transaction_callbacks.cpp, after_commit(), wake(), withdraw(). */
 inline tell(which)
 {
 #ifdef RANKED
@@ -131,7 +132,7 @@ inline tell(which)
 #endif
 }
 
-/* undo.cpp, after_abort(); ring.cpp, put_back(). */
+/* transaction_callbacks.cpp, after_abort(); ring.cpp, put_back(). */
 inline put_back(which)
 {
 	atomic {
@@ -151,7 +152,7 @@ inline put_back(which)
 	}
 }
 
-/* send.cpp, and the trigger queue_wake; undo.cpp, on_transaction_end(). */
+/* send.cpp, and the trigger queue_wake; transaction_callbacks.cpp, on_transaction_end(). */
 inline send(which)
 {
 	/* XACT_EVENT_PRE_COMMIT: announce() */
@@ -160,7 +161,7 @@ inline send(which)
 	under_way++;
 #else
 	under_way++;
-	/* Others see the row from here on. */
+	/* The row is visible to others from here on. */
 	atomic { row[which] = FREE; is_untold[which] = true; is_being_sent[which] = false };
 #endif
 	/* XACT_EVENT_COMMIT */
@@ -177,45 +178,45 @@ inline send(which)
 inline pop()
 {
 	atomic { was_empty[me] = NOTHING_FREE; was_told_empty[me] = NOTHING_TOLD };
-	/* is_idle(): what is no longer under way has been told. */
+	/* is_idle(): a transaction that is no longer under way has notified the ring. */
 #ifdef SLIP_READS_SWAPPED
-	seen_number = number;
-	atomic { is_empty = is_idle && !is_asked && seen_number == wake_number };
+	seen_generation = number;
+	atomic { is_empty = is_idle && !is_asked && seen_generation == wake_generation };
 	atomic { is_empty = is_empty && under_way == 0 };
 #else
 	is_quiet = (under_way == 0);
-	seen_number = number;
-	atomic { is_empty = is_quiet && is_idle && !is_asked && seen_number == wake_number };
+	seen_generation = number;
+	atomic { is_empty = is_quiet && is_idle && !is_asked && seen_generation == wake_generation };
 #endif
 	if
 	:: is_empty -> goto has_seen_nothing
 	:: else
 	fi;
 	/* drain() */
-	atomic { has_swept_since[me] = false; is_quiet = false; seen_number = 0 };
+	atomic { has_swept_since[me] = false; is_quiet = false; seen_generation = 0 };
 again:
-	seen_number = number;
+	seen_generation = number;
 	/* ring.cpp, take() */
 	atomic {
 		got = ROWS;
 		if
-		:: !is_asked && seen_number == wake_number && candidate[0] -> got = 0
-		:: !is_asked && seen_number == wake_number && candidate[1] -> got = 1
-		:: is_asked || seen_number != wake_number || (!candidate[0] && !candidate[1])
+		:: !is_asked && seen_generation == wake_generation && candidate[0] -> got = 0
+		:: !is_asked && seen_generation == wake_generation && candidate[1] -> got = 1
+		:: is_asked || seen_generation != wake_generation || (!candidate[0] && !candidate[1])
 		fi;
 		if
 		:: got < ROWS ->
 			candidate[got] = false;
-			has_in_hand[me] = true;
+			has_in_flight[me] = true;
 			change();
 			has_changed_since[me] = false
 		:: else
 		fi;
-		seen_number = 0
+		seen_generation = 0
 	};
 	if
 	:: got < ROWS ->
-		/* try_claim(): the look at the row and the lock on it are one step for others. */
+		/* try_claim(): reading the row and locking it are one step for others. */
 		atomic {
 			is_won = (row[got] == FREE);
 			is_gone = (row[got] == ABSENT);
@@ -227,13 +228,13 @@ again:
 		/* add(), then let_go(). */
 		atomic { has_won_since = has_won_since || is_won; has_gone_since = has_gone_since || is_gone };
 #ifdef SLIP_LET_GO_OF_OTHERS
-		/* However many are counted since, and whose. */
+		/* Also those that other backends have taken since. */
 		if
-		:: !has_in_hand[me] -> has_in_hand[0] = false; has_in_hand[1] = false; has_in_hand[2] = false; has_in_hand[3] = false
-		:: else -> has_in_hand[me] = false
+		:: !has_in_flight[me] -> has_in_flight[0] = false; has_in_flight[1] = false; has_in_flight[2] = false; has_in_flight[3] = false
+		:: else -> has_in_flight[me] = false
 		fi;
 #else
-		has_in_hand[me] = false;
+		has_in_flight[me] = false;
 #endif
 		if
 		:: is_won -> goto won
@@ -242,21 +243,21 @@ again:
 	:: else
 	fi;
 	/* ring.cpp, is_exhausted() */
-	seen_number = number;
+	seen_generation = number;
 	atomic {
 		is_empty = has_swept_since[me] && !candidate[0] && !candidate[1] && is_at_end && filler == NOBODY &&
-			!is_asked && seen_number == wake_number && NO_HAND && NO_CLAIM && !has_gone_since
+			!is_asked && seen_generation == wake_generation && NO_FLIGHT && NO_CLAIM && !has_gone_since
 	};
 	if
 	:: is_empty -> goto comes_back_empty
 	:: else
 	fi;
 	/* filler.cpp, take_order(); ring.cpp, begin_fill(): every fill here is a sweep. */
-	seen_number = number;
+	seen_generation = number;
 	atomic {
 		if
 		:: filler == NOBODY -> is_mine = true
-		/* is_lost(): there is no such process, or it was waited for in vain. */
+		/* is_lost(): there is no such process, or this backend has waited in vain. */
 		:: filler != NOBODY && (is_dead[filler] || takeovers < MOST_TAKEOVERS) -> is_mine = true; takeovers++
 		:: filler != NOBODY && !is_dead[filler] -> is_mine = false
 		fi;
@@ -266,7 +267,7 @@ again:
 			filler = me;
 #ifndef SLIP_ASKED_LATE
 			is_asked = false;
-			wake_number = seen_number;
+			wake_generation = seen_generation;
 #endif
 			is_idle = false;
 			sweep();
@@ -274,7 +275,7 @@ again:
 			has_gone_since = false
 		:: else
 		fi;
-		seen_number = 0
+		seen_generation = 0
 	};
 	if
 	:: !is_mine ->
@@ -287,7 +288,7 @@ again:
 	:: atomic { may_die && me < BACKENDS -> may_die = false; is_dead[me] = true }; goto over
 	:: true
 	fi;
-	/* read(): a snapshot; a row that is locked is read as well. */
+	/* read(): takes a snapshot; it also reads a row that is locked. */
 	atomic { seen[0] = (row[0] != ABSENT); seen[1] = (row[1] != ABSENT) };
 	/* ring.cpp, finish_fill() */
 	atomic {
@@ -295,14 +296,14 @@ again:
 #ifdef SLIP_LATE_FILL
 		:: true ->
 #else
-		:: filler == me -> /* else it has been taken over, and is_mine is false */
+		:: filler == me -> /* else another backend has taken over, and is_mine is false */
 #endif
 			filler = NOBODY;
 			takeovers = 0;
 			is_at_end = true;
 #ifdef SLIP_ASKED_LATE
 			is_asked = false;
-			wake_number = number;
+			wake_generation = number;
 #endif
 #ifdef RANKED
 #ifdef SLIP_OFFERS_THROWN_AWAY
@@ -335,7 +336,7 @@ again:
 	:: else -> goto again
 	fi;
 portable:
-	/* portable.cpp, claim_by_statement(): a snapshot, then one row after the other. */
+	/* portable.cpp, claim_by_statement(): takes a snapshot, then tries one row after the other. */
 	atomic { seen[0] = (row[0] == FREE || row[0] == LOCKED); seen[1] = (row[1] == FREE || row[1] == LOCKED) };
 	got = 0;
 	do
@@ -353,8 +354,9 @@ portable:
 		fi
 	:: else -> break
 	od;
-	/* is_any_pending(): a newer snapshot. The C++ gives up after five tries: each that finds
-	 * nothing though a row was claimable all the time takes another's claim, and here are three. */
+	/* is_any_pending(): a newer snapshot. The C++ gives up after five tries. A try that finds nothing
+	 * although a row was claimable all the time needs a claim by another backend, and here are
+	 * three. */
 #ifdef SLIP_ONE_SNAPSHOT
 	is_empty = true;
 #else
@@ -365,7 +367,7 @@ portable:
 	:: else -> goto portable
 	fi;
 won_by_statement:
-	/* undo.cpp, after_abort(): what was written stood locked meanwhile. */
+	/* transaction_callbacks.cpp, after_abort(): the row that was written was locked until now. */
 	if
 	:: atomic { assert(row[got] == LOCKED); row[got] = ABSENT }
 	:: atomic { assert(row[got] == LOCKED); row[got] = FREE; is_untold[got] = true };
@@ -373,7 +375,7 @@ won_by_statement:
 	fi;
 	goto over;
 won:
-	/* The transaction ends: the job is done, or it is not. */
+	/* The transaction ends: by a commit, and the job is done, or by a rollback. */
 	if
 	:: atomic { assert(row[got] == LOCKED); row[got] = ABSENT }
 	:: atomic { assert(row[got] == LOCKED); row[got] = FREE; is_untold[got] = true };
@@ -386,14 +388,14 @@ has_seen_nothing:
 comes_back_empty:
 	assert(was_told_empty[me]);
 over:
-	/* What is not needed any more is to make no new state. */
-	atomic { got = 0; seen_number = 0; is_quiet = false; is_empty = false; is_mine = false; is_won = false; is_gone = false; seen[0] = false; seen[1] = false;
+	/* Resets the variables that are not needed any more, so that they make no new states. */
+	atomic { got = 0; seen_generation = 0; is_quiet = false; is_empty = false; is_mine = false; is_won = false; is_gone = false; seen[0] = false; seen[1] = false;
 		was_empty[me] = true; was_told_empty[me] = true; has_swept_since[me] = true; has_changed_since[me] = true }
 }
 
 proctype backend(byte me)
 {
-	byte got, seen_number;
+	byte got, seen_generation;
 	bool is_quiet, is_empty, is_mine, is_won, is_gone, seen[ROWS];
 	byte ops;
 	byte which;
@@ -412,10 +414,10 @@ next:
 	finished++
 }
 
-/* Pops when all others are done: who was told of a row is found out here. */
+/* Pops when all others have finished: it finds a row that is left, unless a wake-up was lost. */
 proctype last(byte me)
 {
-	byte got, seen_number;
+	byte got, seen_generation;
 	bool is_quiet, is_empty, is_mine, is_won, is_gone, seen[ROWS];
 
 	(finished == BACKENDS);
@@ -425,19 +427,19 @@ proctype last(byte me)
 init
 {
 	atomic {
-		/* As change(), sweep() and note_change() would have it of a backend that does nothing. */
+		/* As change(), sweep() and note_change() leave the flags of a backend that does nothing. */
 		change();
 		sweep();
 		was_empty[0] = true; was_empty[1] = true; was_empty[2] = true; was_empty[3] = true;
 		was_told_empty[0] = true; was_told_empty[1] = true; was_told_empty[2] = true; was_told_empty[3] = true
 	};
-	/* One of the rows may have been there before; which one makes no difference. */
+	/* One of the rows may exist before; which one makes no difference. */
 	if
 	:: row[0] = FREE
 	:: row[0] = ABSENT
 	fi;
 #ifdef HELD
-	row[1] = LOCKED; /* by somebody else, all the time */
+	row[1] = LOCKED; /* by another transaction, all the time */
 #endif
 	atomic { run backend(0); run backend(1); run backend(2); run last(3) }
 }

@@ -1,39 +1,41 @@
-// hold_table.cpp - see hold_table.hpp.
+// held_table.cpp - see held_table.hpp.
 
 #include "../postgres.hpp"
 
-#include "hold_table.hpp"
+#include "held_table.hpp"
 
 #include "../compat.hpp"
 
 namespace queue_ext::claim {
 
-static HoldTable *tables = nullptr;
+// The tables with held rows, and whether any is marked.
+static HeldTable *tables = nullptr;
 static bool any_changed = false;
 
+// Relcache callback; an invalid OID means all relations. Only marks, as it must not read catalogs.
 static void
 on_relation_change(Datum, Oid relation)
 {
-	for (HoldTable *table = tables; table != nullptr; table = table->next)
+	for (HeldTable *table = tables; table != nullptr; table = table->next)
 		if (!OidIsValid(relation) || table->oid == relation)
 			mark_table(table);
 }
 
 void
-register_hold_tables()
+register_held_tables()
 {
 	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
 }
 
-HoldTable *
+HeldTable *
 enter_table(Oid oid)
 {
-	HoldTable *table = tables;
+	HeldTable *table = tables;
 	while (table != nullptr && table->oid != oid)
 		table = table->next;
 	if (table == nullptr) {
 		table =
-			static_cast<HoldTable *>(MemoryContextAllocZero(TopMemoryContext, sizeof(HoldTable)));
+			static_cast<HeldTable *>(MemoryContextAllocZero(TopMemoryContext, sizeof(HeldTable)));
 		table->oid = oid;
 		table->next = tables;
 		tables = table;
@@ -43,11 +45,11 @@ enter_table(Oid oid)
 }
 
 void
-leave_table(HoldTable *table)
+leave_table(HeldTable *table)
 {
 	if (--table->count > 0)
 		return;
-	HoldTable **link = &tables;
+	HeldTable **link = &tables;
 	while (*link != table)
 		link = &(*link)->next;
 	*link = table->next;
@@ -55,18 +57,19 @@ leave_table(HoldTable *table)
 }
 
 void
-mark_table(HoldTable *table)
+mark_table(HeldTable *table)
 {
 	table->is_changed = true;
 	any_changed = true;
 }
 
+// Resets the marks before the caller reads catalogs, as that may process new invalidations.
 bool
 take_changed_tables()
 {
 	if (!any_changed)
 		return false;
-	for (HoldTable *table = tables; table != nullptr; table = table->next) {
+	for (HeldTable *table = tables; table != nullptr; table = table->next) {
 		table->is_looked_at = table->is_looked_at || table->is_changed;
 		table->is_changed = false;
 	}
@@ -77,13 +80,13 @@ void
 looked_at_tables()
 {
 	any_changed = false;
-	for (HoldTable *table = tables; table != nullptr; table = table->next) {
+	for (HeldTable *table = tables; table != nullptr; table = table->next) {
 		table->is_looked_at = false;
-		any_changed = any_changed || table->is_changed; // meanwhile
+		any_changed = any_changed || table->is_changed; // in the meantime
 	}
 }
 
-// The relation's file, or 0.
+// The relfilenode, or 0 with *tablespace unchanged if there is no such relation.
 static Oid
 file_of(Oid relation, Oid *tablespace)
 {
@@ -97,6 +100,7 @@ file_of(Oid relation, Oid *tablespace)
 	return file;
 }
 
+// The table comes last, as its tablespace is the one that counts.
 Files
 files_of(Oid table, Oid index)
 {
@@ -107,7 +111,7 @@ files_of(Oid table, Oid index)
 	return files;
 }
 
-// Whether the table's rows have not been counted, or were not when an index was made.
+// Whether reltuples is unknown though building an index would have set it.
 static bool
 is_uncounted(HeapTuple table)
 {

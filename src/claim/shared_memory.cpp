@@ -1,36 +1,41 @@
-// directory.cpp - see directory.hpp.
+// shared_memory.cpp - see shared_memory.hpp.
 //
-// Locking: the directory's LWLock is held shared to find a ring, exclusively to give
-// its place away; a ring's spinlock is taken within it, never the other way round. Wakes
-// are taken into use, once, by an atomic exchange.
+// Locking: the LWLock is held shared to find a ring, exclusively to give one to another queue; a
+// ring's spinlock may be taken under it, never the other way round. A table takes its wakes, once,
+// by an atomic compare-and-exchange.
 
 #include "../postgres.hpp"
 
-#include "directory.hpp"
+#include "shared_memory.hpp"
 
 #include "../compat.hpp"
 #include "segment.hpp"
 
 namespace queue_ext::claim {
 
-// A ring may be in any of the places of the set that its key's hash names.
+// The number of rings in a set; a key may have any ring of the set to which it hashes.
 constexpr int set_size = 8;
-// Queues that nobody claims from have no ring, but wakes.
+
+// More than rings: tables whose queues are never popped have wakes, too.
 constexpr int wakes_per_set = 4 * set_size;
-// A table's wakes are so far behind the ones that its hash names, at most.
+
+// A table's wakes are fewer than this many places after the one to which it hashes.
 constexpr int most_steps = 16;
-// Of a backend that has rings of its own.
+
+// The most sets of a backend that has rings of its own.
 constexpr int most_local_sets = 16;
 
 namespace {
 
+// One hash bucket of rings, and its share of the wakes.
 struct Set
 {
 	Ring rings[set_size];
 	Wakes wakes[wakes_per_set];
 };
 
-struct Directory
+// The layout of the segment.
+struct SharedMemory
 {
 	LWLock lock;
 	int tranche;
@@ -41,20 +46,22 @@ struct Directory
 
 static int max_rings = 1024;
 
-static Directory *directory = nullptr;
-static int set_count = 0; // of the directory
+// The memory that this backend has attached; null before the first use.
+static SharedMemory *shared = nullptr;
+static int set_count = 0; // in the memory attached
 
 static size_t
 size_for(int sets)
 {
-	return offsetof(Directory, sets) + sizeof(Set) * sets;
+	return offsetof(SharedMemory, sets) + sizeof(Set) * sets;
 }
 
-// How many sets there are in so much memory, which may have been rounded up.
+// How many sets there are in so much memory. Its size may have been rounded up to whole pages,
+// which adds no set.
 static int
 sets_in(size_t size)
 {
-	return static_cast<int>((size - offsetof(Directory, sets)) / sizeof(Set));
+	return static_cast<int>((size - offsetof(SharedMemory, sets)) / sizeof(Set));
 }
 static_assert(sizeof(Set) > FPM_PAGE_SIZE);
 
@@ -67,16 +74,16 @@ initialize(Set *set)
 	}
 	for (Wakes &wakes : set->wakes) {
 		pg_atomic_init_u64(&wakes.table, 0);
-		pg_atomic_init_u32(&wakes.number, 0);
+		pg_atomic_init_u32(&wakes.generation, 0);
 		pg_atomic_init_u32(&wakes.under_way, 0);
-		pg_atomic_init_u32(&wakes.ranked, 0);
+		pg_atomic_init_u32(&wakes.sorted, 0);
 	}
 }
 
 static void
 initialize(void *memory, size_t size, int tranche)
 {
-	auto *fresh = static_cast<Directory *>(memory);
+	auto *fresh = static_cast<SharedMemory *>(memory);
 	memset(memory, 0, size);
 	fresh->tranche = tranche;
 	LWLockInitialize(&fresh->lock, fresh->tranche);
@@ -84,12 +91,14 @@ initialize(void *memory, size_t size, int tranche)
 		initialize(&fresh->sets[i]);
 }
 
+// Runs once for a server, so that it uses up one LWLock tranche.
 static void
 initialize_shared(void *memory, size_t size)
 {
 	initialize(memory, size, compat::new_tranche("queue_ext"));
 }
 
+// Rounded up, so that there are at least as many rings as were set.
 static int
 wanted_sets()
 {
@@ -107,23 +116,26 @@ register_shared_memory()
 	request_anchor();
 }
 
-static Directory *
+// The shared memory, attached by the first call, or else this backend's own. Raises only for want
+// of memory.
+static SharedMemory *
 attached()
 {
-	if (directory != nullptr)
-		return directory;
+	if (shared != nullptr)
+		return shared;
 	Segment segment = attach_segment(size_for(wanted_sets()), initialize_shared);
 	if (segment.memory != nullptr)
-		compat::register_tranche(static_cast<Directory *>(segment.memory)->tranche, "queue_ext");
+		compat::register_tranche(static_cast<SharedMemory *>(segment.memory)->tranche, "queue_ext");
 	else {
 		segment.size = size_for(Min(wanted_sets(), most_local_sets));
 		segment.memory = MemoryContextAllocHuge(TopMemoryContext, segment.size);
-		// Not a new tranche: nobody else takes this lock, and in 19 a server has 256.
+		// Not a new tranche: no other backend takes this lock, and PostgreSQL 19 has 256 for a
+		// server.
 		initialize(segment.memory, segment.size, LWTRANCHE_PER_SESSION_DSA);
 	}
-	directory = static_cast<Directory *>(segment.memory);
+	shared = static_cast<SharedMemory *>(segment.memory);
 	set_count = sets_in(segment.size);
-	return directory;
+	return shared;
 }
 
 static uint32
@@ -132,10 +144,12 @@ hash_of(Oid database, Oid table)
 	return hash_combine(murmurhash32(database), murmurhash32(table));
 }
 
+// The set to which the key hashes; its stamp does not count, so that an altered queue finds its
+// former ring.
 static Set *
 set_of(const RingKey &key)
 {
-	Directory *all = attached();
+	SharedMemory *all = attached();
 	const uint32 name =
 		DatumGetUInt32(hash_any(reinterpret_cast<const unsigned char *>(NameStr(key.queue)),
 								static_cast<int>(strlen(NameStr(key.queue)))));
@@ -143,7 +157,8 @@ set_of(const RingKey &key)
 	return &all->sets[hash % set_count];
 }
 
-// The queue's ring within its set, or null. The directory must be locked.
+// The queue's ring within its set, whatever its stamp, or null. The LWLock must be held, which
+// keeps the keys as they are.
 static Ring *
 find_in(Set *set, const RingKey &key)
 {
@@ -153,6 +168,7 @@ find_in(Set *set, const RingKey &key)
 	return nullptr;
 }
 
+// Reads used_at without spinlocks, as a hint.
 static Ring *
 least_recently_used(Set *set)
 {
@@ -163,17 +179,19 @@ least_recently_used(Set *set)
 	return oldest;
 }
 
+// Looks for the ring again under the exclusive lock, as another backend may have made it in
+// between.
 Ring *
 get_ring(const RingKey &key)
 {
 	Set *set = set_of(key);
-	LWLockAcquire(&directory->lock, LW_SHARED);
+	LWLockAcquire(&shared->lock, LW_SHARED);
 	Ring *ring = find_in(set, key);
 	const bool is_there = ring != nullptr && ring->key == key;
-	LWLockRelease(&directory->lock);
+	LWLockRelease(&shared->lock);
 	if (is_there)
 		return ring;
-	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
 	ring = find_in(set, key);
 	if (ring == nullptr)
 		ring = least_recently_used(set);
@@ -181,22 +199,23 @@ get_ring(const RingKey &key)
 		reset(ring, key);
 		ring->used_at = GetCurrentTimestamp();
 	}
-	LWLockRelease(&directory->lock);
-	if (key.is_ranked) {
-		const auto place = (set - directory->sets) * set_size + (ring - set->rings);
-		pg_atomic_write_u32(&get_wakes(key.table)->ranked, static_cast<uint32>(place));
+	LWLockRelease(&shared->lock);
+	if (key.is_sorted) {
+		const auto place = (set - shared->sets) * set_size + (ring - set->rings);
+		pg_atomic_write_u32(&get_wakes(key.table)->sorted, static_cast<uint32>(place));
 	}
 	return ring;
 }
 
+// The wakes at that place of all sets, wrapping around.
 static Wakes *
 wakes_at(uint32 number)
 {
 	const uint32 place = number % (static_cast<uint32>(set_count) * wakes_per_set);
-	return &directory->sets[place / wakes_per_set].wakes[place % wakes_per_set];
+	return &shared->sets[place / wakes_per_set].wakes[place % wakes_per_set];
 }
 
-// Whether the wakes are the table's, which takes them if they are of none.
+// Whether the wakes are the table's; takes them for it if they are of no table yet.
 static bool
 is_of(Wakes *wakes, uint64 table)
 {
@@ -213,7 +232,7 @@ get_wakes(Oid table)
 	constexpr int oid_bits = 32;
 	const uint64 owner = (static_cast<uint64>(MyDatabaseId) << oid_bits) | table;
 	const uint32 first = hash_of(MyDatabaseId, table);
-	// All backends come by the same wakes, in use for ever, and so to the same end.
+	// Wakes are never given up, so all backends stop at the same ones.
 	for (uint32 step = 0; step < most_steps; step++)
 		if (is_of(wakes_at(first + step), owner))
 			return wakes_at(first + step);
@@ -233,20 +252,23 @@ ring_at(int place)
 	return &attached()->sets[place / set_size].rings[place % set_size];
 }
 
+// Checks the key: the ring may have been given to another queue, or another table may share the
+// wakes.
 Ring *
-find_ranked_ring(Oid table, RingKey *key)
+find_sorted_ring(Oid table, RingKey *key)
 {
-	const uint32 place = pg_atomic_read_u32(&get_wakes(table)->ranked);
+	const uint32 place = pg_atomic_read_u32(&get_wakes(table)->sorted);
 	if (place >= static_cast<uint32>(ring_count()))
 		return nullptr;
 	Ring *ring = ring_at(static_cast<int>(place));
 	SpinLockAcquire(&ring->mutex);
 	*key = ring->key;
 	SpinLockRelease(&ring->mutex);
-	const bool is_right = key->is_ranked && key->table == table && key->database == MyDatabaseId;
+	const bool is_right = key->is_sorted && key->table == table && key->database == MyDatabaseId;
 	return is_right ? ring : nullptr;
 }
 
+// The bytes are not trusted: ends the name with a zero.
 bool
 copy_ring(int place, Ring *copy)
 {
@@ -258,6 +280,8 @@ copy_ring(int place, Ring *copy)
 	return copy->key.database == MyDatabaseId;
 }
 
+// is_exhausted() compares the counters with those before the sweep, so these are reduced by as
+// much.
 void
 reset_counters(int place)
 {

@@ -1,18 +1,19 @@
-// undo.cpp - see undo.hpp.
+// transaction_callbacks.cpp - see transaction_callbacks.hpp.
 
 #include "../postgres.hpp"
 
-#include "undo.hpp"
+#include "transaction_callbacks.hpp"
 
-#include "directory.hpp"
+#include "shared_memory.hpp"
 
 namespace queue_ext::claim {
 
-// As many candidates as are remembered for one ring, or table, and subtransaction.
+// How many candidates are remembered for one ring, or table, and subtransaction.
 constexpr int most_candidates = 1024;
 
 namespace {
 
+// A growing array, in TopTransactionContext.
 struct Candidates
 {
 	int count;
@@ -24,46 +25,47 @@ struct Candidates
 struct Note
 {
 	Note *next;
-	Ring *ring; // null: with the table
+	Ring *ring; // null: the note is of the table
 	RingKey key;
-	Wakes *shared; // of the table
+	Wakes *shared; // the table's
 	SubTransactionId made_in;
 
-	bool is_until_end; // its claims last no longer than the transaction
-	int in_hand;       // taken, and not yet tried to the last
-	uint32 hand_sweep; // after that sweep; what was taken before does not count any more
+	bool is_until_end;   // its claims end with the transaction, even if it commits
+	int in_flight;       // candidates taken and not yet all tried
+	uint32 flight_sweep; // the sweep after which these were taken; earlier ones no longer count
 	Candidates taken;
-	bool has_more_taken; // than can be put back as they were
-	uint32 number;       // of the last change of the ring by this transaction
+	bool has_more_taken; // than can be put back at their positions
+	uint32 generation;   // the ring's change_generation after this transaction's last take
 
 	Candidates offered;
-	bool has_more_offered;
-	Rank more_offered; // the first of those
-	bool wakes;        // rows have become claimable somewhere
-	TimestampTz due;   // when a row becomes claimable
-	bool is_under_way; // and that has been announced
-	bool has_writes;   // which may have hidden rows from others
+	bool has_more_offered; // than most_candidates
+	SortKey more_offered;  // the lowest of those
+	bool wakes;            // rows have become claimable anywhere in the order
+	TimestampTz due;       // the earliest time at which a row becomes claimable
+	bool is_under_way;     // counted in the wakes as such
+	bool has_writes;       // other backends may have passed by what it wrote
 };
 
 } // namespace
 
-// Of the current transaction, in TopTransactionContext.
+// The notes of the current transaction, those of the innermost subtransaction first, in
+// TopTransactionContext.
 static Note *notes = nullptr;
 
-// The note for which is_it() holds of those that this subtransaction has made; null if
-// there is none.
+// The note of the current subtransaction for which is_it() returns true, or null.
 template <typename IsIt>
 static Note *
 find_note(IsIt &&is_it)
 {
 	const SubTransactionId current = GetCurrentSubTransactionId();
-	// Those of the innermost come first.
+	// Those of the innermost subtransaction come first.
 	for (Note *note = notes; note != nullptr && note->made_in == current; note = note->next)
 		if (is_it(note))
 			return note;
 	return nullptr;
 }
 
+// Enters the note when it is complete, so that an ERROR for want of memory leaves none half made.
 static Note *
 add_note(Ring *ring, const RingKey &key)
 {
@@ -108,7 +110,7 @@ note_of_table(Oid table)
 	return add_note(nullptr, key);
 }
 
-// False when there are too many.
+// False when most_candidates are in it. Raises 53200.
 static bool
 push(Candidates *candidates, const Candidate &candidate)
 {
@@ -133,19 +135,20 @@ prepare_note(Ring *ring, const RingKey &key)
 	(void) note_of_ring(ring, key);
 }
 
+// Counts the candidates as in flight before it remembers them, as that may raise.
 void
 note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const Taken &taken,
 			bool is_until_end)
 {
 	Note *note = note_of_ring(ring, key);
 	note->is_until_end = is_until_end;
-	if (note->hand_sweep != taken.sweep_number)
-		note->in_hand = 0;
-	note->hand_sweep = taken.sweep_number;
-	note->in_hand += taken.count;
-	if (note->taken.count > 0 && taken.number != note->number + 1) // others were in between
-		note->has_more_taken |= !key.is_ranked;
-	note->number = taken.number;
+	if (note->flight_sweep != taken.sweep_generation)
+		note->in_flight = 0;
+	note->flight_sweep = taken.sweep_generation;
+	note->in_flight += taken.count;
+	if (note->taken.count > 0 && taken.generation != note->generation + 1) // others came between
+		note->has_more_taken |= !key.is_sorted;
+	note->generation = taken.generation;
 	for (int i = 0; i < taken.count; i++)
 		if (!push(&note->taken, candidates[i]))
 			note->has_more_taken = true;
@@ -155,9 +158,9 @@ void
 note_tried(Ring *ring, const RingKey &key, const Taken &taken)
 {
 	Note *note = note_of_ring(ring, key);
-	let_go(ring, key, taken.count, taken.sweep_number);
-	if (note->hand_sweep == taken.sweep_number)
-		note->in_hand -= taken.count;
+	let_go(ring, key, taken.count, taken.sweep_generation);
+	if (note->flight_sweep == taken.sweep_generation)
+		note->in_flight -= taken.count;
 }
 
 void
@@ -179,11 +182,12 @@ note_wake(Oid table)
 	note_of_table(table)->wakes = true;
 }
 
+// Of the offers beyond the limit only the lowest sort key is kept (offer_from()).
 static void
-add_more_offered(Note *note, const Rank &rank)
+add_more_offered(Note *note, const SortKey &sort_key)
 {
-	if (!note->has_more_offered || rank < note->more_offered)
-		note->more_offered = rank;
+	if (!note->has_more_offered || sort_key < note->more_offered)
+		note->more_offered = sort_key;
 	note->has_more_offered = true;
 }
 
@@ -191,7 +195,7 @@ static void
 add_offer(Note *note, const Candidate &candidate)
 {
 	if (!push(&note->offered, candidate))
-		add_more_offered(note, candidate.rank());
+		add_more_offered(note, candidate.sort_key());
 }
 
 void
@@ -207,6 +211,7 @@ note_due(Oid table, TimestampTz due)
 	note->due = Min(note->due, due);
 }
 
+// Whether the commit makes rows claimable. A lease, which is in a ring's note, does not.
 static bool
 has_wake(const Note *note)
 {
@@ -223,6 +228,8 @@ has_wakes(Oid table)
 	return false;
 }
 
+// Counts the transaction as under way before its rows become visible, so that no backend trusts an
+// idle ring until it has been told.
 static void
 announce(Note *note)
 {
@@ -232,23 +239,25 @@ announce(Note *note)
 	note->is_under_way = true;
 }
 
+// Makes all rings of the table sweep.
 static void
 wake_table(const Note *note)
 {
-	pg_atomic_fetch_add_u32(&note->shared->number, 1);
+	pg_atomic_fetch_add_u32(&note->shared->generation, 1);
 }
 
-// Makes known what the transaction has made claimable.
+// Tells the rings what the transaction has made claimable. Runs after the commit, so it must not
+// raise.
 static void
 wake(const Note *note)
 {
 	RingKey key;
-	Ring *ring = find_ranked_ring(note->key.table, &key);
+	Ring *ring = find_sorted_ring(note->key.table, &key);
 	if (note->wakes || ring == nullptr)
 		wake_table(note);
 	if (ring == nullptr)
 		return;
-	// What is claimable later only has no place in the ring.
+	// A row that is not yet due is not put into the ring: a sweep at its run_at finds it.
 	const TimestampTz now = GetCurrentTimestamp();
 	TimestampTz due = note->due;
 	int count = 0;
@@ -267,22 +276,24 @@ wake(const Note *note)
 		expect(ring, key, due);
 }
 
+// Undoes what the note says, after a rollback or at the end of claims by row locks. Must not raise.
 static void
 after_abort(const Note *note)
 {
-	// What was written stood locked meanwhile, and others may have passed it by.
+	// Other backends may have passed by the rows written, while they were locked.
 	if (note->ring == nullptr) {
 		if (note->has_writes || note->wakes)
 			wake_table(note);
 		return;
 	}
-	if (note->in_hand > 0)
-		let_go(note->ring, note->key, note->in_hand, note->hand_sweep);
-	put_back(note->ring, note->key, note->taken.elements, note->taken.count, note->number);
+	if (note->in_flight > 0)
+		let_go(note->ring, note->key, note->in_flight, note->flight_sweep);
+	put_back(note->ring, note->key, note->taken.elements, note->taken.count, note->generation);
 	if (note->has_more_taken)
 		ask_for_sweep(note->ring, note->key);
 }
 
+// Must not raise: the transaction has committed.
 static void
 after_commit(const Note *note)
 {
@@ -290,11 +301,13 @@ after_commit(const Note *note)
 		wake(note);
 	if (note->ring != nullptr && note->due != PG_INT64_MAX)
 		expect(note->ring, note->key, note->due);
-	// Where a claim was a row's lock it is over; jobs that were finished are gone.
+	// Where the claim was a row lock it has ended; finished jobs among the candidates are found
+	// gone.
 	if (note->is_until_end)
 		after_abort(note);
 }
 
+// Comes after the rings have been told: is_idle() (direct.cpp) reads in the opposite order.
 static void
 withdraw(const Note *note)
 {
@@ -302,6 +315,7 @@ withdraw(const Note *note)
 		pg_atomic_fetch_sub_u32(&note->shared->under_way, 1);
 }
 
+// The memory of the notes goes with TopTransactionContext.
 static void
 on_transaction_end(XactEvent event, void *)
 {
@@ -319,7 +333,7 @@ on_transaction_end(XactEvent event, void *)
 				after_abort(note);
 			break;
 		case XACT_EVENT_PREPARE:
-			// Nobody will tell how it ends; sweeps find out.
+			// No callback runs when a prepared transaction ends: sweeps find its rows.
 			for (const Note *note = notes; note != nullptr; note = note->next)
 				wake_table(note);
 			break;
@@ -338,17 +352,17 @@ push_all(Candidates *to, const Candidates &from, bool *has_more)
 		*has_more |= !push(to, from.elements[i]);
 }
 
-// What the subtransaction has noted becomes the parent's: it goes into the parent's own
-// note, if that has one. Otherwise notes would pile up in a loop of subtransactions.
+// Adds the subtransaction's note to its parent's for the same ring or table; otherwise notes would
+// pile up in a loop of subtransactions.
 static void
 merge_into(Note *parent, const Note *child)
 {
 	if (child->ring != nullptr) {
 		const bool is_next = child->taken.count == 0 || parent->taken.count == 0;
-		parent->has_more_taken |= child->has_more_taken || (!is_next && !child->key.is_ranked);
+		parent->has_more_taken |= child->has_more_taken || (!is_next && !child->key.is_sorted);
 		push_all(&parent->taken, child->taken, &parent->has_more_taken);
 		if (child->taken.count > 0)
-			parent->number = child->number;
+			parent->generation = child->generation;
 		parent->is_until_end |= child->is_until_end;
 	}
 	for (int i = 0; i < child->offered.count; i++)
@@ -360,6 +374,7 @@ merge_into(Note *parent, const Note *child)
 	parent->due = Min(parent->due, child->due);
 }
 
+// The parent's note for the same ring or table; it comes after the child's.
 static Note *
 find_same(const Note *child, SubTransactionId parent)
 {
@@ -369,6 +384,7 @@ find_same(const Note *child, SubTransactionId parent)
 	return nullptr;
 }
 
+// Runs before the subtransaction commits, as merging may raise.
 static void
 hand_to_parent(SubTransactionId ended, SubTransactionId parent)
 {
@@ -386,6 +402,7 @@ hand_to_parent(SubTransactionId ended, SubTransactionId parent)
 	}
 }
 
+// A rollback is carried out at once, and so need not wait for the transaction's end.
 static void
 on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransactionId parent, void *)
 {
@@ -402,7 +419,7 @@ on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransaction
 }
 
 void
-register_undo()
+register_transaction_callbacks()
 {
 	RegisterXactCallback(on_transaction_end, nullptr);
 	RegisterSubXactCallback(on_subtransaction_end, nullptr);

@@ -1,8 +1,8 @@
-// memory.cpp - see memory.hpp.
+// history.cpp - see history.hpp.
 
 #include "../postgres.hpp"
 
-#include "memory.hpp"
+#include "history.hpp"
 
 #include "../catalog/own_table.hpp"
 #include "../definition/registry.hpp"
@@ -13,7 +13,7 @@ namespace queue_ext::unique {
 
 namespace {
 
-// The table's columns, in the order of memory.sql.
+// The numbers of the table's columns, in the order of history.sql.
 enum Column : AttrNumber {
 	column_source = 1,
 	column_digest,
@@ -24,6 +24,7 @@ enum Column : AttrNumber {
 
 } // namespace
 
+// What check_columns() expects. The table of a newer version may have more.
 static constexpr catalog::OwnColumn columns[] = {
 	{"source", REGCLASSOID, true},
 	{"digest", BYTEAOID, true},
@@ -32,13 +33,15 @@ static constexpr catalog::OwnColumn columns[] = {
 };
 static_assert(lengthof(columns) == column_count);
 
-// How many rows a pass looks at, and how many are written between two passes.
+// A pass looks at up to pass_length expired rows, or at twice the inserted ones if these are more.
+// About every pass_interval inserted rows there is a pass.
 constexpr int pass_length = 500;
 constexpr int pass_interval = 100;
 
 namespace {
 
-struct Memory
+// The OIDs of the table and of its indexes.
+struct History
 {
 	Oid table;
 	Oid by_digest;
@@ -47,18 +50,20 @@ struct Memory
 
 } // namespace
 
-static Memory
-memory()
+// Looked up at each call: dropping and creating the extension again changes the OIDs.
+static History
+history()
 {
 	return {catalog::own_relation("queue_unique_job"),
 			catalog::own_relation("queue_unique_job_digest_idx"),
 			catalog::own_relation("queue_unique_job_expires_at_idx")};
 }
 
+// Raises 55000 unless the table has the library's columns.
 static NewestScan
-open_memory(LOCKMODE lock, Oid index, int key_count)
+open_history(LOCKMODE lock, Oid index, int key_count)
 {
-	const NewestScan scan = open_newest(memory().table, lock, index, key_count);
+	const NewestScan scan = open_newest(history().table, lock, index, key_count);
 	catalog::check_columns(scan.table, columns, lengthof(columns));
 	return scan;
 }
@@ -66,7 +71,7 @@ open_memory(LOCKMODE lock, Oid index, int key_count)
 void
 recall(Oid source, const Datum *digests, int count, List **jobs)
 {
-	const NewestScan scan = open_memory(AccessShareLock, memory().by_digest, 2);
+	const NewestScan scan = open_history(AccessShareLock, history().by_digest, 2);
 	for (int i = 0; i < count; i++) {
 		CHECK_FOR_INTERRUPTS();
 		ScanKeyData keys[2];
@@ -83,6 +88,7 @@ recall(Oid source, const Datum *digests, int count, List **jobs)
 	close_newest(scan);
 }
 
+// False if another transaction has locked or deleted the row; does not wait for it.
 static bool
 remove_row(const NewestScan &scan)
 {
@@ -91,11 +97,12 @@ remove_row(const NewestScan &scan)
 								InvalidSnapshot, false, &failure) == TM_Ok;
 }
 
-// Removes rows in the order of the index, up to a limit of rows looked at.
+// Deletes matching rows in the order of the index, looking at no more than most of them; returns
+// how many it deleted.
 static int64
 remove_rows(Oid index, ScanKey key, int64 most)
 {
-	const NewestScan scan = open_memory(RowExclusiveLock, index, 1);
+	const NewestScan scan = open_history(RowExclusiveLock, index, 1);
 	restart(scan, key, 1);
 	int64 removed = 0;
 	for (int64 i = 0; i < most && next_row(scan); i++)
@@ -105,17 +112,19 @@ remove_rows(Oid index, ScanKey key, int64 most)
 	return removed;
 }
 
+// Compares with the wall clock, as expiry_of() (insert.cpp) does.
 static int64
 remove_expired(int64 most)
 {
 	ScanKeyData key;
 	ScanKeyInit(&key, 1, BTLessEqualStrategyNumber, F_TIMESTAMPTZ_LE,
 				TimestampTzGetDatum(GetCurrentTimestamp()));
-	return remove_rows(memory().by_expiry, &key, most);
+	return remove_rows(history().by_expiry, &key, most);
 }
 
-// Whether so many new rows call for a pass. A serializable one could not mark the
-// index's dead entries, and would read them again and again.
+// Whether a pass follows after so many inserted rows: below pass_interval by chance, in proportion.
+// Not in SERIALIZABLE: a scan under SnapshotAny (newest.hpp) cannot mark the index's dead entries,
+// so every pass would read them again.
 static bool
 is_pass_due(int added)
 {
@@ -128,10 +137,10 @@ is_pass_due(int added)
 void
 remember(Oid source, const Datum *digests, const int64 *jobs, int count, TimestampTz expires_at)
 {
-	Relation table = table_open(memory().table, RowExclusiveLock);
+	Relation table = table_open(history().table, RowExclusiveLock);
 	catalog::check_columns(table, columns, lengthof(columns));
 	CatalogIndexState indexes = CatalogOpenIndexes(table);
-	// A newer version's table may have more columns.
+	// The table of a newer version may have more columns, which are left null.
 	const int width = RelationGetNumberOfAttributes(table);
 	auto *values = allocate<Datum>(width);
 	auto *nulls = allocate<bool>(width);
@@ -167,16 +176,16 @@ forget_all(Oid source)
 {
 	ScanKeyData key;
 	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(source));
-	return remove_rows(memory().by_digest, &key, PG_INT64_MAX);
+	return remove_rows(history().by_digest, &key, PG_INT64_MAX);
 }
 
-// The first table after that one of which something is remembered, or InvalidOid.
+// Returns the lowest OID of a table, above source, that has rows here; InvalidOid if there is none.
 static Oid
 next_source(Oid source)
 {
 	ScanKeyData key;
 	ScanKeyInit(&key, 1, BTGreaterStrategyNumber, F_OIDGT, ObjectIdGetDatum(source));
-	const NewestScan scan = open_memory(AccessShareLock, memory().by_digest, 1);
+	const NewestScan scan = open_history(AccessShareLock, history().by_digest, 1);
 	restart(scan, &key, 1);
 	Oid next = InvalidOid;
 	bool is_null;
@@ -186,6 +195,7 @@ next_source(Oid source)
 	return next;
 }
 
+// Visits each distinct table once, by a new index scan behind the last one.
 void
 forget_dropped()
 {

@@ -1,6 +1,6 @@
--- What unique inserts remember of jobs, so that a job counts when it is done and its row
--- gone. Written by them alone, after the caller's INSERT into the queue's table; nobody
--- else has rights.
+-- The history of unique inserts, by which a job counts when it is done and its row is gone. The
+-- library writes it without the executor, after it has checked the caller's privileges on the
+-- queue's table; only the extension's owner has rights on it.
 
 create table @extschema@.queue_unique_job (
 	source regclass not null,

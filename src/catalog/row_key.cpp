@@ -1,14 +1,15 @@
-// identity.cpp - see identity.hpp.
+// row_key.cpp - see row_key.hpp.
 
 #include "../postgres.hpp"
 
-#include "identity.hpp"
+#include "row_key.hpp"
 
 #include "../compat.hpp"
 #include "../statement/statement.hpp"
 
 namespace queue_ext::catalog {
 
+// Excludes expressions (0) and system columns.
 static bool
 has_plain_columns(Relation index)
 {
@@ -19,6 +20,7 @@ has_plain_columns(Relation index)
 	return true;
 }
 
+// A NOT NULL constraint that is not validated does not count: there may be null values.
 static bool
 are_all_not_null(Relation table, Relation index)
 {
@@ -29,7 +31,7 @@ are_all_not_null(Relation table, Relation index)
 	return true;
 }
 
-// Two values that an index tells apart may be equal by the collation of their column.
+// Under another collation the index may hold two values that are equal by that of the column.
 static bool
 has_the_columns_collations(Relation table, Relation index)
 {
@@ -41,6 +43,8 @@ has_the_columns_collations(Relation table, Relation index)
 	return true;
 }
 
+// Looks at the columns first: the other answers are of use only for a unique B-tree over plain
+// ones.
 KeyFitness
 fitness_of(Relation table, Relation index)
 {
@@ -55,6 +59,7 @@ fitness_of(Relation table, Relation index)
 	return are_all_not_null(table, index) ? KeyFitness::key : KeyFitness::nullable;
 }
 
+// With the schema even for pg_catalog, since a statement must not depend on the search path.
 char *
 operator_name(Oid operator_oid)
 {
@@ -70,7 +75,7 @@ operator_name(Oid operator_oid)
 	return name;
 }
 
-// The operator by which the index's column is compared.
+// The operator of the strategy in the column's operator family.
 static Oid
 operator_of(Relation index, int column, StrategyNumber strategy)
 {
@@ -79,29 +84,31 @@ operator_of(Relation index, int column, StrategyNumber strategy)
 							   static_cast<int16>(strategy));
 }
 
-static Identity
-identity_of(Relation table, Relation index)
+// Copies the names, since the relcache entries may be rebuilt.
+static RowKey
+row_key_of(Relation table, Relation index)
 {
-	Identity identity{};
-	identity.length = index->rd_index->indnkeyatts;
-	identity.index = RelationGetRelid(index);
-	identity.columns = static_cast<KeyColumn *>(palloc0(sizeof(KeyColumn) * identity.length));
-	for (int i = 0; i < identity.length; i++) {
+	RowKey row_key{};
+	row_key.length = index->rd_index->indnkeyatts;
+	row_key.index = RelationGetRelid(index);
+	row_key.columns = static_cast<KeyColumn *>(palloc0(sizeof(KeyColumn) * row_key.length));
+	for (int i = 0; i < row_key.length; i++) {
 		const Form_pg_attribute attribute =
 			TupleDescAttr(RelationGetDescr(table), index->rd_index->indkey.values[i] - 1);
 		const Oid equality = operator_of(index, i, BTEqualStrategyNumber);
 		const Oid at_least = operator_of(index, i, BTGreaterEqualStrategyNumber);
 		const Oid at_most = operator_of(index, i, BTLessEqualStrategyNumber);
-		identity.columns[i] = {
+		row_key.columns[i] = {
 			attribute->attnum,       pstrdup(quote_identifier(NameStr(attribute->attname))),
 			operator_name(equality), operator_name(at_least),
 			operator_name(at_most),  {equality, at_least, at_most},
 			attribute->atttypid,
 		};
 	}
-	return identity;
+	return row_key;
 }
 
+// NoLock: only the existence of a child matters.
 bool
 is_inherited_from(Relation table)
 {
@@ -109,56 +116,58 @@ is_inherited_from(Relation table)
 		   find_inheritance_children(RelationGetRelid(table), NoLock) != NIL;
 }
 
-// By an index of that fitness, by the primary key rather than by another.
-static Identity
+// The key by an index of that fitness, the primary key if it has it.
+static RowKey
 find_by_index(Relation table, KeyFitness wanted)
 {
-	Identity identity{};
+	RowKey row_key{};
 	if (is_inherited_from(table))
-		return identity;
+		return row_key;
 	List *indexes = RelationGetIndexList(table);
 	const Oid primary = table->rd_pkindex;
 	ListCell *cell;
 	foreach (cell, indexes) {
 		const Oid oid = lfirst_oid(cell);
-		if (identity.has_key() && oid != primary)
+		if (row_key.has_key() && oid != primary)
 			continue;
 		Relation index = index_open(oid, AccessShareLock);
 		if (fitness_of(table, index) == wanted)
-			identity = identity_of(table, index);
+			row_key = row_key_of(table, index);
 		index_close(index, AccessShareLock);
 	}
 	list_free(indexes);
-	return identity;
+	return row_key;
 }
 
-Identity
-find_identity(Relation table)
+RowKey
+find_row_key(Relation table)
 {
 	return find_by_index(table, KeyFitness::key);
 }
 
-Identity
+RowKey
 find_nullable_key(Relation table)
 {
 	return find_by_index(table, KeyFitness::nullable);
 }
 
+// Uses the operators of the index, so that it serves the comparison.
 char *
-key_matches_row(const Identity &identity)
+key_matches_row(const RowKey &row_key)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	for (int i = 0; i < identity.length; i++) {
-		const KeyColumn &column = identity.columns[i];
+	for (int i = 0; i < row_key.length; i++) {
+		const KeyColumn &column = row_key.columns[i];
 		appendStringInfo(&text, "%st.%s %s (%s).%s", i == 0 ? "" : " and ", column.name,
 						 column.equality, placeholder(statement::Parameter::row), column.name);
 	}
 	return text.data;
 }
 
-// An expression for the column's value as text that is the same in every session;
-// null where there is none.
+// An SQL expression for the column's value as text that does not depend on settings of the session;
+// null for a type without one. Dates and timestamps are written as seconds: their own text depends
+// on DateStyle and TimeZone.
 static char *
 stable_text(const KeyColumn &column, const char *source)
 {
@@ -191,26 +200,26 @@ stable_text(const KeyColumn &column, const char *source)
 }
 
 Oid
-type_without_text(const Identity &identity)
+type_without_text(const RowKey &row_key)
 {
-	for (int i = 0; i < identity.length; i++)
-		if (stable_text(identity.columns[i], "t") == nullptr)
-			return identity.columns[i].type;
+	for (int i = 0; i < row_key.length; i++)
+		if (stable_text(row_key.columns[i], "t") == nullptr)
+			return row_key.columns[i].type;
 	return InvalidOid;
 }
 
 char *
-identity_text(const Identity &identity, const char *source)
+row_key_text(const RowKey &row_key, const char *source)
 {
-	if (!identity.has_key())
+	if (!row_key.has_key())
 		return psprintf("row(%s.tableoid, %s.ctid)::pg_catalog.text", source, source);
-	if (identity.length == 1)
-		return stable_text(identity.columns[0], source);
+	if (row_key.length == 1)
+		return stable_text(row_key.columns[0], source);
 	StringInfoData columns;
 	initStringInfo(&columns);
-	for (int i = 0; i < identity.length; i++)
+	for (int i = 0; i < row_key.length; i++)
 		appendStringInfo(&columns, "%s%s", i == 0 ? "" : ", ",
-						 stable_text(identity.columns[i], source));
+						 stable_text(row_key.columns[i], source));
 	return psprintf("row(%s)::pg_catalog.text", columns.data);
 }
 

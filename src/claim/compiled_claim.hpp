@@ -1,0 +1,79 @@
+// compiled_claim.hpp - a queue's claim, ready to be run without a statement.
+//
+// Invariant: claims are direct only where a claim is nothing but reading a row, evaluating
+// expressions, and writing or locking the row: on an ordinary table without children or rules, on
+// which no trigger fires for what a claim writes, and with expressions of PostgreSQL's own
+// functions alone (which do not change under a cached expression). The same holds for adding a job
+// to a managed queue and for removing it. User-defined code may run nevertheless (row/use.hpp), so
+// one call at a time evaluates the expressions. A compiled claim lives as long as its definition.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../definition/definition.hpp"
+#include "../definition/fragment.hpp"
+#include "../row/plain.hpp"
+#include "../row/use.hpp"
+#include "cursor.hpp"
+#include "ring.hpp"
+
+namespace queue_ext::claim {
+
+// A column that is written, and the expression that gives its value.
+struct ColumnValue
+{
+	AttrNumber number;
+	ExprState *value;
+	bool not_null;
+};
+
+// What the direct path knows of a queue's table; made even where is_direct is false, and then
+// incomplete.
+struct CompiledClaim
+{
+	MemoryContext context; // holds this struct and all it points to
+	bool is_direct;        // false: claims need the portable path
+	bool can_insert;       // jobs of a managed queue can be sent without a statement
+	bool can_remove;       // and completed
+	bool has_wake_trigger; // on the table (wake.hpp)
+
+	ExprState *pending;
+	ExprState *row_key; // as text, in the lock modes
+	int column_count;   // of those that a claim writes
+	ColumnValue *columns;
+	Bitmapset *written;   // these columns
+	bool has_foreign_key; // of columns that a claim does not write
+	row::Checks checks;
+	int default_count; // of a new job's columns that its sender does not give
+	ColumnValue *defaults;
+	bool is_timeless; // pending depends on the row alone
+
+	definition::Direction direction;
+	int order_count; // 0: there is no cursor
+	AttrNumber *order_columns;
+	cursor::Column *cursor_columns; // the layout of their values in a cursor
+	// Columns of a managed queue.
+	AttrNumber id;
+	AttrNumber attempt;
+	AttrNumber leased_until;
+	AttrNumber priority;
+	AttrNumber run_at;
+	AttrNumber max_attempts;
+	AttrNumber payload;
+	AttrNumber unique_key; // InvalidAttrNumber: the column was changed
+
+	row::Use use; // whether a call is evaluating the expressions
+	RingKey key;
+	Ring *ring; // where it was seen last; null: not looked up yet
+};
+
+// The definition's compiled claim, made when first asked for. The table must be locked. Raises what
+// compiling the fragments raises.
+const CompiledClaim *compiled_claim_of(definition::Definition *definition);
+
+// The ring of the queue, made if there is none; null where claims are not direct. Takes locks as
+// get_ring() does.
+Ring *ring_of(definition::Definition *definition);
+
+} // namespace queue_ext::claim

@@ -1,0 +1,50 @@
+// shared_memory.hpp - the shared memory of the claim engine: a fixed number of rings
+// (queue_ext.max_rings), of which the least recently used makes room for a queue that has none.
+//
+// It is in a segment of its own (segment.hpp). A backend that cannot attach that has rings of its
+// own, and finds its own candidates: slower, and with the same results.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "ring.hpp"
+
+namespace queue_ext::claim {
+
+// Defines the setting and, when preloaded, requests shared memory for the anchor (segment.hpp).
+// Called once, by _PG_init.
+void register_shared_memory();
+
+// The ring of the key; if there is none, resets the least recently used one of its set. Takes the
+// LWLock, and the ring's spinlock. Raises only for want of memory.
+Ring *get_ring(const RingKey &key);
+
+// What all queues of a table share about wake-ups. A table keeps its wakes until the server stops.
+// A table that finds all wakes taken that it may use shares one with another table, at the cost of
+// a few more sweeps.
+struct Wakes
+{
+	pg_atomic_uint64 table;      // with its database; 0: of no table yet
+	pg_atomic_uint32 generation; // raised when rows became claimable that no ring was told of
+	pg_atomic_uint32 under_way;  // transactions about to commit claimable rows
+	pg_atomic_uint32 sorted;     // the index of a sorted ring, perhaps of this table
+};
+
+// The table's wakes. Takes no lock once the segment is attached; raises only for want of memory.
+Wakes *get_wakes(Oid table);
+
+// The table's sorted ring, and its key in *key; null if none is known. Takes the ring's spinlock.
+Ring *find_sorted_ring(Oid table, RingKey *key);
+
+// Copies the ring of that index; false if it is not of this database. Takes the ring's spinlock.
+bool copy_ring(int place, Ring *copy);
+
+// Sets the counters of the ring of that index to zero, if it is of this database. Takes the ring's
+// spinlock.
+void reset_counters(int place);
+
+// The number of rings, in use or not; indexes count from 0.
+int ring_count();
+
+} // namespace queue_ext::claim

@@ -1,0 +1,56 @@
+// transaction_callbacks.hpp - what the end of a transaction does to rings.
+//
+// Invariant: candidates whose claim is rolled back, with the transaction or with a subtransaction,
+// go back into their ring; rows that a transaction makes claimable are told to rings when it has
+// committed, not before. From before other backends can see them until then, their table's wakes
+// (shared_memory.hpp) count the transaction as under way. Where there are too many to remember, or
+// other backends have taken some since, a sweep is requested instead.
+//
+// Functions that note something raise 53200 for want of memory. note_tried() and the callbacks take
+// the rings' spinlocks.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "ring.hpp"
+
+namespace queue_ext::claim {
+
+// Makes the note to which the next three write, so that they have it before memory can run out.
+void prepare_note(Ring *ring, const RingKey &key);
+
+// Notes that this (sub)transaction has taken the candidates. is_until_end: their claims end with
+// the transaction, even if it commits.
+void note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const Taken &taken,
+				 bool is_until_end);
+
+// Notes that it has tried them, and lets them go (let_go()).
+void note_tried(Ring *ring, const RingKey &key, const Taken &taken);
+
+// Notes that the rows claimed become claimable again at that time, once this transaction has
+// committed.
+void note_lease(Ring *ring, const RingKey &key, TimestampTz end);
+
+// Notes that this (sub)transaction has written rows, not from a ring, that may be claimable again
+// if it is rolled back.
+void note_writes(Oid table);
+
+// Notes that rows of the table may be claimable once this transaction has committed.
+void note_wake(Oid table);
+
+// The same for one row of a managed queue, from its run_at on.
+void note_offer(Oid table, const Candidate &candidate);
+
+// Notes that a row of a managed queue will be claimable at that time, once this transaction has
+// committed.
+void note_due(Oid table, TimestampTz due);
+
+// Whether this transaction has made a row of the table claimable, which other backends do not know
+// yet.
+bool has_wakes(Oid table);
+
+// Registers the callbacks. Called once, by _PG_init.
+void register_transaction_callbacks();
+
+} // namespace queue_ext::claim
