@@ -1,4 +1,4 @@
--- sql/untyped.sql calls every function with untyped parameters, with the fewest
+-- sql/api_untyped.sql calls every function with untyped parameters, with the fewest
 -- arguments and with all: a function without such a call fails here. Rows are of
 -- the table tasks, enums of the type kind.
 \set QUIET 1
@@ -6,7 +6,7 @@
 \pset tuples_only true
 \pset pager off
 \set ON_ERROR_STOP 1
-\set calls `cat sql/untyped.sql`
+\set calls `cat sql/api_untyped.sql`
 begin;
 
 create temporary view form as
@@ -21,7 +21,7 @@ cross join unnest(array[p.pronargs - p.pronargdefaults, p.pronargs]) as n
 where e.extname = 'queue_ext' and p.prorettype <> 'trigger'::regtype;
 
 select plan(count(*)::integer) from form;
-select ok(position(call in :'calls') > 0, format('sql/untyped.sql calls %s', call))
+select ok(position(call in :'calls') > 0, format('sql/api_untyped.sql calls %s', call))
 from form
 order by call;
 
