@@ -168,3 +168,13 @@ comment on function @extschema@.lock_throttled_resource(text, text) is
 	'locks a throttled resource if its limit allows it now; true takes effect if the transaction commits, false returns at once';
 comment on table @extschema@.queue_unique_job is
 	'history of jobs that queue_unique_insert added where done jobs count; written by its functions only';
+
+-- Rows of temporary tables are not dumped.
+
+select pg_catalog.pg_extension_config_dump('@extschema@.queue_definition',
+	'where exists (select from pg_catalog.pg_class c where c.oid operator(pg_catalog.=) source'
+	' and c.relpersistence operator(pg_catalog.<>) ''t'')');
+
+select pg_catalog.pg_extension_config_dump('@extschema@.queue_unique_job',
+	'where exists (select from pg_catalog.pg_class c where c.oid operator(pg_catalog.=) source'
+	' and c.relpersistence operator(pg_catalog.<>) ''t'')');

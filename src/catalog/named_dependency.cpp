@@ -38,6 +38,7 @@ depend_on_named(Dependent *dependent, SysCacheId cache, Oid object, AttrNumber s
 static void
 depend_on_type(Dependent *dependent, Oid type)
 {
+	check_stack_depth();
 	depend_on_named(dependent, TYPEOID, type, Anum_pg_type_typnamespace);
 	HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
 	if (!HeapTupleIsValid(tuple))

@@ -9,15 +9,25 @@
 
 namespace queue_ext::catalog {
 
-// Raises XX000 where there is no such table.
+// Returns InvalidOid if there is no such table.
 inline Oid
-owner_of(Oid table)
+find_owner(Oid table)
 {
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
 	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for relation %u", table);
+		return InvalidOid;
 	const Oid owner = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relowner;
 	ReleaseSysCache(tuple);
+	return owner;
+}
+
+// Raises XX000 if there is no such table.
+inline Oid
+owner_of(Oid table)
+{
+	const Oid owner = find_owner(table);
+	if (!OidIsValid(owner))
+		elog(ERROR, "cache lookup failed for relation %u", table);
 	return owner;
 }
 

@@ -11,6 +11,7 @@
 #include "meaning.hpp"
 #include "name.hpp"
 #include "registry.hpp"
+#include "shape.hpp"
 
 namespace queue_ext::definition {
 
@@ -228,7 +229,9 @@ read_tables(Definition *definition)
 	definition->row_type = get_rel_type_id(source);
 	definition->has_children = has_subclass(source);
 	definition->is_partitioned = get_rel_relkind(source) == RELKIND_PARTITIONED_TABLE;
-	if (OidIsValid(definition->archive))
+	// A dump has the OID of an archive that was dropped as a number, and after a restore that may
+	// be another table's.
+	if (OidIsValid(definition->archive) && is_like_archive(definition->archive))
 		definition->archive_name = copy(qualified_name(definition->archive));
 	definition->tables[0] = {source, definition->source_name};
 	definition->tables[1] = {definition->archive, definition->archive_name};

@@ -254,10 +254,11 @@ lock_queues_of(Oid source)
 void
 lock_name_in(Oid schema, const char *name)
 {
-	// Names with the same hash share a lock: an unnecessary wait, and nothing worse.
-	const char *text = psprintf("%u.%s", schema, name);
-	const uint32 hash = key::fnv1a_32(reinterpret_cast<const unsigned char *>(text), strlen(text));
-	LockDatabaseObject(catalog::registry_oid(), hash, lock_of_name, ExclusiveLock);
+	// Names with the same hash in a schema share a lock. Those of other schemas do not: otherwise a
+	// role could block names in schemas that it has no privileges on.
+	const uint32 hash = key::fnv1a_32(reinterpret_cast<const unsigned char *>(name), strlen(name));
+	const auto of_name = static_cast<uint16>(lock_of_name + hash % (PG_UINT16_MAX - lock_of_name));
+	LockDatabaseObject(catalog::registry_oid(), schema, of_name, ExclusiveLock);
 }
 
 // Sends a relcache message about the table at commit, unless the table has been dropped.

@@ -39,9 +39,11 @@ revoke all on @extschema@.queue_definition from public;
 comment on table @extschema@.queue_definition is
 	'registry of queue_ext: one row for each queue, written by its functions only';
 
--- Leave out rows whose table has been dropped by plain SQL.
+-- Leave out rows whose table has been dropped by plain SQL, or is temporary: the restore would fail
+-- on the first name that is not there, and with it all other rows.
 select pg_catalog.pg_extension_config_dump('@extschema@.queue_definition',
-	'where exists (select from pg_catalog.pg_class c where c.oid operator(pg_catalog.=) source)');
+	'where exists (select from pg_catalog.pg_class c where c.oid operator(pg_catalog.=) source'
+	' and c.relpersistence operator(pg_catalog.<>) ''t'')');
 
 create view @extschema@.queues as
 select

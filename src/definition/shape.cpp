@@ -106,6 +106,18 @@ fault_of_archive(Oid table)
 	return fault_of(table, archive_columns, lengthof(archive_columns));
 }
 
+bool
+is_like_archive(Oid table)
+{
+	const char kind = get_rel_relkind(table);
+	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
+		return false;
+	for (const Column &column : archive_columns)
+		if (get_attnum(table, column.name) == InvalidAttrNumber)
+			return false;
+	return true;
+}
+
 // A rewritten UPDATE may do anything, so that no claim could rely on its result.
 static void
 check_rules(Relation table)

@@ -27,6 +27,9 @@ void run_command_on(const statement::Named &table, const char *text);
 // another.
 void drop_table(const statement::Named &table);
 
+// Whether the relation is a table with the names of an archive's columns, whatever else it has.
+bool is_like_archive(Oid table);
+
 // Creates the archive table of the queue's table. Raises 42P07 where such a table exists, 42622
 // where its name would be too long, 42P01 where it does not exist afterwards.
 Oid make_archive(Oid table);

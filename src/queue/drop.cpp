@@ -5,6 +5,7 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../catalog/owner.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
 #include "../definition/shape.hpp"
@@ -29,7 +30,8 @@ drop(const text *name)
 		error::not_managed(definition->name, "Use queue_detach(), which leaves the table alone.");
 	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
 	definition::delete_definition(definition->name, definition->source);
-	if (definition->is_archived && definition->archive_name != nullptr)
+	if (definition->is_archived && definition->archive_name != nullptr &&
+		catalog::find_owner(definition->archive) == catalog::owner_of(definition->source))
 		definition::drop_table(definition->tables[1]);
 	definition::drop_table(definition->tables[0]);
 	// No other transaction can insert any more: the tables are locked.

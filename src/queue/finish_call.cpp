@@ -11,6 +11,7 @@
 #include "../error.hpp"
 #include "../result.hpp"
 #include "../statement/row_type.hpp"
+#include "../unique/allocate.hpp"
 #include "finish_row.hpp"
 
 namespace queue_ext::queue {
@@ -99,7 +100,7 @@ read_receipts(FunctionCallInfo fcinfo, Attempt attempt)
 			error::length_mismatch("ids", count, "attempts", attempt_count);
 	}
 
-	auto *elements = static_cast<Receipt *>(palloc0(sizeof(Receipt) * count));
+	auto *elements = unique::allocate<Receipt>(count);
 	for (int i = 0; i < count; i++) {
 		if (id_nulls[i])
 			error::null_element("ids");

@@ -47,6 +47,21 @@ struct RowTable
 
 } // namespace
 
+// Locks the table as INSERT does, and before it its root, whose name is in the names of the locks
+// on unique keys: a rename must wait for the end of the transaction.
+static void
+lock_with_root(Oid table)
+{
+	Oid root;
+	do {
+		CHECK_FOR_INTERRUPTS();
+		root = unique::root_of(table);
+		if (root != table)
+			LockRelationOid(root, AccessShareLock);
+		LockRelationOid(table, RowExclusiveLock);
+	} while (unique::root_of(table) != root);
+}
+
 // Locks the table with that row type as INSERT does (ROW EXCLUSIVE), after check_table(). Raises
 // 42804 if the type is not the row type of a table, or if rows made before the wait for the lock
 // cannot be read any more. "what" names the argument.
@@ -58,7 +73,7 @@ lock_table(const char *what, Oid type)
 		error::not_a_table_row(what, type);
 	check_table(table);
 	const TupleDesc columns = statement::lock_for_rows(type, [&] {
-		LockRelationOid(table, RowExclusiveLock);
+		lock_with_root(table);
 		check_table(table); // again: waiting for the lock may have let in a change
 	});
 	return {table, columns};

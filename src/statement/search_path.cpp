@@ -35,6 +35,10 @@ set_reading_settings(const char *path)
 	set_locally({"search_path", psprintf("%s, pg_temp", path)});
 	for (const Setting &setting : settings)
 		set_locally(setting);
+	// Setting this reads a file.
+	const Setting abbreviations{"timezone_abbreviations", "Default"};
+	if (strcmp(GetConfigOption(abbreviations.name, false, false), abbreviations.value) != 0)
+		set_locally(abbreviations);
 }
 
 // A schema that was dropped a moment ago is left out, too.

@@ -18,4 +18,5 @@ comment on table @extschema@.queue_unique_job is
 	'history of jobs that queue_unique_insert added where done jobs count; written by its functions only';
 
 select pg_catalog.pg_extension_config_dump('@extschema@.queue_unique_job',
-	'where exists (select from pg_catalog.pg_class c where c.oid operator(pg_catalog.=) source)');
+	'where exists (select from pg_catalog.pg_class c where c.oid operator(pg_catalog.=) source'
+	' and c.relpersistence operator(pg_catalog.<>) ''t'')');

@@ -111,7 +111,7 @@ ancestors_of(Oid table)
 	return get_rel_relispartition(table) ? get_partition_ancestors(table) : NIL;
 }
 
-static Oid
+Oid
 root_of(Oid table)
 {
 	List *ancestors = ancestors_of(table);

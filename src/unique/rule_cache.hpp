@@ -21,6 +21,10 @@ struct RowChoice
 // for "among". Warns (01000) if no index supports the duplicate check, once per table and backend.
 RowRule *rule_for(const RowChoice &choice);
 
+// Returns the partitioned table at the root of which the table is a partition, or the table itself.
+// Reads the catalogs.
+Oid root_of(Oid table);
+
 // Between these calls the rule and its statements stay in memory. Calls may nest: a trigger may
 // insert unique rows, too. After an error in between, the end of the transaction does what
 // end_use() does.

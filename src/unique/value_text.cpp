@@ -24,11 +24,14 @@ append_output(StringInfo out, Oid type, Datum value)
 	append(out, OidOutputFunctionCall(function, value));
 }
 
-// Values that are equal have the same extended hash, under the collation of the column.
+// Values that are equal have the same extended hash, under the collation of the column. Only that of
+// name ignores the collation.
 static void
 append_hash(StringInfo out, const Column &column, Datum value)
 {
-	if (!OidIsValid(column.entry->hash_extended_proc)) {
+	const bool is_name = get_element_type(column.type) == NAMEOID &&
+						 !get_collation_isdeterministic(column.collation);
+	if (is_name || !OidIsValid(column.entry->hash_extended_proc)) {
 		append(out, "*");
 		return;
 	}
@@ -37,16 +40,38 @@ append_hash(StringInfo out, const Column &column, Datum value)
 	append(out, psprintf("#" INT64_FORMAT, hash));
 }
 
+static const char *
+string_of(const Column &column, Datum value)
+{
+	return column.type == NAMEOID ? NameStr(*reinterpret_cast<NameData *>(DatumGetPointer(value)))
+								  : TextDatumGetCString(value);
+}
+
+// Appends the hash that the string has as text.
+static void
+append_hash_as_text(StringInfo out, const Column &column, const char *string)
+{
+	const Datum text = PointerGetDatum(cstring_to_text(string));
+	const int64 hash = DatumGetInt64(
+		DirectFunctionCall2Coll(hashtextextended, column.collation, text, Int64GetDatum(0)));
+	append(out, psprintf("#" INT64_FORMAT, hash));
+}
+
 // Strings that are equal under a nondeterministic collation may differ in their bytes, so their
 // hash is used. Trailing blanks of character(n) do not count.
 static void
 append_text(StringInfo out, const Column &column, Datum value)
 {
-	if (!get_collation_isdeterministic(column.collation)) {
+	const bool is_deterministic = get_collation_isdeterministic(column.collation);
+	if (!is_deterministic && column.type != NAMEOID) {
 		append_hash(out, column, value);
 		return;
 	}
-	char *string = TextDatumGetCString(value);
+	const char *string = string_of(column, value);
+	if (!is_deterministic) {
+		append_hash_as_text(out, column, string);
+		return;
+	}
 	int length = static_cast<int>(strlen(string));
 	while (column.type == BPCHAROID && length > 0 && string[length - 1] == ' ')
 		length--;
@@ -96,10 +121,10 @@ append_value_text(StringInfo out, const Column &column, Datum value)
 		case INT8OID:
 		case OIDOID:
 		case UUIDOID:
-		case NAMEOID:
 		case CHAROID:
 			append_output(out, column.type, value);
 			return;
+		case NAMEOID:
 		case TEXTOID:
 		case VARCHAROID:
 		case BPCHAROID:

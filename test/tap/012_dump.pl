@@ -57,6 +57,14 @@ my $state = q{
 my $before = sql('origin', $state);
 like($before, qr/^public\."Odd Queue"\|/m, 'the queues before');
 
+# A session's temporary queue is in no dump, and keeps no other queue out of it.
+my $session = $node->background_psql('origin');
+$session->query_safe(q{
+	set search_path = pg_temp, tools;
+	set client_min_messages = error;
+	select queue_create('pg_temp.x');
+	select queue_unique_insert('pg_temp.x', '1', states => '{ready,done}');
+});
 my $dir = PostgreSQL::Test::Utils::tempdir();
 for my $format ('plain', 'custom')
 {
@@ -90,6 +98,22 @@ for my $format ('plain', 'custom')
 	is(sql($copy, qq{$in select queue_create('new')}), 'new', 'a new queue is made');
 	is(sql($copy, qq{$in select queue_drop('q')}), 't', 'an old one dropped');
 }
+
+$session->quit;
+
+# A dump that leaves out a queue's table, as the reference has it: only that queue is lost.
+$node->safe_psql('postgres', 'create database part');
+my @all = ('--exclude-table=jobs.q', '--exclude-table-data=*.queue_definition', '-f', "$dir/all.sql");
+my @registry = ('--data-only', '--inserts', '--table=*.queue_definition', '-f', "$dir/registry.sql");
+$node->command_ok([ 'pg_dump', @all,      $node->connstr('origin') ], 'dump all but a table and the registry');
+$node->command_ok([ 'pg_dump', @registry, $node->connstr('origin') ], 'and the registry row by row');
+$node->command_ok([ 'psql', '-qX', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/all.sql", $node->connstr('part') ], 'restore');
+$node->command_checks_all(
+	[ 'psql', '-qX', '-f', "$dir/registry.sql", $node->connstr('part') ],
+	0, [], [qr/ERROR:  relation "jobs\.q" does not exist(?!.*ERROR)/s],
+	'one row fails');
+is(sql('part', 'select string_agg(name, $$ $$ order by name) from tools.queue_definition'),
+	'Odd Queue q renamed', 'the other queues are there');
 
 # A dump of the data alone into a database that has the queues would clash like any
 # other data; what matters is that the extension itself can go and come back.
