@@ -31,9 +31,9 @@ sub read {
 	$self->{title}{$_->[0]} = $_->[1] for rows("$dir/sides.tsv");
 	$self->{side_order} = { map { $_->[1][0] => $_->[0] } indexed(rows("$dir/sides.tsv")) };
 	for (rows("$dir/situations.tsv")) {
-		my ($name, $title, $over, $unit, $base, $lower) = @$_;
-		$self->{situation}{$name} =
-			{ name => $name, title => $title, over => $over, unit => $unit, base => $base, lower => $lower };
+		my ($name, $title, $over, $unit, $base, $lower, $shown) = @$_;
+		$self->{situation}{$name} = { name => $name, title => $title, over => $over, unit => $unit, base => $base,
+			lower => $lower, shown => { map { $_ => 1 } split ' ', $shown // '' } };
 	}
 	for (rows("$dir/samples.tsv")) {
 		my ($section, $situation, $point, $side, $round, $metric, $value) = @$_;

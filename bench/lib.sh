@@ -62,20 +62,26 @@ standing() {
 	fi
 }
 
+# drive_pgbench BATCH CLIENTS OPTION...: runs $work/script; errors go to $work/errors.
+drive_pgbench() {
+	local batch=$1 clients=$2
+	shift 2
+	PGOPTIONS="-c synchronous_commit=$sync ${side_options:-}" pgbench -n -M prepared \
+		-c "$clients" -j "$((clients < 4 ? clients : 4))" "$@" -f "$work/script" \
+		-D payload="$payload" -D k=0 -D batch="$batch" -D queues="${queues:-1}" 2>"$work/errors"
+}
+
 # run KIND BATCH CLIENTS: prints "JOBS_A_SECOND JOBS". A side that is not made of
 # SQL has a run of its own.
 run() {
-	local kind=$1 batch=$2 clients=$3 file out status=0 limit
-	file=$work/script
-	script "$kind" "$batch" >"$file" || return
+	local kind=$1 batch=$2 clients=$3 out status=0 limit
+	script "$kind" "$batch" >"$work/script" || return
 	if [[ -n ${job_limit:-} ]]; then
 		limit=(-t $((job_limit / batch / clients)))
 	else
 		limit=(-T "$seconds")
 	fi
-	out=$(PGOPTIONS="-c synchronous_commit=$sync ${side_options:-}" pgbench -n -M prepared \
-		-c "$clients" -j "$((clients < 4 ? clients : 4))" "${limit[@]}" -f "$file" \
-		-D payload="$payload" -D k=0 -D batch="$batch" -D queues="${queues:-1}" 2>"$work/errors") || status=$?
+	out=$(drive_pgbench "$batch" "$clients" "${limit[@]}") || status=$?
 	# A drained backlog ends a run; anything else that ends it early is a fault.
 	if ((status != 0)) && ! { [[ $kind == drain ]] && ! grep -v -e drained -e 'Run was aborted' \
 		"$work/errors" | grep -q -e ERROR -e aborted; }; then
@@ -86,6 +92,24 @@ run() {
 		/^number of transactions actually processed/ { sub(/.*: /, ""); sub("/.*", ""); done = $0 }
 		/^tps =/ { rate = $3 }
 		END { if (done == 0) exit 1; printf "%.6g %d\n", rate * batch, done * batch }' <<<"$out"
+}
+
+# series KIND BATCH CLIENTS: prints "SECOND JOBS_A_SECOND" for each second of the sample,
+# as pgbench reports its progress. A side that has its own run has its own series.
+series() {
+	local kind=$1 batch=$2 clients=$3
+	script "$kind" "$batch" >"$work/script" || return
+	# A report comes at its second or later, so the last one needs time to come.
+	if ! drive_pgbench "$batch" "$clients" -P 1 -T $((seconds + 1)) >/dev/null; then
+		grep -v '^progress: ' "$work/errors" >&2
+		return 1
+	fi
+	awk -v batch="$batch" -v seconds="$seconds" '
+		/^progress: / && int($2) > last && int($2) <= seconds {
+			last = int($2)
+			printf "%d %.6g\n", last, $4 * batch
+		}
+		END { exit !last }' "$work/errors"
 }
 
 # rate KIND BATCH CLIENTS: the sample of most situations.

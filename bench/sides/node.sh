@@ -18,3 +18,7 @@ run() {
 	[[ " $kinds " == *" $1 "* ]] || return 2
 	drive "$1" "$2" "$3"
 }
+
+series() {
+	SERIES=1 run "$@"
+}
