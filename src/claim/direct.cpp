@@ -540,11 +540,16 @@ struct Watch
 } // namespace
 
 // Whether the call may end. With some jobs it may rely on its own pass; with none there must have
-// been a moment at which no row was claimable.
+// been a moment at which no row was claimable. A queue that is idle after another backend's sweep
+// has had one: without a look at that, two backends would sweep in turns, each because the other's
+// sweep had begun before its call.
 static bool
 is_done(const Claimer *claimer, Ring *ring, const Pass &pass, const Watch &watch, uint64 claimed)
 {
+	const CompiledClaim *claim = claimer->writer.claim;
 	return (claimed > 0 && leaves_nothing(pass)) ||
+		   (claim->has_wake_trigger &&
+			is_idle(ring, claim->key, watch.wakes, claimer->request.call_time)) ||
 		   is_exhausted(ring, claimer->writer.claim->key, claimer->request.call_time,
 						pg_atomic_read_u32(&watch.wakes->generation), watch.sweep_generation);
 }

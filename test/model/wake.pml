@@ -242,6 +242,14 @@ again:
 		fi
 	:: else
 	fi;
+	/* is_done(): idle again, by the sweep of another backend. */
+	is_quiet = (under_way == 0);
+	seen_generation = number;
+	atomic { is_empty = is_quiet && is_idle && !is_asked && seen_generation == wake_generation; is_quiet = false };
+	if
+	:: is_empty -> goto has_seen_nothing
+	:: else
+	fi;
 	/* ring.cpp, is_exhausted() */
 	seen_generation = number;
 	atomic {
