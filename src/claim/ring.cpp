@@ -533,7 +533,8 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 		if (ring->sweep_due == 0) // requested since it began
 			return;
 		ring->sweep_due = next_sweep(ring);
-		if (ring->count == 0)
+		// A row that fell due while the sweep read may have been claimable at each moment.
+		if (ring->count == 0 && fill.idle_until > fill.ended)
 			ring->idle_until = Min(fill.idle_until, ring->sweep_due);
 	});
 	ConditionVariableBroadcast(&ring->filled);

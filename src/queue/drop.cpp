@@ -30,10 +30,13 @@ drop(const text *name)
 		error::not_managed(definition->name, "Use queue_detach(), which leaves the table alone.");
 	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
 	definition::delete_definition(definition->name, definition->source);
-	if (definition->is_archived && definition->archive_name != nullptr &&
-		catalog::find_owner(definition->archive) == catalog::owner_of(definition->source))
-		definition::drop_table(definition->tables[1]);
+	const bool has_archive =
+		definition->is_archived && definition->archive_name != nullptr &&
+		catalog::find_owner(definition->archive) == catalog::owner_of(definition->source);
+	// In the order in which a worker locks them that pops, and then completes.
 	definition::drop_table(definition->tables[0]);
+	if (has_archive)
+		definition::drop_table(definition->tables[1]);
 	// No other transaction can insert any more: the tables are locked.
 	(void) unique::forget_all(definition->source);
 	return true;
