@@ -111,11 +111,40 @@ ancestors_of(Oid table)
 	return get_rel_relispartition(table) ? get_partition_ancestors(table) : NIL;
 }
 
+// Returns the parent, also of a partition that is being detached concurrently; InvalidOid if there
+// is none any more.
+static Oid
+parent_of(Oid table)
+{
+	Relation inherits = table_open(InheritsRelationId, AccessShareLock);
+	ScanKeyData key[2];
+	ScanKeyInit(&key[0], Anum_pg_inherits_inhrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(table));
+	ScanKeyInit(&key[1], Anum_pg_inherits_inhseqno, BTEqualStrategyNumber, F_INT4EQ,
+				Int32GetDatum(1));
+	SysScanDesc scan =
+		systable_beginscan(inherits, InheritsRelidSeqnoIndexId, true, nullptr, lengthof(key), key);
+	HeapTuple row = systable_getnext(scan);
+	const Oid parent = HeapTupleIsValid(row)
+						   ? reinterpret_cast<Form_pg_inherits>(GETSTRUCT(row))->inhparent
+						   : InvalidOid;
+	systable_endscan(scan);
+	table_close(inherits, AccessShareLock);
+	return parent;
+}
+
+// While a partition is being detached concurrently, transactions that began before still insert
+// under the name of its root, so it keeps that name until nobody has the partition locked.
 Oid
 root_of(Oid table)
 {
-	List *ancestors = ancestors_of(table);
-	return ancestors == NIL ? table : llast_oid(ancestors);
+	while (get_rel_relispartition(table)) {
+		const Oid parent = parent_of(table);
+		if (!OidIsValid(parent))
+			break;
+		table = parent;
+	}
+	return table;
 }
 
 // The common part of the names of locks. That of a partition is its root's, since inserts through
