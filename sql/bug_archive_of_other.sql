@@ -27,5 +27,13 @@ grant create on schema test_archive_of_other to archive_of_other_role;
 alter table q2_archive owner to archive_of_other_role;
 select queue_drop('q2');
 select count(*) from q2_archive;
+-- Nor one that is another queue's.
+select queue_create('q3', archive => true), queue_create('q4', archive => true);
+drop table q3_archive;
+update queue_definition set archive = 'q4_archive' where name = 'q3' and source = 'q3'::regclass;
+select queue_drop('q3');
+select count(*) from q4_archive;
+select queue_drop('q4');
+select to_regclass('q4_archive');
 drop schema test_archive_of_other cascade;
 drop role archive_of_other_role;

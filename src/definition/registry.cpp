@@ -171,6 +171,18 @@ has_other_queue(Oid source, const char *name)
 	return is_found;
 }
 
+bool
+is_archive_of_other(Oid archive, Oid source)
+{
+	bool is_found = false;
+	each_row({nullptr, InvalidOid}, [&](HeapTuple row, TupleDesc descriptor) {
+		const RowReader reader{row, descriptor};
+		is_found = reader.oid(column_archive) == archive && source_of(row, descriptor) != source;
+		return !is_found;
+	});
+	return is_found;
+}
+
 List *
 find_names(Oid source)
 {

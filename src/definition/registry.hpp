@@ -45,6 +45,9 @@ List *find_names(Oid source);
 // Whether the table has a queue of another name.
 bool has_other_queue(Oid source, const char *name);
 
+// Whether a queue of another table has this archive. Reads the whole registry.
+bool is_archive_of_other(Oid archive, Oid source);
+
 // Copies the registry row of (source, name) into *definition, with its strings in the context.
 // False when there is none.
 bool read_definition(Oid source, const char *name, MemoryContext context, Definition *definition);
