@@ -516,16 +516,19 @@ leaves_nothing(const Pass &pass)
 	return pass.is_whole && pass.is_complete && pass.passed == pass.read;
 }
 
-// Whether it is certain that no row is claimable.
+// Whether it is certain that no row is claimable. Never without the trigger, which tells of rows
+// that are written by plain SQL.
 static bool
-is_idle(Ring *ring, const RingKey &key, Wakes *wakes, TimestampTz call_time)
+is_idle(const CompiledClaim *claim, Ring *ring, Wakes *wakes, TimestampTz call_time)
 {
+	if (!claim->has_wake_trigger)
+		return false;
 	// In this order: a transaction that is no longer under way has told the ring.
 	const bool is_quiet = pg_atomic_read_u32(&wakes->under_way) == 0;
 	pg_read_barrier();
 	const uint32 wake_generation = pg_atomic_read_u32(&wakes->generation);
 	return is_quiet && is_shared_by_all() &&
-		   take(ring, key, call_time, wake_generation, 0, nullptr).is_idle;
+		   take(ring, claim->key, call_time, wake_generation, 0, nullptr).is_idle;
 }
 
 namespace {
@@ -548,9 +551,8 @@ is_done(const Claimer *claimer, Ring *ring, const Pass &pass, const Watch &watch
 {
 	const CompiledClaim *claim = claimer->writer.claim;
 	return (claimed > 0 && leaves_nothing(pass)) ||
-		   (claim->has_wake_trigger &&
-			is_idle(ring, claim->key, watch.wakes, claimer->request.call_time)) ||
-		   is_exhausted(ring, claimer->writer.claim->key, claimer->request.call_time,
+		   is_idle(claim, ring, watch.wakes, claimer->request.call_time) ||
+		   is_exhausted(ring, claim->key, claimer->request.call_time,
 						pg_atomic_read_u32(&watch.wakes->generation), watch.sweep_generation);
 }
 
@@ -638,15 +640,14 @@ uint64
 claim_direct(Definition *definition, const Request &request, const Output &output)
 {
 	Ring *ring = ring_of(definition);
-	const RingKey &key = compiled_claim_of(definition)->key;
+	const CompiledClaim *claim = compiled_claim_of(definition);
 	uint64 claimed = 0;
-	if (!compiled_claim_of(definition)->has_wake_trigger ||
-		!is_idle(ring, key, get_wakes(definition->source), request.call_time))
+	if (!is_idle(claim, ring, get_wakes(definition->source), request.call_time))
 		claimed = claim_from(ring, definition, request, output);
 	if (claimed == 0) {
 		RingCounters counters{};
 		counters.empty_pops = 1;
-		add(ring, key, counters);
+		add(ring, claim->key, counters);
 	}
 	return claimed;
 }

@@ -24,6 +24,12 @@ append_output(StringInfo out, Oid type, Datum value)
 	append(out, OidOutputFunctionCall(function, value));
 }
 
+static void
+append_number(StringInfo out, Datum hash)
+{
+	append(out, psprintf("#" INT64_FORMAT, DatumGetInt64(hash)));
+}
+
 // Values that are equal have the same extended hash, under the collation of the column. Only that of
 // name ignores the collation.
 static void
@@ -35,9 +41,8 @@ append_hash(StringInfo out, const Column &column, Datum value)
 		append(out, "*");
 		return;
 	}
-	const int64 hash = DatumGetInt64(FunctionCall2Coll(&column.entry->hash_extended_proc_finfo,
-													   column.collation, value, Int64GetDatum(0)));
-	append(out, psprintf("#" INT64_FORMAT, hash));
+	append_number(out, FunctionCall2Coll(&column.entry->hash_extended_proc_finfo, column.collation,
+										 value, Int64GetDatum(0)));
 }
 
 static const char *
@@ -52,9 +57,8 @@ static void
 append_hash_as_text(StringInfo out, const Column &column, const char *string)
 {
 	const Datum text = PointerGetDatum(cstring_to_text(string));
-	const int64 hash = DatumGetInt64(
-		DirectFunctionCall2Coll(hashtextextended, column.collation, text, Int64GetDatum(0)));
-	append(out, psprintf("#" INT64_FORMAT, hash));
+	append_number(
+		out, DirectFunctionCall2Coll(hashtextextended, column.collation, text, Int64GetDatum(0)));
 }
 
 // Strings that are equal under a nondeterministic collation may differ in their bytes, so their
