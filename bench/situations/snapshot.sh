@@ -2,7 +2,6 @@ title='Send, claim and complete while another session holds a snapshot'
 over='seconds since the snapshot was taken'
 unit='jobs/s'
 base=skip-locked
-series=1
 shown='1 2 5 10 20 30 40 50 60'
 rounds=${snapshot_rounds:-$rounds}
 sides=${snapshot_sides:-skip-locked queue_ext-update pgq graphile-worker pg-boss}
