@@ -6,6 +6,7 @@
 #include "../postgres.hpp"
 
 #include "../definition/definition.hpp"
+#include "compiled_claim.hpp"
 #include "output.hpp"
 #include "request.hpp"
 
@@ -15,10 +16,10 @@ namespace queue_ext::claim {
 // asked, and raises what that raises. The queue's table must be locked.
 bool can_claim_directly(definition::Definition *definition);
 
-// Like claim_portable() (portable.hpp), to which it leaves what the ring cannot decide. The queue's
-// table must be locked (ROW EXCLUSIVE). Raises what expressions, constraints and index entries
-// raise, and 22023 if on_claim leaves a row pending.
-uint64 claim_direct(definition::Definition *definition, const Request &request,
-					const Output &output);
+// Claims from the ring as drain() does (drain.hpp), into output. The queue's table must be locked
+// (ROW EXCLUSIVE). Raises what fills, expressions, constraints and index entries raise, and 22023
+// if on_claim leaves a row pending.
+bool claim_direct(definition::Definition *definition, Ring *ring, Request *request,
+				  const Output &output, uint64 *claimed);
 
 } // namespace queue_ext::claim

@@ -307,7 +307,7 @@ after_commit(const Note *note)
 		after_abort(note);
 }
 
-// Comes after the rings have been told: is_idle() (direct.cpp) reads in the opposite order.
+// Comes after the rings have been told: is_idle() (drain.cpp) reads in the opposite order.
 static void
 withdraw(const Note *note)
 {

@@ -1,0 +1,52 @@
+// candidate_row.hpp - the row version at a candidate's TID, read without a statement.
+//
+// Invariant: the version is read with SnapshotSelf: committed, or this transaction's own, and not
+// replaced by a committed transaction. What is said of it may be outdated at once, so the claimer
+// must win the write or the lock. The table must be a heap, and locked.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "compiled_claim.hpp"
+
+namespace queue_ext::claim {
+
+// A claimer's means to read candidates of one table.
+struct CandidateRow
+{
+	Relation table;
+	const CompiledClaim *claim;
+	TupleTableSlot *slot;    // the version read, in a buffer
+	LockTupleMode lock_mode; // of the claim's write
+	CommandId first_command; // the command ID with which the call began
+	BlockNumber block_count; // of the table, when last asked for
+};
+
+// Begins to read. On ERROR, the resource owner and the memory context release what it holds.
+CandidateRow open_candidate_row(Relation table, const CompiledClaim *claim);
+
+void close_candidate_row(CandidateRow *row);
+
+// Reads the version at the TID. False if there is none, or if it is not of the row for which the
+// candidate was made: that row is claimed when its own turn comes.
+bool fetch(CandidateRow *row, Candidate *candidate);
+
+// The header of the version read.
+HeapTupleHeader header_of(const CandidateRow *row);
+
+// The buffer that has the version read.
+Buffer buffer_of(const CandidateRow *row);
+
+// Whether this transaction has written the version read.
+bool is_of_this_transaction(const CandidateRow *row);
+
+// Whether this call has written the version read: its lease may be over by now, but one pop does
+// not return a job twice.
+bool is_own(const CandidateRow *row);
+
+// Whether another transaction in progress is changing the row of the version read, or has it
+// locked. Only a guess, but trying would assign an XID.
+bool is_taken(const CandidateRow *row);
+
+} // namespace queue_ext::claim

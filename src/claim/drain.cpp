@@ -1,0 +1,173 @@
+// drain.cpp - see drain.hpp.
+
+#include "../postgres.hpp"
+
+#include "drain.hpp"
+
+#include "filler.hpp"
+#include "segment.hpp"
+#include "shared_memory.hpp"
+#include "transaction_callbacks.hpp"
+
+namespace queue_ext::claim {
+
+using definition::ClaimMode;
+using definition::Definition;
+
+// Never without the trigger, which tells of rows that are written by plain SQL.
+bool
+is_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
+{
+	const CompiledClaim *claim = definition->claim;
+	if (!claim->has_wake_trigger)
+		return false;
+	Wakes *wakes = get_wakes(definition->source);
+	// In this order: a transaction that is no longer under way has told the ring.
+	const bool is_quiet = pg_atomic_read_u32(&wakes->under_way) == 0;
+	pg_read_barrier();
+	const uint32 wake_generation = pg_atomic_read_u32(&wakes->generation);
+	return is_quiet && is_shared_by_all() &&
+		   take(ring, claim->key, call_time, wake_generation, 0, nullptr).is_idle;
+}
+
+// When the lease of a claim of now ends.
+static TimestampTz
+lease_end(const Definition *definition, const Request *request)
+{
+	const Interval *lease = definition::lease_of(definition, request->lease);
+	return DatumGetTimestampTz(DirectFunctionCall2(timestamptz_pl_interval,
+												   TimestampTzGetDatum(request->call_time),
+												   IntervalPGetDatum(lease)));
+}
+
+// Tries candidates that were taken. An ERROR leaves them to the transaction callbacks.
+static Tried
+try_taken(const Definition *definition, Ring *ring, Request *request, const Trier &trier,
+		  Candidate *candidates, const Taken &taken)
+{
+	const RingKey &key = definition->claim->key;
+	// Noted before anything can fail, so that a rollback puts them back.
+	note_claims(ring, key, candidates, taken, definition->claim_mode == ClaimMode::transaction);
+	const Tried tried = trier.try_all(trier.state, request, candidates, taken.count);
+	if (tried.needs_statement)
+		ask_for_sweep(ring, key); // for the candidates not tried
+	add(ring, key, tried.counters);
+	note_tried(ring, key, taken);
+	if (tried.counters.claims > 0 && definition->is_managed)
+		note_lease(ring, key, lease_end(definition, request));
+	return tried;
+}
+
+namespace {
+
+// What this call has read since its last sweep. If it has read the whole queue itself, to the end,
+// and has claimed each candidate or found it locked or not pending, nothing is left to claim.
+struct Pass
+{
+	bool is_whole; // no other backend has filled the ring since
+	bool is_complete;
+	int read;
+	int passed; // candidates tried, and not gone
+};
+
+} // namespace
+
+// Adds a read to the pass. A sweep begins a new pass; a read of another backend ends it.
+static void
+follow(Pass *pass, const Filled &filled)
+{
+	if (!filled.is_mine || (!filled.is_sweep && !pass->is_whole)) {
+		pass->is_whole = false;
+		return;
+	}
+	if (filled.is_sweep)
+		*pass = {true, false, 0, 0};
+	pass->read += filled.added;
+	pass->is_complete = filled.is_complete;
+}
+
+// A candidate that was gone counts as not passed, since its row may be pending at another TID.
+static bool
+leaves_nothing(const Pass &pass)
+{
+	return pass.is_whole && pass.is_complete && pass.passed == pass.read;
+}
+
+namespace {
+
+// For telling what has changed since the call began.
+struct Watch
+{
+	Wakes *wakes;
+	uint32 sweep_generation;
+};
+
+} // namespace
+
+// Whether the call may end. With some jobs it may rely on its own pass; with none there must have
+// been a moment at which no row was claimable. A queue that is idle after another backend's sweep
+// has had one: without a look at that, two backends would sweep in turns, each because the other's
+// sweep had begun before its call.
+static bool
+is_done(const Definition *definition, Ring *ring, const Request *request, const Pass &pass,
+		const Watch &watch, uint64 claimed)
+{
+	return (claimed > 0 && leaves_nothing(pass)) || is_idle(definition, ring, request->call_time) ||
+		   is_exhausted(ring, definition->claim->key, request->call_time,
+						pg_atomic_read_u32(&watch.wakes->generation), watch.sweep_generation);
+}
+
+bool
+drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, uint64 *claimed)
+{
+	constexpr int run_length = 64;
+	Candidate candidates[run_length];
+	const CompiledClaim *claim = definition->claim;
+	const RingKey &key = claim->key;
+	const auto wanted = static_cast<uint64>(request->max_jobs);
+	const Watch watch{get_wakes(definition->source), last_sweep(ring, key)};
+	// Without a cursor a read cannot get past the first rows while those are locked.
+	const bool has_cursor = claim->order_count > 0;
+	const int most_futile = has_cursor ? 100 : 1;
+	Pass pass{};
+	Waits waits{};
+	int futile = 0;
+	*claimed = 0;
+	prepare_note(ring, key);
+	while (*claimed < wanted) {
+		CHECK_FOR_INTERRUPTS();
+		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
+		const Taken taken = take(ring, key, request->call_time,
+								 pg_atomic_read_u32(&watch.wakes->generation), asked, candidates);
+		if (taken.is_foreign)
+			return false;
+		if (taken.count > 0) {
+			const Tried tried = try_taken(definition, ring, request, trier, candidates, taken);
+			*claimed += static_cast<uint64>(tried.counters.claims);
+			if (tried.needs_statement)
+				return false;
+			pass.passed += taken.count - static_cast<int>(tried.counters.gone);
+			if (taken.is_low && has_cursor) {
+				request->call_time = GetCurrentTimestamp();
+				follow(&pass, fill_ahead(definition, ring, *request));
+			}
+			continue;
+		}
+		if (is_done(definition, ring, request, pass, watch, *claimed))
+			return *claimed > 0 || is_shared_by_all();
+		if (futile == most_futile)
+			return false;
+		request->call_time = GetCurrentTimestamp();
+		const Filled filled = fill_or_wait(definition, ring, *request, &waits);
+		if (filled.is_foreign || filled.is_stuck)
+			return false;
+		futile += !filled.is_waiting;
+		request->call_time = GetCurrentTimestamp();
+		follow(&pass, filled);
+		if (filled.is_mine && filled.is_sweep && filled.read == 0)
+			return true;
+	}
+	return true;
+}
+
+} // namespace queue_ext::claim
