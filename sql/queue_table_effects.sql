@@ -48,14 +48,13 @@ select queue_fail_row('t', t, 'x') from t where id = 2;
 select traced() as popped \gset
 update t set state = 2, note = 'x' where id = 4;
 select translate(traced(), '4', '2') = :'popped' as failed_as_updated;
--- A claim that finds nothing fires what an UPDATE of nothing fires.
+-- A claim that finds nothing writes nothing, and fires no trigger: an UPDATE of nothing fires those
+-- of statements.
 begin;
 update t set state = 5;
 truncate trace;
 select id from queue_pop_rows(null::t, 't');
-select traced() as popped \gset
-update t set state = 1 where false;
-select traced() = :'popped' as nothing_popped_as_updated;
+select count(*) as fired from trace;
 rollback;
 alter table t disable trigger user;
 update t set state = 0, note = null;
@@ -69,6 +68,7 @@ select id, state from queue_pop_rows(null::t, 't', 2);
 select id, state from queue_pop_rows(null::t, 't', 2);
 select id, state from t order by id;
 drop trigger z_refuse on t;
+update t set state = 0 where id in (5, 6);
 create function change() returns trigger language plpgsql as $$ begin new.note := 'from the trigger'; return new; end $$;
 create trigger z_change before update on t for each row execute function change();
 select * from queue_pop_rows(null::t, 't', 1);
@@ -77,6 +77,7 @@ select id from queue_pop_rows(null::t, 't', 1);
 create or replace function change() returns trigger language plpgsql as $$ begin raise unique_violation; end $$;
 select id from queue_pop_rows(null::t, 't', 1);
 drop trigger z_change on t;
+update t set state = 1;
 -- One that pops from the same queue.
 create function pop_more() returns trigger language plpgsql as $$
 begin

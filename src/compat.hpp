@@ -393,7 +393,7 @@ set_inserted_columns(EState *estate, Bitmapset *columns)
 
 // Called for each relation that the planner has looked up, after the hook that was installed
 // before. 19 replaced get_relation_info_hook by build_simple_rel_hook.
-inline void (*visit_relation)(RelOptInfo *relation) = nullptr;
+inline void (*visit_relation)(PlannerInfo *root, RelOptInfo *relation) = nullptr;
 
 #if PG_VERSION_NUM >= 190000
 inline build_simple_rel_hook_type previous_relation_hook = nullptr;
@@ -403,11 +403,11 @@ relation_hook(PlannerInfo *root, RelOptInfo *relation, RangeTblEntry *entry)
 {
 	if (previous_relation_hook != nullptr)
 		previous_relation_hook(root, relation, entry);
-	visit_relation(relation);
+	visit_relation(root, relation);
 }
 
 inline void
-register_relation_hook(void (*visit)(RelOptInfo *relation))
+register_relation_hook(void (*visit)(PlannerInfo *root, RelOptInfo *relation))
 {
 	visit_relation = visit;
 	previous_relation_hook = build_simple_rel_hook;
@@ -421,11 +421,11 @@ relation_hook(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *relation
 {
 	if (previous_relation_hook != nullptr)
 		previous_relation_hook(root, table, is_parent, relation);
-	visit_relation(relation);
+	visit_relation(root, relation);
 }
 
 inline void
-register_relation_hook(void (*visit)(RelOptInfo *relation))
+register_relation_hook(void (*visit)(PlannerInfo *root, RelOptInfo *relation))
 {
 	visit_relation = visit;
 	previous_relation_hook = get_relation_info_hook;

@@ -198,7 +198,8 @@ depend_on(Dependent *dependent, const Subject &subject)
 	found->list.push_front(dependency);
 }
 
-// Entries are never removed: there are at most as many as objects of PostgreSQL's own.
+// Entries are never removed: there are at most as many as objects of PostgreSQL's own, and
+// functions of the user's in constraints.
 static void
 watch(const Subject &subject)
 {
@@ -227,6 +228,12 @@ depend_on_object(Dependent *dependent, SysCacheId cache, Oid object)
 		depend_on(dependent, subject);
 	else
 		watch(subject);
+}
+
+void
+depend_on_hash(Dependent *dependent, SysCacheId cache, uint32 hash)
+{
+	depend_on(dependent, {static_cast<int>(cache), hash});
 }
 
 void

@@ -4,6 +4,7 @@
 
 #include "claim.hpp"
 
+#include "by_tid.hpp"
 #include "direct.hpp"
 #include "drain.hpp"
 #include "held_row.hpp"
@@ -17,15 +18,28 @@ namespace queue_ext::claim {
 using definition::ClaimMode;
 using definition::Definition;
 
+// The path for the caller, in this transaction. Not from the ring where the transaction has made
+// rows claimable of which the ring learns at the commit only.
+static Path
+choose_path(Definition *definition)
+{
+	if ((!is_direct_allowed() && !is_tid_allowed()) || has_wakes(definition->source))
+		return Path::portable;
+	if (is_direct_allowed() && can_claim_directly(definition))
+		return Path::direct;
+	return is_tid_allowed() && can_claim_by_tid(definition) ? Path::tid : Path::portable;
+}
+
 // Claims from the ring, and the rest by a statement if the ring cannot decide.
 static uint64
-claim_from(Ring *ring, Definition *definition, Request request, const Output &output)
+claim_from(Ring *ring, Definition *definition, Path path, Request request, const Output &output)
 {
 	uint64 claimed = 0;
 	// Make what this command has written so far visible, and open to updates.
 	CommandCounterIncrement();
 	const HeldId begun = begin_passing();
-	const bool is_settled = claim_direct(definition, ring, &request, output, &claimed);
+	const auto claim_rows = path == Path::direct ? claim_direct : claim_by_tid;
+	const bool is_settled = claim_rows(definition, ring, &request, output, &claimed);
 	if (definition->claim_mode == ClaimMode::session)
 		forget_passed(begun);
 	if (claimed > 0)
@@ -39,30 +53,26 @@ claim_from(Ring *ring, Definition *definition, Request request, const Output &ou
 }
 
 // An idle queue is answered from shared memory alone.
-static uint64
-claim_by_ring(Definition *definition, const Request &request, const Output &output)
+uint64
+claim(Definition *definition, const Request &request, const Output &output)
 {
+	const Path path = choose_path(definition);
+	if (path == Path::portable)
+		return claim_portable(definition, request, output);
+	// A call further up the stack may be one of another variant.
+	const uint64 former_variant = set_variant(definition, request);
 	Ring *ring = ring_of(definition);
 	const RingKey &key = compiled_claim_of(definition)->key;
 	uint64 claimed = 0;
 	if (!is_idle(definition, ring, request.call_time))
-		claimed = claim_from(ring, definition, request, output);
+		claimed = claim_from(ring, definition, path, request, output);
 	if (claimed == 0) {
 		RingCounters counters{};
 		counters.empty_pops = 1;
 		add(ring, key, counters);
 	}
+	definition->claim->key.variant = former_variant;
 	return claimed;
-}
-
-// Not from the ring where this transaction has made rows claimable of which the ring learns at the
-// commit only.
-uint64
-claim(Definition *definition, const Request &request, const Output &output)
-{
-	if (is_direct_allowed() && can_claim_directly(definition) && !has_wakes(definition->source))
-		return claim_by_ring(definition, request, output);
-	return claim_portable(definition, request, output);
 }
 
 } // namespace queue_ext::claim

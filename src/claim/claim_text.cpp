@@ -56,8 +56,7 @@ read_text(Definition *definition, const char *columns, const char *condition, in
 					compiled.order_by == nullptr ? "" : compiled.order_by, max_jobs);
 }
 
-// As strong as the lock that the claim's own update takes, which then waits for no other.
-static const char *
+const char *
 lock_strength(Definition *definition)
 {
 	Relation table = table_open(definition->source, NoLock);

@@ -25,7 +25,11 @@ const char *unknown_condition(definition::Definition *definition);
 const char *read_text(definition::Definition *definition, const char *columns,
 					  const char *condition, int max_jobs);
 
-// The same, but it locks the rows, and skips locked ones.
+// The lock of FOR that a claim takes, as strong as the one of its own update, which then waits for
+// no other.
+const char *lock_strength(definition::Definition *definition);
+
+// The same as read_text(), but it locks the rows, and skips locked ones.
 const char *lock_text(definition::Definition *definition, const char *columns,
 					  const char *condition, int max_jobs);
 

@@ -48,10 +48,10 @@ ignores_update(Relation table, const Trigger *trigger, const Bitmapset *written)
 	}
 }
 
-// Whether a trigger other than our own may fire for the event (TRIGGER_TYPE_...); for an update, of
-// these columns.
-static bool
-has_trigger(Relation table, int16 event, const Bitmapset *written)
+// The name of a trigger other than our own that may fire for the event (TRIGGER_TYPE_...); for an
+// update, of these columns. Null if there is none.
+static const char *
+find_trigger(Relation table, int16 event, const Bitmapset *written)
 {
 	// A copy, as reading a trigger's function may process an invalidation that frees the original.
 	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
@@ -61,9 +61,9 @@ has_trigger(Relation table, int16 event, const Bitmapset *written)
 			is_wake_function(trigger->tgfoid))
 			continue;
 		if (event != TRIGGER_TYPE_UPDATE || !ignores_update(table, trigger, written))
-			return true;
+			return trigger->tgname;
 	}
-	return false;
+	return nullptr;
 }
 
 // Whether every INSERT and UPDATE of the table fires the wake-up trigger: unconditionally, for all
@@ -91,22 +91,22 @@ allocate(const CompiledClaim *claim, int count)
 	return static_cast<T *>(MemoryContextAllocZero(claim->context, sizeof(T) * Max(count, 1)));
 }
 
-// False if an expression is too involved to be run without a statement.
-static bool
-add_columns(CompiledClaim *claim, const List *targets, TupleDesc descriptor)
+// Returns what is too involved to be run without a statement, or null.
+static const char *
+add_columns(CompiledClaim *claim, Definition *definition, const List *targets, TupleDesc descriptor)
 {
 	claim->columns = allocate<ColumnValue>(claim, list_length(targets));
 	ListCell *cell;
 	foreach (cell, targets) {
 		const auto *target = lfirst_node(TargetEntry, cell);
-		ExprState *value =
-			row::prepare_expression(reinterpret_cast<Node *>(target->expr), claim->context);
+		Node *flat = flatten(definition, reinterpret_cast<Node *>(target->expr));
+		ExprState *value = row::prepare_expression(flat, claim->context);
 		if (value == nullptr)
-			return false;
+			return row::find_involved(flat);
 		claim->columns[claim->column_count++] = {
 			target->resno, value, TupleDescAttr(descriptor, target->resno - 1)->attnotnull};
 	}
-	return true;
+	return nullptr;
 }
 
 // The columns of the order; none if a cursor cannot hold one of them.
@@ -143,10 +143,46 @@ is_total(const CompiledClaim *claim, const catalog::RowKey &row_key)
 	return row_key.has_key();
 }
 
+// For check_functions_in_node(): adds which version of a user-defined function there is now.
+static bool
+add_version(Oid function, void *text)
+{
+	if (function < FirstNormalObjectId)
+		return false;
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	appendStringInfo(static_cast<StringInfo>(text), "%u,%u,", function,
+					 HeapTupleHeaderGetRawXmin(tuple->t_data));
+	ReleaseSysCache(tuple);
+	return false;
+}
+
+// Tree walker; never stops.
+static bool
+add_versions(Node *node, void *text)
+{
+	if (node == nullptr)
+		return false;
+	(void) check_functions_in_node(node, add_version, text);
+	return compat::walk_tree(node, add_versions, text);
+}
+
+// Adds an expression, or a list of them, to the input of a digest. The functions that it calls
+// count as they are now.
+static void
+add_expression(StringInfo text, Node *flat)
+{
+	const char *tree = nodeToString(flat);
+	appendStringInfo(text, "%zu,%s", strlen(tree), tree);
+	(void) add_versions(flat, text);
+}
+
 // The digest of what RingKey::stamp covers. Numbers end in a comma and each text follows its
 // length, so that no two definitions give the same input.
 static Stamp
-stamp_of(const CompiledClaim *claim, const Definition *definition, Relation table)
+stamp_of(const CompiledClaim *claim, const Definition *definition, Relation table, Node *pending,
+		 List *policies)
 {
 	const TupleDesc descriptor = RelationGetDescr(table);
 	const Compiled &compiled = *definition->compiled;
@@ -155,8 +191,9 @@ stamp_of(const CompiledClaim *claim, const Definition *definition, Relation tabl
 	initStringInfo(&text);
 	appendStringInfo(&text, "%u,%d,%d,", table->rd_rel->relfilenode,
 					 static_cast<int>(definition->claim_mode), static_cast<int>(claim->direction));
-	appendStringInfo(&text, "%zu,%s%zu,%s", strlen(compiled.pending), compiled.pending,
-					 strlen(order), order);
+	appendStringInfo(&text, "%zu,%s", strlen(order), order);
+	add_expression(&text, pending);
+	add_expression(&text, reinterpret_cast<Node *>(policies));
 	appendStringInfo(&text, "%d,", descriptor->natts);
 	for (int i = 0; i < descriptor->natts; i++) {
 		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
@@ -172,13 +209,13 @@ stamp_of(const CompiledClaim *claim, const Definition *definition, Relation tabl
 	return stamp;
 }
 
-// Whether the expression has a parameter, or a function such as CURRENT_TIMESTAMP.
+// Whether the expression has a parameter, a function such as CURRENT_TIMESTAMP, or a sub-select.
 static bool
 is_variable(Node *node, void *context)
 {
 	if (node == nullptr)
 		return false;
-	return IsA(node, Param) || IsA(node, SQLValueFunction) ||
+	return IsA(node, Param) || IsA(node, SQLValueFunction) || IsA(node, SubLink) ||
 		   compat::walk_tree(node, is_variable, context);
 }
 
@@ -286,19 +323,21 @@ static void
 fill_in_managed(CompiledClaim *claim, const Definition *definition, Relation table)
 {
 	claim->can_insert =
-		!has_trigger(table, TRIGGER_TYPE_INSERT, nullptr) && add_defaults(claim, table);
+		find_trigger(table, TRIGGER_TYPE_INSERT, nullptr) == nullptr && add_defaults(claim, table);
 	claim->can_remove = !definition->is_archived &&
-						!has_trigger(table, TRIGGER_TYPE_DELETE, nullptr) &&
+						find_trigger(table, TRIGGER_TYPE_DELETE, nullptr) == nullptr &&
 						is_keyed_by(table, claim->id);
 }
 
 static void
-fill_in_key(CompiledClaim *claim, const Definition *definition, Relation table)
+fill_in_key(CompiledClaim *claim, const Definition *definition, Relation table, Node *pending,
+			List *policies)
 {
 	claim->key.database = MyDatabaseId;
 	claim->key.table = definition->source;
-	claim->key.stamp = stamp_of(claim, definition, table);
-	claim->key.is_sorted = definition->is_managed && claim->order_count > 0;
+	claim->key.stamp = stamp_of(claim, definition, table, pending, policies);
+	// Offers go to one ring of a table.
+	claim->key.is_sorted = claim->has_columns && claim->order_count > 0 && !claim->has_policies;
 	namestrcpy(&claim->key.queue, definition->name);
 }
 
@@ -311,40 +350,135 @@ depend_on_triggers(Definition *definition, Relation table)
 		catalog::depend_on_object(&definition->dependent, PROCOID, triggers->triggers[i].tgfoid);
 }
 
-// Returns whether claims can be direct; where not, what comes after is not filled in.
+// Whether a rule rewrites an UPDATE of the table to something that need not know TIDs.
 static bool
-fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, Relation table)
+has_update_rule(Relation table)
 {
-	depend_on_triggers(definition, table);
-	if (!row::is_plain(table) || (definition->is_managed && !find_columns(claim, table)))
-		return false;
-	const bool writes = definition->claim_mode == definition::ClaimMode::update;
+	const RuleLock *rules = table->rd_rules;
+	for (int i = 0; rules != nullptr && i < rules->numLocks; i++)
+		if (rules->rules[i]->event == CMD_UPDATE)
+			return true;
+	return false;
+}
+
+// What keeps claims of the queue from its ring.
+static Obstacle
+find_ring_obstacle(const Definition *definition, const Compiled &compiled, Relation table)
+{
+	if (!row::has_heap(table))
+		return {"the table is partitioned, has children, or is not a heap table",
+				"Attach a queue to each table that has rows."};
+	if (has_update_rule(table))
+		return {"the table has a rule on UPDATE", "Replace the rule with a trigger."};
+	if (definition->claim_mode != definition::ClaimMode::update && !compiled.row_key.has_key())
+		return {"the table has no key", "Add a primary key."};
+	return {};
+}
+
+// What is needed to claim from the ring, by any path.
+static void
+fill_in_ring(CompiledClaim *claim, const Definition *definition, const Compiled &compiled,
+			 Relation table, Node *pending, List *policies)
+{
 	claim->written = compiled.written;
-	if (writes && has_trigger(table, TRIGGER_TYPE_UPDATE, claim->written))
-		return false;
-	claim->has_foreign_key = writes && RelationGetFKeyList(table) != NIL;
-	claim->pending = row::prepare_condition(compiled.condition, claim->context);
 	claim->is_timeless = is_timeless(compiled.condition);
-	if (claim->pending == nullptr)
-		return false;
+	claim->has_policies = table->rd_rel->relrowsecurity;
+	claim->has_columns = definition->is_managed && find_columns(claim, table);
 	add_order(claim, compiled, RelationGetDescr(table));
 	if (!is_total(claim, compiled.row_key))
 		claim->order_count = 0;
-	fill_in_key(claim, definition, table);
+	fill_in_key(claim, definition, table, pending, policies);
 	// Claims of another queue on the table fire no trigger, nor does a statement on a parent table.
 	claim->has_wake_trigger = has_wake_trigger(table) &&
 							  !definition::has_other_queue(definition->source, definition->name) &&
 							  !has_superclass(definition->source);
+}
+
+static Obstacle
+opaque_obstacle(const char *where, const char *what)
+{
+	return {psprintf("%s calls %s, which may depend on its caller", where, what),
+			"Declare a function immutable if it is, or write it as one SQL expression."};
+}
+
+static Obstacle
+obstacle_in(const char *fragment, const char *involved)
+{
+	return {psprintf("%s has %s", fragment, involved),
+			"Direct claims can evaluate functions of PostgreSQL's own."};
+}
+
+// What a claim without a statement needs. Returns what keeps claims from being direct.
+static Obstacle
+fill_in_direct(CompiledClaim *claim, Definition *definition, const Compiled &compiled,
+			   Node *pending, Relation table)
+{
+	const bool writes = definition->claim_mode == definition::ClaimMode::update;
+	if (row::find_special(table) != nullptr)
+		return {row::find_special(table), nullptr};
+	if (definition->is_managed && !claim->has_columns)
+		return {"columns of the managed queue's table have been changed", nullptr};
+	const char *trigger =
+		writes ? find_trigger(table, TRIGGER_TYPE_UPDATE, claim->written) : nullptr;
+	if (trigger != nullptr)
+		return {psprintf("trigger %s fires for the claim's update", quote_identifier(trigger)),
+				"A trigger on UPDATE OF columns that \"on_claim\" does not write does not fire."};
+	claim->has_foreign_key = writes && RelationGetFKeyList(table) != NIL;
+	claim->pending = row::prepare_condition(pending, claim->context);
+	if (claim->pending == nullptr)
+		return obstacle_in("\"pending\"", row::find_involved(pending));
 	if (!writes) {
 		claim->row_key = prepare_row_key(definition, table, claim->context);
-		return claim->row_key != nullptr;
+		if (claim->row_key == nullptr)
+			return {"the key has a type with user-defined functions", nullptr};
+		return {};
 	}
-	if (!add_columns(claim, compiled.assignments, RelationGetDescr(table)) ||
-		!row::prepare_checks(RelationGetDescr(table), &claim->checks, claim->context))
-		return false;
-	if (definition->is_managed)
+	const char *involved =
+		add_columns(claim, definition, compiled.assignments, RelationGetDescr(table));
+	if (involved != nullptr)
+		return obstacle_in("\"on_claim\"", involved);
+	if (!row::prepare_checks(RelationGetDescr(table), &claim->checks, claim->context))
+		return {"a CHECK constraint is too involved", nullptr};
+	if (definition->is_managed && !claim->has_policies)
 		fill_in_managed(claim, definition, table);
-	return true;
+	return {};
+}
+
+// Where the path is portable, what comes after is not filled in.
+static void
+fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, Relation table)
+{
+	depend_on_triggers(definition, table);
+	claim->path = Path::portable;
+	claim->obstacle = find_ring_obstacle(definition, compiled, table);
+	if (claim->obstacle.reason != nullptr)
+		return;
+	Node *pending = flatten(definition, compiled.condition);
+	CallerUse use{};
+	add_use(&use, pending);
+	claim->use_of_caller = copy_use(use, claim->context);
+	if (use.opaque != nullptr) {
+		claim->obstacle = opaque_obstacle("\"pending\"", use.opaque);
+		return;
+	}
+	List *policies = flat_policies(definition, table);
+	CallerUse policies_use{};
+	add_policies(&policies_use, policies);
+	claim->policies_use = copy_use(policies_use, claim->context);
+	fill_in_ring(claim, definition, compiled, table, pending, policies);
+	claim->obstacle = fill_in_direct(claim, definition, compiled, pending, table);
+	claim->path = claim->obstacle.reason == nullptr ? Path::direct : Path::tid;
+}
+
+// The words outlive the scratch context of make_kept().
+static void
+keep_obstacle(CompiledClaim *claim)
+{
+	Obstacle *obstacle = &claim->obstacle;
+	if (obstacle->reason != nullptr)
+		obstacle->reason = MemoryContextStrdup(claim->context, obstacle->reason);
+	if (obstacle->hint != nullptr)
+		obstacle->hint = MemoryContextStrdup(claim->context, obstacle->hint);
 }
 
 // Records what was looked at as dependencies of the definition, so that an invalidation discards
@@ -362,7 +496,8 @@ compiled_claim_of(Definition *definition)
 		claim->context = context;
 		catalog::make_dependent(&definition->dependent, [&] {
 			Relation table = table_open(definition->source, AccessShareLock);
-			claim->is_direct = fill_in(claim, definition, compiled, table);
+			fill_in(claim, definition, compiled, table);
+			keep_obstacle(claim);
 			table_close(table, AccessShareLock);
 		});
 	});
@@ -371,11 +506,30 @@ compiled_claim_of(Definition *definition)
 	return claim;
 }
 
+bool
+has_policies_for_caller(const Definition *definition)
+{
+	return definition->claim->has_policies &&
+		   check_enable_rls(definition->source, InvalidOid, true) == RLS_ENABLED;
+}
+
+uint64
+set_variant(Definition *definition, const Request &request)
+{
+	CompiledClaim *claim = definition->claim;
+	const uint64 former = claim->key.variant;
+	uint64 variant = variant_of(claim->use_of_caller, request, 0);
+	if (has_policies_for_caller(definition))
+		variant = variant_of(claim->policies_use, request, variant);
+	claim->key.variant = variant;
+	return former;
+}
+
 Ring *
 ring_of(Definition *definition)
 {
 	const CompiledClaim *claim = compiled_claim_of(definition);
-	if (!claim->is_direct)
+	if (claim->path == Path::portable)
 		return nullptr;
 	if (claim->ring == nullptr || !is_of(claim->ring, claim->key)) {
 		definition->claim->ring = get_ring(claim->key);

@@ -4,7 +4,7 @@
 // expressions, and writing or locking the row: on an ordinary table without children or rules, on
 // which no trigger fires for what a claim writes, and with expressions of PostgreSQL's own
 // functions alone (which do not change under a cached expression). The same holds for adding a job
-// to a managed queue and for removing it. User-defined code may run nevertheless (row/use.hpp), so
+// to a managed queue and for removing it. Other claims of a heap table are by TID (by_tid.hpp). User-defined code may run nevertheless (row/use.hpp), so
 // one call at a time evaluates the expressions. A compiled claim lives as long as its definition.
 
 #pragma once
@@ -15,6 +15,7 @@
 #include "../definition/fragment.hpp"
 #include "../row/plain.hpp"
 #include "../row/use.hpp"
+#include "caller.hpp"
 #include "cursor.hpp"
 #include "ring.hpp"
 
@@ -28,15 +29,33 @@ struct ColumnValue
 	bool not_null;
 };
 
-// What the direct path knows of a queue's table; made even where is_direct is false, and then
-// incomplete.
+// How a claim finds and writes its row.
+enum class Path {
+	direct,   // from the ring, without a statement (direct.hpp)
+	tid,      // from the ring, by a statement over TIDs (by_tid.hpp)
+	portable, // by a statement that finds its rows (portable.hpp)
+};
+
+// Why a claim takes no better path, in the words of a message, and what would change that.
+struct Obstacle
+{
+	const char *reason; // null: there is none
+	const char *hint;   // may be null
+};
+
+// What claims from the ring know of a queue's table; incomplete where the path is portable, and
+// without expressions where it is by TID.
 struct CompiledClaim
 {
-	MemoryContext context; // holds this struct and all it points to
-	bool is_direct;        // false: claims need the portable path
-	bool can_insert;       // jobs of a managed queue can be sent without a statement
-	bool can_remove;       // and completed
-	bool has_wake_trigger; // on the table (wake.hpp)
+	MemoryContext context;   // holds this struct and all it points to
+	Path path;               // the best that the table allows
+	Obstacle obstacle;       // to a better one
+	CallerUse use_of_caller; // by pending
+	CallerUse policies_use;  // by the table's policies, if they apply to the caller
+	bool has_policies;       // if only for some callers
+	bool can_insert;         // jobs of a managed queue can be sent without a statement
+	bool can_remove;         // and completed
+	bool has_wake_trigger;   // on the table (wake.hpp)
 
 	ExprState *pending;
 	ExprState *row_key; // as text, in the lock modes
@@ -53,7 +72,7 @@ struct CompiledClaim
 	int order_count; // 0: there is no cursor
 	AttrNumber *order_columns;
 	cursor::Column *cursor_columns; // the layout of their values in a cursor
-	// Columns of a managed queue.
+	bool has_columns;               // those of a managed queue; 0 where it has not
 	AttrNumber id;
 	AttrNumber attempt;
 	AttrNumber leased_until;
@@ -72,7 +91,13 @@ struct CompiledClaim
 // compiling the fragments raises.
 const CompiledClaim *compiled_claim_of(definition::Definition *definition);
 
-// The ring of the queue, made if there is none; null where claims are not direct. Takes locks as
+// Sets the variant of the call, by which it finds its ring. Returns the former one.
+uint64 set_variant(definition::Definition *definition, const Request &request);
+
+// Whether the table's policies apply to the caller.
+bool has_policies_for_caller(const definition::Definition *definition);
+
+// The ring of the queue for callers of the variant, made if there is none; null where claims are portable. Takes locks as
 // get_ring() does.
 Ring *ring_of(definition::Definition *definition);
 

@@ -42,7 +42,8 @@ rights_for(ClaimMode mode)
 bool
 can_claim_directly(Definition *definition)
 {
-	return compiled_claim_of(definition)->is_direct && !is_writing(definition) &&
+	return compiled_claim_of(definition)->path == Path::direct && !is_writing(definition) &&
+		   !has_policies_for_caller(definition) &&
 		   row::has_rights(definition->source, rights_for(definition->claim_mode));
 }
 
@@ -325,6 +326,15 @@ try_claim(Claimer *claimer, Candidate *candidate)
 	pg_unreachable();
 }
 
+// When the lease of a claim of now ends.
+static TimestampTz
+lease_end(const Definition *definition, const Request &request)
+{
+	const Interval *lease = definition::lease_of(definition, request.lease);
+	return DatumGetTimestampTz(DirectFunctionCall2(
+		timestamptz_pl_interval, TimestampTzGetDatum(request.call_time), IntervalPGetDatum(lease)));
+}
+
 // See Trier (drain.hpp).
 static Tried
 try_all(void *state, Request *request, Candidate *candidates, int count)
@@ -338,7 +348,7 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 		ResetExprContext(claimer->writer.context);
 		claimer->counters.claims += try_claim(claimer, &candidates[i]);
 	}
-	return {claimer->counters, claimer->needs_statement};
+	return {claimer->counters, claimer->needs_statement, lease_end(claimer->definition, *request)};
 }
 
 bool

@@ -30,16 +30,6 @@ is_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
 		   take(ring, claim->key, call_time, wake_generation, 0, nullptr).is_idle;
 }
 
-// When the lease of a claim of now ends.
-static TimestampTz
-lease_end(const Definition *definition, const Request *request)
-{
-	const Interval *lease = definition::lease_of(definition, request->lease);
-	return DatumGetTimestampTz(DirectFunctionCall2(timestamptz_pl_interval,
-												   TimestampTzGetDatum(request->call_time),
-												   IntervalPGetDatum(lease)));
-}
-
 // Tries candidates that were taken. An ERROR leaves them to the transaction callbacks.
 static Tried
 try_taken(const Definition *definition, Ring *ring, Request *request, const Trier &trier,
@@ -54,7 +44,7 @@ try_taken(const Definition *definition, Ring *ring, Request *request, const Trie
 	add(ring, key, tried.counters);
 	note_tried(ring, key, taken);
 	if (tried.counters.claims > 0 && definition->is_managed)
-		note_lease(ring, key, lease_end(definition, request));
+		note_lease(ring, key, tried.due);
 	return tried;
 }
 

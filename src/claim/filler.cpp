@@ -150,18 +150,19 @@ next_due(Definition *definition, const Arguments &arguments)
 static TimestampTz
 idle_until(Definition *definition, const Arguments &arguments)
 {
-	return definition->is_managed ? next_due(definition, arguments) : PG_INT64_MAX;
+	return compiled_claim_of(definition)->has_columns ? next_due(definition, arguments)
+													  : PG_INT64_MAX;
 }
 
 // Whether a sweep that begins now may declare the queue idle if it reads nothing. Must be asked
 // before the sweep takes its snapshot: a transaction prepared later requests another sweep. Rows
 // that this transaction has written look different to others, so it must not have an XID.
 static bool
-may_be_idle(Definition *definition, const CompiledClaim *claim)
+may_be_idle(const CompiledClaim *claim)
 {
-	return claim->has_wake_trigger && (definition->is_managed || claim->is_timeless) &&
-		   is_shared_by_all() && !TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
-		   !has_prepared_transactions();
+	return claim->has_wake_trigger && !claim->has_policies &&
+		   (claim->has_columns || claim->is_timeless) && is_shared_by_all() &&
+		   !TransactionIdIsValid(GetTopTransactionIdIfAny()) && !has_prepared_transactions();
 }
 
 // Reads the order's rows into *fill. False if the cursor's bytes are not a row of this table.
@@ -174,7 +175,7 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 	const bool is_behind = !order.is_sweep && claim->order_count > 0;
 	if (is_behind && !set_cursor_argument(&arguments, claim, definition->source, order.cursor))
 		return false;
-	const bool may_be_so = order.is_sweep && may_be_idle(definition, claim);
+	const bool may_be_so = order.is_sweep && may_be_idle(claim);
 	fill->began = GetCurrentTimestamp();
 	statement::with_newest(&arguments, [&](Snapshot snapshot) {
 		fill->count = static_cast<int>(

@@ -41,8 +41,7 @@ last_column_is_true(HeapTuple row, TupleDesc descriptor)
 	return !is_null && DatumGetBool(value);
 }
 
-// A claim that leaves its row pending would return it again and again, so this raises 22023.
-static void
+void
 check_written(const Definition *definition, uint64 count)
 {
 	for (uint64 i = 0; i < count; i++)
@@ -90,12 +89,9 @@ claim_by_update(Definition *definition, const Request &request, const Output &ou
 	return claimed;
 }
 
-// The row locks of the statement are the claim; held_row.hpp records them.
-static uint64
-claim_by_lock(Definition *definition, const Request &request, const Output &output)
+uint64
+hold_rows(Definition *definition, uint64 locked)
 {
-	const Statement statement = claim_statement(definition, request.max_jobs);
-	const uint64 locked = statement::run(statement, arguments_for(definition, request));
 	const TupleDesc descriptor = locked > 0 ? SPI_tuptable->tupdesc : nullptr;
 	uint64 claimed = 0;
 	for (uint64 i = 0; i < locked; i++) {
@@ -107,6 +103,16 @@ claim_by_lock(Definition *definition, const Request &request, const Output &outp
 		hold_row(definition->source, row_key);
 		SPI_tuptable->vals[claimed++] = row;
 	}
+	return claimed;
+}
+
+// The row locks of the statement are the claim.
+static uint64
+claim_by_lock(Definition *definition, const Request &request, const Output &output)
+{
+	const Statement statement = claim_statement(definition, request.max_jobs);
+	const uint64 claimed =
+		hold_rows(definition, statement::run(statement, arguments_for(definition, request)));
 	put_rows(claimed, output);
 	return claimed;
 }

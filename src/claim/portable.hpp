@@ -17,4 +17,14 @@ namespace queue_ext::claim {
 uint64 claim_portable(definition::Definition *definition, const Request &request,
 					  const Output &output);
 
+// Checks the rows that the last statement has written, whose last column is whether they are still
+// pending: a claim that leaves its row pending would return it again and again, so this raises
+// 22023.
+void check_written(const definition::Definition *definition, uint64 count);
+
+// Records that this transaction has the row locks of the rows that the last statement has returned,
+// whose last column is the row key (held_row.hpp). Removes those that it had already, and returns
+// how many are left.
+uint64 hold_rows(definition::Definition *definition, uint64 locked);
+
 } // namespace queue_ext::claim

@@ -42,17 +42,22 @@ struct RingKey
 	Stamp stamp;
 	NameData queue; // in the table's schema
 	bool is_sorted;
+	uint64 variant; // of callers (caller.hpp); 0: all callers alike
 
 	bool is_of_queue(const RingKey &other) const
 	{
 		return database == other.database && table == other.table &&
 			   strncmp(NameStr(queue), NameStr(other.queue), NAMEDATALEN) == 0;
 	}
+	bool is_of_callers(const RingKey &other) const
+	{
+		return variant == other.variant && is_of_queue(other);
+	}
 	bool operator==(const RingKey &other) const
 	{
 		return is_sorted == other.is_sorted &&
 			   memcmp(stamp.bytes, other.stamp.bytes, sizeof(stamp.bytes)) == 0 &&
-			   is_of_queue(other);
+			   is_of_callers(other);
 	}
 };
 

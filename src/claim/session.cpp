@@ -56,19 +56,16 @@ struct Candidates
 
 } // namespace
 
-// Reads the next rows that look pending, into the memory context given.
+// Copies the rows that the last statement has returned, in the memory context given.
 static Candidates
-read_candidates(Definition *definition, const Request &request, MemoryContext context)
+copy_candidates(Definition *definition, uint64 count, MemoryContext context)
 {
-	const int limit = request.max_jobs + spare_candidates;
-	const Statement statement = claim_statement(definition, limit);
 	Candidates candidates{};
-	candidates.count = statement::run(statement, arguments_for(definition, request));
+	candidates.count = count;
 	MemoryContext old = MemoryContextSwitchTo(context);
 	candidates.columns = statement::columns_of(definition->row_type);
-	candidates.elements =
-		static_cast<Candidate *>(palloc(sizeof(Candidate) * (candidates.count + 1)));
-	for (uint64 i = 0; i < candidates.count; i++) {
+	candidates.elements = static_cast<Candidate *>(palloc(sizeof(Candidate) * (count + 1)));
+	for (uint64 i = 0; i < count; i++) {
 		bool is_null;
 		HeapTuple tuple = SPI_tuptable->vals[i];
 		const Datum row = SPI_getbinval(tuple, SPI_tuptable->tupdesc, 2, &is_null);
@@ -78,6 +75,15 @@ read_candidates(Definition *definition, const Request &request, MemoryContext co
 	MemoryContextSwitchTo(old);
 	SPI_freetuptable(SPI_tuptable);
 	return candidates;
+}
+
+// Reads the next rows that look pending, into the memory context given.
+static Candidates
+read_candidates(Definition *definition, const Request &request, MemoryContext context)
+{
+	const Statement statement = claim_statement(definition, request.max_jobs + spare_candidates);
+	return copy_candidates(definition,
+						   statement::run(statement, arguments_for(definition, request)), context);
 }
 
 // Reads the row again: true if it is still pending, and then it is in SPI_tuptable.
@@ -111,20 +117,46 @@ try_claim(Definition *definition, const Request &request, const Candidate &candi
 	return is_won;
 }
 
+// Tries the rows until so many are claimed; returns how many were.
+static uint64
+claim_from(const Candidates &candidates, Definition *definition, const Request &request,
+		   uint64 wanted, const Output &output)
+{
+	uint64 claimed = 0;
+	for (uint64 i = 0; i < candidates.count && claimed < wanted; i++)
+		claimed +=
+			try_claim(definition, request, candidates.elements[i], candidates.columns, output);
+	return claimed;
+}
+
+static MemoryContext
+create_context()
+{
+	return AllocSetContextCreate(CurrentMemoryContext, "queue_ext candidates",
+								 ALLOCSET_DEFAULT_SIZES);
+}
+
+uint64
+claim_rows(Definition *definition, const Request &request, uint64 count, const Output &output)
+{
+	MemoryContext context = create_context();
+	const uint64 claimed = claim_from(copy_candidates(definition, count, context), definition,
+									  request, static_cast<uint64>(request.max_jobs), output);
+	MemoryContextDelete(context);
+	return claimed;
+}
+
 uint64
 claim_by_session(Definition *definition, const Request &request, const Output &output)
 {
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "queue_ext candidates", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context = create_context();
 	const auto wanted = static_cast<uint64>(request.max_jobs);
 	const HeldId begun = begin_passing();
 	uint64 claimed = 0;
 	while (claimed < wanted) {
 		CHECK_FOR_INTERRUPTS();
 		const Candidates candidates = read_candidates(definition, request, context);
-		for (uint64 i = 0; i < candidates.count && claimed < wanted; i++)
-			claimed +=
-				try_claim(definition, request, candidates.elements[i], candidates.columns, output);
+		claimed += claim_from(candidates, definition, request, wanted - claimed, output);
 		if (candidates.count == 0)
 			break;
 		MemoryContextReset(context);

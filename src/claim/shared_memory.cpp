@@ -144,6 +144,11 @@ hash_of(Oid database, Oid table)
 	return hash_combine(murmurhash32(database), murmurhash32(table));
 }
 
+// How many sets the rings of a queue's variants may be in, and how many of them in one set: others
+// take the place of the least recently used.
+constexpr uint64 variant_sets = 8;
+constexpr int most_variants = 4;
+
 // The set to which the key hashes; its stamp does not count, so that an altered queue finds its
 // former ring.
 static Set *
@@ -154,7 +159,7 @@ set_of(const RingKey &key)
 		DatumGetUInt32(hash_any(reinterpret_cast<const unsigned char *>(NameStr(key.queue)),
 								static_cast<int>(strlen(NameStr(key.queue)))));
 	const uint32 hash = hash_combine(hash_of(key.database, key.table), name);
-	return &all->sets[hash % set_count];
+	return &all->sets[(hash + key.variant % variant_sets) % set_count];
 }
 
 // The queue's ring within its set, whatever its stamp, or null. The LWLock must be held, which
@@ -163,20 +168,29 @@ static Ring *
 find_in(Set *set, const RingKey &key)
 {
 	for (Ring &ring : set->rings)
-		if (ring.key.is_of_queue(key))
+		if (ring.key.is_of_callers(key))
 			return &ring;
 	return nullptr;
 }
 
-// Reads used_at without spinlocks, as a hint.
+// The ring of the set that makes room: the least recently used, but one of the queue itself if it
+// has too many. Reads used_at without spinlocks, as a hint.
 static Ring *
-least_recently_used(Set *set)
+least_recently_used(Set *set, const RingKey &key)
 {
 	Ring *oldest = &set->rings[0];
-	for (Ring &ring : set->rings)
+	Ring *own = nullptr;
+	int own_count = 0;
+	for (Ring &ring : set->rings) {
 		if (ring.used_at < oldest->used_at)
 			oldest = &ring;
-	return oldest;
+		if (!ring.key.is_of_queue(key))
+			continue;
+		own_count++;
+		if (own == nullptr || ring.used_at < own->used_at)
+			own = &ring;
+	}
+	return own_count < most_variants ? oldest : own;
 }
 
 // Looks for the ring again under the exclusive lock, as another backend may have made it in
@@ -194,7 +208,7 @@ get_ring(const RingKey &key)
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
 	ring = find_in(set, key);
 	if (ring == nullptr)
-		ring = least_recently_used(set);
+		ring = least_recently_used(set, key);
 	if (!(ring->key == key)) {
 		reset(ring, key);
 		ring->used_at = GetCurrentTimestamp();

@@ -63,6 +63,7 @@ enum class Prepared {
 	fail_row,
 	extend_row,
 	row_key,
+	claim_by_tid,
 	claim_located, // for a table without a key: updates the rows at these TIDs
 	fill_head,     // reads candidates for the ring, from the head of the order
 	fill_behind,   // the same, from behind the cursor

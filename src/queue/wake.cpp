@@ -3,6 +3,7 @@
 
 #include "../postgres.hpp"
 
+#include "../claim/own_update.hpp"
 #include "../claim/transaction_callbacks.hpp"
 #include "../error.hpp"
 
@@ -50,7 +51,8 @@ note_row(Oid table, HeapTuple row, TupleDesc descriptor)
 	return true;
 }
 
-// The rollback of an UPDATE or DELETE can make rows claimable again, so these are noted as writes,
+// Notes nothing of a claim's own write, of which the claim notes what is needed. The rollback of
+// another UPDATE or of a DELETE can make rows claimable again, so these are noted as writes,
 // too. Raises 39P01 unless called as an AFTER trigger for INSERT, UPDATE or DELETE.
 Datum
 queue_ext_queue_wake(PG_FUNCTION_ARGS)
@@ -62,6 +64,9 @@ queue_ext_queue_wake(PG_FUNCTION_ARGS)
 	if (!TRIGGER_FIRED_AFTER(event) || TRIGGER_FIRED_BY_TRUNCATE(event))
 		error::wake_trigger_misplaced();
 	const Oid table = RelationGetRelid(data->tg_relation);
+	if (TRIGGER_FIRED_BY_UPDATE(event) &&
+		claim::is_own_update(table, !TRIGGER_FIRED_FOR_STATEMENT(event)))
+		return static_cast<Datum>(0);
 	if (!TRIGGER_FIRED_BY_INSERT(event))
 		claim::note_writes(table);
 	if (TRIGGER_FIRED_FOR_STATEMENT(event) || TRIGGER_FIRED_BY_DELETE(event)) {

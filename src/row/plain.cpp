@@ -9,13 +9,13 @@
 
 namespace queue_ext::row {
 
-// Whether the function is user-defined, or its EXECUTE has been granted or revoked: then a prepared
-// expression with it would not do for every caller. A function of PostgreSQL's own is watched,
-// since that may change.
+// Whether the function is user-defined and not immutable, so that it might read what the statement
+// of a claim would have changed, or its EXECUTE has been granted or revoked: then a prepared
+// expression with it would not do for every caller. Any other is watched, since that may change.
 static bool
-is_special_function(Oid function, void *)
+is_special_function(Oid function)
 {
-	if (function >= FirstNormalObjectId)
+	if (function >= FirstNormalObjectId && func_volatile(function) != PROVOLATILE_IMMUTABLE)
 		return true;
 	catalog::watch_function(function);
 	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
@@ -26,24 +26,43 @@ is_special_function(Oid function, void *)
 	return !is_open_to_all;
 }
 
-// Tree walker; true stops it.
+// For check_functions_in_node(); the context is where the words go.
 static bool
-has_involved(Node *node, void *context)
+note_special_function(Oid function, void *context)
+{
+	if (!is_special_function(function))
+		return false;
+	*static_cast<const char **>(context) =
+		psprintf("function %s", format_procedure_qualified(function));
+	return true;
+}
+
+// Tree walker; true stops it. The context is where the words go.
+static bool
+note_involved(Node *node, void *context)
 {
 	if (node == nullptr)
 		return false;
-	if (IsA(node, SubLink) || IsA(node, CoerceToDomain) || IsA(node, SetToDefault))
-		return true;
-	if (check_functions_in_node(node, is_special_function, nullptr))
-		return true;
-	return compat::walk_tree(node, has_involved, context);
+	auto *words = static_cast<const char **>(context);
+	if (IsA(node, SubLink))
+		*words = "a sub-select";
+	else if (IsA(node, CoerceToDomain))
+		*words = psprintf("domain %s", format_type_be_qualified(
+										   reinterpret_cast<CoerceToDomain *>(node)->resulttype));
+	else if (IsA(node, SetToDefault))
+		*words = "a default";
+	else if (!check_functions_in_node(node, note_special_function, context))
+		return compat::walk_tree(node, note_involved, context);
+	return true;
 }
 
 // Watches the functions that it finds: a change of one makes what was prepared invalid.
-bool
-is_involved(Node *expression)
+const char *
+find_involved(Node *expression)
 {
-	return has_involved(expression, nullptr);
+	const char *words = nullptr;
+	(void) note_involved(expression, &words);
+	return words;
 }
 
 // Disabled triggers count, too: the table's flags do not tell them apart.
@@ -57,16 +76,31 @@ has_update_triggers(Relation table)
 			triggers->trig_update_after_statement);
 }
 
-// Each term excludes something that the executor does around the write.
+bool
+has_heap(Relation table)
+{
+	return table->rd_rel->relkind == RELKIND_RELATION &&
+		   table->rd_rel->relam == HEAP_TABLE_AM_OID && !has_subclass(RelationGetRelid(table));
+}
+
+// Each excludes something that the executor does around the write.
+const char *
+find_special(Relation table)
+{
+	const TupleConstr *constraints = RelationGetDescr(table)->constr;
+	if (table->rd_rel->relispartition)
+		return "the table is a partition";
+	if (table->rd_rules != nullptr)
+		return "the table has rules";
+	if (constraints != nullptr && compat::has_generated(constraints))
+		return "the table has generated columns";
+	return nullptr;
+}
+
 bool
 is_plain(Relation table)
 {
-	const TupleConstr *constraints = RelationGetDescr(table)->constr;
-	return table->rd_rel->relkind == RELKIND_RELATION &&
-		   table->rd_rel->relam == HEAP_TABLE_AM_OID && !table->rd_rel->relispartition &&
-		   !has_subclass(RelationGetRelid(table)) && !table->rd_rel->relrowsecurity &&
-		   table->rd_rules == nullptr &&
-		   (constraints == nullptr || !compat::has_generated(constraints));
+	return has_heap(table) && find_special(table) == nullptr && !table->rd_rel->relrowsecurity;
 }
 
 // Calls make(expression) with the planned expression and the given context current; returns null if
@@ -75,7 +109,7 @@ template <typename Make>
 static ExprState *
 prepare(Node *expression, MemoryContext context, Make &&make)
 {
-	if (is_involved(expression))
+	if (find_involved(expression) != nullptr)
 		return nullptr;
 	auto *copy = static_cast<Expr *>(copyObjectImpl(expression));
 	const Expr *planned = expression_planner(copy);

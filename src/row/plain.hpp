@@ -10,9 +10,18 @@
 
 namespace queue_ext::row {
 
-// Whether the expression cannot be cached, or evaluated without a statement: it has a sub-select, a
-// domain, DEFAULT, or a function that is user-defined or that not everyone may execute.
-bool is_involved(Node *expression);
+// What keeps the expression from being cached, or evaluated without a statement: a sub-select, a
+// domain, DEFAULT, or a function that is user-defined and not immutable, or that not everyone may
+// execute. Null if
+// nothing does; else in words, in the current context.
+const char *find_involved(Node *expression);
+
+// Whether the table has its rows in a heap of its own, and in no other table.
+bool has_heap(Relation table);
+
+// What keeps has_heap() tables from being plain, in words: being a partition, rules or generated
+// columns. Null if nothing does. Row security is another matter: it depends on the caller.
+const char *find_special(Relation table);
 
 // Whether the table is an ordinary heap table, not a partition, without children, row security,
 // rules or generated columns. The table must be locked.

@@ -25,10 +25,24 @@ is_hidden(Oid index)
 	return false;
 }
 
+// Whether the planner is to find the rows of the relation with the alias t by their TIDs.
+static bool is_by_tid = false;
+
+// Whether the relation has the alias of the queue's table in statements.
+static bool
+is_queues_table(PlannerInfo *root, const RelOptInfo *relation)
+{
+	return strcmp(root->simple_rte_array[relation->relid]->eref->aliasname, "t") == 0;
+}
+
 // The planner hook: removes the hidden indexes from the relation's list, for this planning only.
 static void
-hide_indexes(RelOptInfo *relation)
+hide_indexes(PlannerInfo *root, RelOptInfo *relation)
 {
+	if (is_by_tid && is_queues_table(root, relation)) {
+		relation->indexlist = NIL;
+		return;
+	}
 	if (hidden_count == 0)
 		return;
 	List *visible = NIL;
@@ -376,16 +390,34 @@ plan_claim(SPIPlanPtr plan, Access access)
 		make_plan(plan, ordered_settings);
 }
 
+// PG_FINALLY: on ERROR the session's other queries must see the indexes again. A statement of ours
+// that is planned within has its own access.
+static void
+plan_as(SPIPlanPtr plan, Access access)
+{
+	const bool was_by_tid = is_by_tid;
+	is_by_tid = access == Access::by_tid;
+	PG_TRY();
+	{
+		if (access == Access::by_key || access == Access::by_tid)
+			make_plan(plan, ordered_settings);
+		else
+			plan_claim(plan, access);
+	}
+	PG_FINALLY();
+	{
+		is_by_tid = was_by_tid;
+	}
+	PG_END_TRY();
+}
+
 // False where a message about a schema came while the statement was analyzed and planned: a name
 // may have meant another table then, so the statement is analyzed again.
 static bool
 make_generic_plan(SPIPlanPtr plan, Access access, const Tables &tables)
 {
 	const uint64 changes_before = schema_changes;
-	if (access == Access::by_key)
-		make_plan(plan, ordered_settings);
-	else
-		plan_claim(plan, access);
+	plan_as(plan, access);
 	for (int i = 0; i < tables.count; i++)
 		check_named(tables.list[i]);
 	if (schema_changes != changes_before) {

@@ -8,6 +8,10 @@
 // parsed and planned with pg_catalog alone in the path. (A claim that no index serves in order may
 // fall back to bitmap scans and a sort.)
 //
+// A statement that is given TIDs must not look for its rows by an index instead, whatever the
+// statistics say. So the planner sees no index of the relation with the alias t then; a fragment's
+// sub-select names its tables otherwise, and keeps their indexes.
+//
 // The text of a statement names a table. The lock on a table protects the table's name, but not the
 // name of its schema. PostgreSQL resolves names in parse analysis, and a syscache message about
 // pg_namespace invalidates all plans; so a valid plan has been analyzed since the last such
@@ -27,6 +31,7 @@ namespace queue_ext::statement {
 // How the plan of a statement should find its rows.
 enum class Access {
 	by_key,     // by any index
+	by_tid,     // the rows of the table with the alias t by their TIDs, others by any index
 	anywhere,   // in any order, by any scan
 	in_order,   // by an index that has the order
 	restricted, // by one that has the order, and a condition or predicate, too

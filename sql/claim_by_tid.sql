@@ -1,0 +1,125 @@
+-- Claims by TID: a statement writes the rows that the ring names, with all that an UPDATE does, and
+-- with the promises of every claim.
+set client_min_messages = error;
+create schema test_claim_by_tid;
+set search_path = test_claim_by_tid, public;
+create function touch() returns trigger language plpgsql as $$ begin new.touched := coalesce(new.touched, 0) + 1; return new; end $$;
+-- The rows lie in the table in another order than the queue's.
+create table jobs (id integer primary key, state text not null default 'new', touched integer, doubled integer generated always as (id * 2) stored);
+create index on jobs (id) where state = 'new';
+insert into jobs (id) select 101 - g from generate_series(1, 100) as g;
+create trigger touch before update on jobs for each row execute function touch();
+select queue_attach('jobs', 'jobs', 'state = ''new''', 'id', 'state = ''run''', wake => true);
+select queue_claim_stats_reset();
+select id, state, touched, doubled from queue_pop_rows(null::jobs);
+select array_agg(id) as in_order from queue_pop_rows(null::jobs, max_jobs => 70);
+select claims, locked, gone, not_pending from queue_claim_stats where source = 'jobs'::regclass;
+-- A rollback puts the rows back, also to a savepoint.
+begin;
+select array_agg(id) from queue_pop_rows(null::jobs, max_jobs => 3);
+savepoint s;
+select array_agg(id) from queue_pop_rows(null::jobs, max_jobs => 3);
+rollback to s;
+select array_agg(id) from queue_pop_rows(null::jobs, max_jobs => 2);
+rollback;
+select array_agg(id) from queue_pop_rows(null::jobs, max_jobs => 2);
+-- A claim that finds nothing assigns no XID.
+select count(*) from queue_pop_rows(null::jobs, max_jobs => 100);
+begin;
+select count(*) from queue_pop_rows(null::jobs);
+select pg_current_xact_id_if_assigned() is null as no_xid;
+commit;
+-- The isolation level does not matter: what has been committed since the snapshot is there.
+begin isolation level repeatable read;
+select count(*) from jobs where state = 'new';
+update jobs set state = 'new' where id in (7, 3, 5);
+select array_agg(id) from queue_pop_rows(null::jobs, max_jobs => 2);
+commit;
+set default_transaction_isolation = serializable;
+select array_agg(id) from queue_pop_rows(null::jobs, max_jobs => 2);
+reset default_transaction_isolation;
+
+-- The statement finds its rows by their TIDs, also where the statistics say that there are none.
+create table grown (id integer primary key, state integer not null default 0);
+create index on grown (state, id);
+create trigger touch before update on grown for each row execute function suppress_redundant_updates_trigger();
+analyze grown;
+insert into grown select generate_series(1, 1000);
+select queue_attach('grown', 'grown', 'state = 0', 'id', 'state = 1');
+select count(*) from queue_pop_rows(null::grown);
+select pg_stat_force_next_flush();
+begin;
+select count(*) from queue_pop_rows(null::grown, max_jobs => 20);
+select idx_scan from pg_stat_xact_user_tables where relid = 'grown'::regclass;
+commit;
+
+-- The trigger of wake => true does not take a claim's own write for rows that have become claimable;
+-- what a trigger or a function writes meanwhile it does.
+create table told (id integer primary key, state integer not null default 0);
+create index on told (id) where state = 0;
+insert into told select generate_series(1, 10);
+create function tell() returns trigger language plpgsql as $$
+begin
+	if new.id = 3 and new.state = 1 then
+		update told set state = 0 where id = 1;
+	end if;
+	return new;
+end $$;
+create trigger tell before update on told for each row execute function tell();
+select queue_attach('told', 'told', 'state = 0', 'id', 'state = 1', wake => true);
+select id from queue_pop_rows(null::told) union all select id from queue_pop_rows(null::told);
+select id from queue_pop_rows(null::told) union all select id from queue_pop_rows(null::told);
+create function reopen() returns boolean language plpgsql as $$
+begin
+	update told set state = 0 where id = 2;
+	return true;
+end $$;
+select queue_attach('reopened', 'told', 'state = 0', 'id', 'state = case when id = 5 and test_claim_by_tid.reopen() then 1 else 1 end');
+select id from queue_pop_rows(null::told, 'reopened', 2);
+select id from queue_pop_rows(null::told, 'told');
+create table many (id integer primary key, state integer not null default 0);
+create index on many (id) where state = 0;
+insert into many select generate_series(1, 1000);
+create trigger tell before update on many for each row execute function tell();
+select queue_attach('many', 'many', 'state = 0', 'id', 'state = 1', wake => true);
+select queue_claim_stats_reset();
+do $$ begin
+	for i in 1..200 loop
+		perform queue_pop_rows(null::test_claim_by_tid.many);
+		commit;
+	end loop;
+end $$;
+select claims, sweeps < 50 as few_sweeps from queue_claim_stats where source = 'many'::regclass;
+
+-- An immutable function of the user's and one that is a simple SQL expression can be evaluated
+-- without a statement; a domain, a sub-select and any other function cannot.
+create table kinds (id integer primary key, state integer not null default 0, other integer);
+create index on kinds (id) where state = 0;
+insert into kinds select generate_series(1, 100);
+create function is_open(integer) returns boolean immutable language plpgsql as $$ begin return $1 = 0; end $$;
+create function is_due(integer) returns boolean stable language sql return $1 < extract(epoch from now());
+create domain positive as integer check (value > 0);
+create operator === (function = int4eq, leftarg = integer, rightarg = integer);
+select queue_attach('k1', 'kinds', 'state = 0 and is_open(state)', 'id', 'state = 1');
+select queue_attach('k2', 'kinds', 'state = 0 and is_due(id)', 'id', 'state = 1');
+select queue_attach('k3', 'kinds', 'state = 0', 'id', 'state = 1, other = id::positive');
+select queue_attach('k4', 'kinds', 'state = 0 and id not in (select 8)', 'id', 'state = 1');
+select queue_attach('k5', 'kinds', 'state === 0', 'id', 'state = 1');
+select queue_attach('k6', 'kinds', 'state = 0', 'id', 'state = 1, other = (select max(k.id) from kinds as k)');
+select q, (select array_agg(id) from queue_pop_rows(null::kinds, q, 2)) as ids from unnest('{k1,k2,k3,k4,k5,k6}'::text[]) as q;
+create or replace function is_open(integer) returns boolean immutable language plpgsql as $$ begin return $1 < 0; end $$;
+select count(*) from queue_pop_rows(null::kinds, 'k1');
+
+-- The lock modes.
+select queue_attach('l1', 'kinds', 'state = 0 and id not in (select 21)', 'id', claim_mode => 'transaction');
+select queue_attach('l2', 'kinds', 'state = 0 and id not in (select 32)', 'id', claim_mode => 'session');
+begin;
+select array_agg(id) from queue_pop_rows(null::kinds, 'l1', 3);
+select array_agg(id) from queue_pop_rows(null::kinds, 'l1', 3);
+commit;
+select array_agg(id) from queue_pop_rows(null::kinds, 'l1', 2);
+select array_agg(id) from queue_pop_rows(null::kinds, 'l2', 3);
+select array_agg(id) from queue_pop_rows(null::kinds, 'l2', 3);
+select queue_detach(q) from unnest('{l1,l2}'::text[]) as q;
+select pg_advisory_unlock_all();
+drop schema test_claim_by_tid cascade;
