@@ -21,12 +21,12 @@ create table river_job (
 	finalized_at timestamptz,
 	scheduled_at timestamptz not null default now(),
 	priority smallint not null default 1 check (priority between 1 and 4),
-	args jsonb not null default '{}',
+	args jsonb not null,
 	attempted_by text[],
 	errors jsonb[],
 	kind text not null check (length(kind) between 1 and 127),
 	metadata jsonb not null default '{}',
-	queue text not null default 'default',
+	queue text not null default 'default' check (length(queue) between 1 and 127),
 	tags varchar(255)[] not null default '{}',
 	unique_key bytea,
 	unique_states bit(8),
@@ -34,21 +34,29 @@ create table river_job (
 		(finalized_at is not null) = (state in ('cancelled', 'completed', 'discarded'))
 	)
 );
+create function river_job_state_in_bitmask(mask bit(8), state river_job_state) returns boolean
+language sql immutable return get_bit(mask, case state
+	when 'available' then 7 when 'cancelled' then 6 when 'completed' then 5 when 'discarded' then 4
+	when 'pending' then 3 when 'retryable' then 2 when 'running' then 1 else 0 end) = 1;
+create index on river_job (kind);
 create index on river_job (state, queue, priority, scheduled_at, id);
 create index on river_job (state, finalized_at) where finalized_at is not null;
 create index on river_job using gin (args);
-insert into river_job (kind, priority, queue, max_attempts, scheduled_at) values
-	('mail', 2, 'default', 25, now()),
-	('mail', 1, 'default', 25, now()),
-	('mail', 1, 'other', 25, now()),
-	('mail', 1, 'default', 1, now() - interval '1 hour'),
-	('mail', 1, 'default', 25, now() + interval '1 hour');
+create index on river_job using gin (metadata);
+create unique index on river_job (unique_key)
+where unique_key is not null and unique_states is not null and river_job_state_in_bitmask(unique_states, state);
+insert into river_job (kind, args, priority, queue, max_attempts, scheduled_at) values
+	('mail', '{}', 2, 'default', 25, now()),
+	('mail', '{}', 1, 'default', 25, now()),
+	('mail', '{}', 1, 'other', 25, now()),
+	('mail', '{}', 1, 'default', 1, now() - interval '1 hour'),
+	('mail', '{}', 1, 'default', 25, now() + interval '1 hour');
 select queue_attach(
 	'river', 'river_job',
 	pending => $$state = 'available' and queue = 'default' and scheduled_at <= call_time$$,
 	order_by => 'priority, scheduled_at, id',
 	on_claim => $$state = 'running', attempt = attempt + 1, attempted_at = call_time,
-		attempted_by = array_append(attempted_by, worker)$$,
+		attempted_by = array_append(attempted_by, coalesce(worker, 'queue_ext'))$$,
 	on_complete => $$state = 'completed', finalized_at = call_time$$,
 	on_release => $$state = 'available', attempt = attempt - 1$$,
 	on_fail => $$state = case when attempt >= max_attempts then 'discarded' else 'retryable' end::river_job_state,
@@ -62,7 +70,8 @@ select queue_complete_row('river', job) from river where (job).id = 2;
 select queue_fail_row('river', job, 'no answer', '1 minute') from river where (job).id = 4;
 truncate river;
 insert into river select j from queue_pop_rows(null::river_job, max_jobs => 2) as j;
-select (job).id, (job).attempted_by from river;
+-- River's client reads a name for each attempt: none of them may be null.
+select (job).id, (job).attempted_by, array_position((job).attempted_by, null) as null_at from river;
 select queue_release_row('river', job) from river;
 update river set job = j from queue_pop_rows(null::river_job, worker => 'you') as j;
 select queue_fail_row('river', job, 'no answer', '1 minute') from river;
