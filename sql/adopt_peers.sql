@@ -85,33 +85,11 @@ select count(*) from queue_pop_rows(null::river_job);
 
 -- graphile-worker: no state. Whether a job is available is a generated column; done
 -- is deleted. A job of a named queue waits until that queue is not locked.
-create table _private_job_queues (
-	id integer generated always as identity primary key,
-	queue_name text not null unique check (length(queue_name) <= 128),
-	locked_at timestamptz,
-	locked_by text,
-	is_available boolean generated always as (locked_at is null) stored not null
-);
-create table _private_jobs (
-	id bigint generated always as identity primary key,
-	job_queue_id integer,
-	task_id integer not null,
-	payload json not null default '{}',
-	priority smallint not null default 0,
-	run_at timestamptz not null default now(),
-	attempts smallint not null default 0,
-	max_attempts smallint not null default 25 check (max_attempts >= 1),
-	last_error text,
-	created_at timestamptz not null default now(),
-	updated_at timestamptz not null default now(),
-	key text unique check (length(key) between 1 and 512),
-	locked_at timestamptz,
-	locked_by text,
-	revision integer not null default 0,
-	flags jsonb,
-	is_available boolean generated always as (locked_at is null and attempts < max_attempts) stored not null
-);
-create index on _private_jobs (priority, run_at) include (id, task_id, job_queue_id) where is_available;
+\getenv source_directory PG_ABS_SRCDIR
+\set layout :source_directory /test/layouts/graphile_worker.sql
+\set ECHO none
+\i :layout
+\set ECHO all
 insert into _private_job_queues (queue_name, locked_at) values ('busy', now()), ('free', null);
 insert into _private_jobs (task_id, job_queue_id, max_attempts, priority) values (1, 1, 2, 0), (1, 2, 2, 1), (2, null, 1, 2), (9, null, 1, 0);
 create function is_free(job_queue_id integer) returns boolean language sql stable
