@@ -87,6 +87,12 @@ sub of_section {
 		$add->("$measure, $_ clients, to " . $figures->title($base) =~ tr/`//dr, 'locks', $target, 0,
 			$ratios->($situation, [$_, 'locks'], [$_, $base])) for $figures->points($section, $situation);
 	}
+	push @found, of_tables($figures, $section);
+	for my $side (variants($figures, $section, 'transaction', 'queue_ext-transaction')) {
+		$add->("claim and complete in a transaction, $_ clients, by hand", $side, '1.5', 0,
+			$ratios->('transaction', [$_, $side], [$_, 'skip-locked-transaction']))
+			for grep { $_ == 8 } $figures->points($section, 'transaction');
+	}
 	my %bytes = ('queue_ext-update' => 620, 'queue_ext-session' => 500);
 	for my $kind (sort keys %bytes) {
 		for my $side (variants($figures, $section, 'wal', $kind)) {
@@ -103,6 +109,32 @@ sub of_section {
 	$add->("unique insert, batch of $_, to ON CONFLICT", 'unique-insert', '1.0', 0,
 		$ratios->('unique-batch', [$_, 'unique-insert'], [$_, 'on-conflict']))
 		for grep { $_ == 1000 } $figures->points($section, 'unique-batch');
+	return @found;
+}
+
+# What a claim by hand is on a project's table: that project's own fetch.
+my %to_own_fetch = (procrastinate => 2, 'pg-boss' => 1.3, 'graphile-worker' => 1.3, 'solid-queue' => 1.3);
+
+sub of_tables {
+	my ($figures, $section) = @_;
+	my @found;
+	for my $situation (grep { /^tables\./ } map { $_->{name} } $figures->situations($section)) {
+		my $kind = $situation =~ s/^tables\.//r;
+		my $add = sub {
+			my ($measure, $side, $target, $to) = @_;
+			my @values = $figures->ratios($section, $situation, [8, $side], [8, $to]);
+			push @found, ["$kind: $measure", $side, $target, 0, @values] if @values;
+		};
+		for my $fresh (variants($figures, $section, $situation, 'table-pop+fresh')) {
+			$add->('a claim, 8 clients, to the UPDATE by key', $fresh, '0.8', 'table-key+fresh');
+			$add->("a claim, 8 clients, to its own fetch", $fresh, $to_own_fetch{$kind}, 'table-skip-locked+fresh')
+				if $to_own_fetch{$kind};
+			$add->("a claim, 8 clients, $_ in front, to none", $fresh =~ s/fresh/$_/r, '0.9', $fresh) for qw(dead leased locked);
+		}
+		next unless $kind eq 'procrastinate';
+		$add->('a claim, 8 clients, under a held snapshot, to its own fetch', $_, 10, 'table-skip-locked+held')
+			for variants($figures, $section, $situation, 'table-pop+held');
+	}
 	return @found;
 }
 

@@ -122,6 +122,19 @@ rate() {
 	say "rate ${figures% *}"
 }
 
+# rate_after SECONDS KIND BATCH CLIENTS: likewise, of the seconds behind the first ones.
+rate_after() {
+	local before=$1 all
+	shift
+	all=$(seconds=$((before + ${seconds:-1})) series "$@") || return
+	if declare -F any_left >/dev/null; then
+		any_left || { say "the backlog ran out" >&2; return 1; }
+	fi
+	awk -v before="$before" '
+		$1 > before { rate += $2; n++ }
+		END { if (n == 0) exit 1; printf "rate %.6g\n", rate / n }' <<<"$all"
+}
+
 # hold SQL: a session that runs it in an open transaction and keeps it open until
 # the subshell ends.
 hold() {

@@ -15,6 +15,11 @@ script() {
 			pop_one
 			printf '%s\n' "$complete_one" 'commit;'
 			;;
+		take:1)
+			say 'begin;'
+			pop_one
+			printf '%s\n' "$complete_one" 'commit;'
+			;;
 		life:* | drain:*)
 			if [[ $1 == life ]]; then
 				remember_payloads "$2" jsonb
