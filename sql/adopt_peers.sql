@@ -161,24 +161,28 @@ create type oban_job_state as enum
 create table oban_jobs (
 	id bigserial primary key,
 	state oban_job_state not null default 'available',
-	queue text not null default 'default',
-	worker text not null,
+	queue text not null default 'default' check (length(queue) between 1 and 127),
+	worker text not null check (length(worker) between 1 and 127),
 	args jsonb not null default '{}',
 	errors jsonb[] not null default '{}',
 	attempt integer not null default 0,
-	max_attempts integer not null default 20,
+	max_attempts integer not null default 20 check (max_attempts > 0),
 	inserted_at timestamp not null default (now() at time zone 'UTC'),
 	scheduled_at timestamp not null default (now() at time zone 'UTC'),
 	attempted_at timestamp,
 	completed_at timestamp,
-	discarded_at timestamp,
-	cancelled_at timestamp,
 	attempted_by text[],
+	discarded_at timestamp,
 	priority integer not null default 0 check (priority >= 0),
 	tags text[] default '{}',
 	meta jsonb default '{}',
+	cancelled_at timestamp,
 	constraint attempt_range check (attempt between 0 and max_attempts)
 );
+create index on oban_jobs using gin (args);
+create index on oban_jobs using gin (meta);
+create index on oban_jobs (state, cancelled_at);
+create index on oban_jobs (state, discarded_at);
 create index on oban_jobs (state, queue, priority, scheduled_at, id);
 insert into oban_jobs (worker, priority, max_attempts, scheduled_at) values
 	('App.Mail', 1, 20, '2000-01-02'), ('App.Mail', 1, 1, '2000-01-01'), ('App.Mail', 0, 20, '2100-01-01'), ('App.Mail', 2, 20, '2000-01-01');
@@ -210,11 +214,15 @@ reset application_name;
 
 -- Que: nothing is written while a job runs, an advisory lock is held instead. State
 -- follows from three times.
+create function que_validate_tags(tags jsonb) returns boolean language sql as $$
+	select bool_and(jsonb_typeof(value) = 'string' and length(value::text) <= 100) from jsonb_array_elements(tags)
+$$;
 create table que_jobs (
 	priority smallint not null default 100,
 	run_at timestamptz not null default now(),
 	id bigserial primary key,
-	job_class text not null,
+	job_class text not null check (length(case job_class
+		when 'ActiveJob::QueueAdapters::QueAdapter::JobWrapper' then args -> 0 ->> 'job_class' else job_class end) <= 200),
 	error_count integer not null default 0,
 	last_error_message text check (length(last_error_message) <= 500),
 	queue text not null default 'default' check (length(queue) <= 100),
@@ -222,12 +230,26 @@ create table que_jobs (
 	finished_at timestamptz,
 	expired_at timestamptz,
 	args jsonb not null default '[]' check (jsonb_typeof(args) = 'array'),
-	data jsonb not null default '{}' check (jsonb_typeof(data) = 'object'),
+	data jsonb not null default '{}' check (jsonb_typeof(data) = 'object' and (not data ? 'tags' or (
+		jsonb_typeof(data -> 'tags') = 'array' and jsonb_array_length(data -> 'tags') <= 5 and que_validate_tags(data -> 'tags')))),
 	job_schema_version integer not null,
 	kwargs jsonb not null default '{}'
 ) with (fillfactor = 90);
 create index que_poll_idx on que_jobs (job_schema_version, queue, priority, run_at, id)
 where finished_at is null and expired_at is null;
+create index on que_jobs using gin (args jsonb_path_ops);
+create index on que_jobs using gin (data jsonb_path_ops);
+create index on que_jobs using gin (kwargs jsonb_path_ops);
+-- Who listens is told of new jobs, and of all that changes.
+create function que_notify() returns trigger language plpgsql as $$
+begin
+	perform pg_notify(tg_argv[0], json_build_object('id', coalesce(new.id, old.id), 'event', tg_op)::text);
+	return null;
+end $$;
+create trigger que_job_notify after insert on que_jobs for each row
+when (coalesce(current_setting('que.skip_notify', true), '') <> 'true') execute function que_notify('que_listener');
+create trigger que_state_notify after insert or update or delete on que_jobs for each row
+when (coalesce(current_setting('que.skip_notify', true), '') <> 'true') execute function que_notify('que_state');
 insert into que_jobs (job_class, job_schema_version, priority, run_at) values
 	('Mail', 2, 100, now()), ('Mail', 2, 50, now()), ('Mail', 1, 1, now()), ('Mail', 2, 100, now() - interval '1 hour'),
 	('Mail', 2, 1, now() + interval '1 hour'), ('Mail', 2, 200, now());
@@ -276,6 +298,13 @@ create table good_jobs (
 	created_at timestamp(6) not null default (now() at time zone 'UTC'),
 	updated_at timestamp(6) not null default (now() at time zone 'UTC'),
 	active_job_id uuid,
+	concurrency_key text,
+	cron_key text,
+	retried_good_job_id uuid,
+	cron_at timestamp(6),
+	batch_id uuid,
+	batch_callback_id uuid,
+	is_discrete boolean,
 	executions_count integer,
 	job_class text,
 	error_event smallint,
@@ -284,7 +313,16 @@ create table good_jobs (
 	locked_at timestamp(6),
 	lock_type smallint
 );
+-- Of its two dozen indexes, those over what a claim writes or reads in order, and the unique one.
 create index on good_jobs (priority nulls last, scheduled_at, id) where finished_at is null and locked_by_id is null;
+create index on good_jobs (priority nulls last, scheduled_at) where finished_at is null and locked_by_id is null;
+create index on good_jobs (priority, scheduled_at, id) where finished_at is null;
+create index on good_jobs (priority nulls last, created_at) where finished_at is null;
+create index on good_jobs (queue_name, scheduled_at, id) where finished_at is null;
+create index on good_jobs (locked_by_id) where locked_by_id is not null;
+create index on good_jobs (finished_at desc) where finished_at is not null and error is not null;
+create index on good_jobs (id) where finished_at is null or error is not null;
+create unique index on good_jobs (cron_key, cron_at) where cron_key is not null;
 insert into good_jobs (id, queue_name, priority, scheduled_at) values
 	('00000000-0000-0000-0000-000000000001', 'default', null, '2000-01-01'),
 	('00000000-0000-0000-0000-000000000002', 'default', 10, '2000-01-02'),
