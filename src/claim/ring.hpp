@@ -210,6 +210,10 @@ void let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_generation);
 void put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 			  uint32 generation);
 
+// Puts candidates back at the front of a ring that is not sorted, unless it has changed since.
+void put_back_unchanged(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
+						uint32 generation);
+
 // Inserts candidates whose rows have become claimable into a sorted ring. It keeps those up to its
 // cursor; while a fill is under way, the others, too, if there is room.
 void offer(Ring *ring, const RingKey &key, const Candidate *candidates, int count);

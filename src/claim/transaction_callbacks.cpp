@@ -5,6 +5,7 @@
 #include "transaction_callbacks.hpp"
 
 #include "shared_memory.hpp"
+#include "unfinished.hpp"
 
 namespace queue_ext::claim {
 
@@ -34,8 +35,11 @@ struct Note
 	int in_flight;       // candidates taken and not yet all tried
 	uint32 flight_sweep; // the sweep after which these were taken; earlier ones no longer count
 	Candidates taken;
-	bool has_more_taken; // than can be put back at their positions
+	bool has_more_taken; // than most_candidates
+	bool is_scattered;   // other backends took candidates in between, so positions are unknown
 	uint32 generation;   // the ring's change_generation after this transaction's last take
+	Candidates left;     // those taken that a commit leaves as they are
+	bool has_locked;     // one of these is locked by this transaction
 
 	Candidates offered;
 	bool has_more_offered; // than most_candidates
@@ -44,6 +48,7 @@ struct Note
 	TimestampTz due;       // the earliest time at which a row becomes claimable
 	bool is_under_way;     // counted in the wakes as such
 	bool has_writes;       // other backends may have passed by what it wrote
+	bool has_moved;        // rows that can be claimed after the commit are at other TIDs
 };
 
 } // namespace
@@ -146,8 +151,8 @@ note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const T
 		note->in_flight = 0;
 	note->flight_sweep = taken.sweep_generation;
 	note->in_flight += taken.count;
-	if (note->taken.count > 0 && taken.generation != note->generation + 1) // others came between
-		note->has_more_taken |= !key.is_sorted;
+	if (note->taken.count > 0 && taken.generation != note->generation + 1)
+		note->is_scattered |= !key.is_sorted;
 	note->generation = taken.generation;
 	for (int i = 0; i < taken.count; i++)
 		if (!push(&note->taken, candidates[i]))
@@ -174,6 +179,12 @@ void
 note_writes(Oid table)
 {
 	note_of_table(table)->has_writes = true;
+}
+
+void
+note_moved(Oid table)
+{
+	note_of_table(table)->has_moved = true;
 }
 
 void
@@ -276,7 +287,55 @@ wake(const Note *note)
 		expect(ring, key, due);
 }
 
-// Undoes what the note says, after a rollback or at the end of claims by row locks. Must not raise.
+// Makes the list of the candidates that the commit leaves as they are, where the claims end with
+// it. Of a row that the transaction has changed the candidate is good for nothing. Raises 53200,
+// and what reading the rows raises.
+static void
+find_left(Note *note)
+{
+	if (note->ring == nullptr || !note->is_until_end || note->taken.count == 0)
+		return;
+	const size_t size = sizeof(Candidate) * note->taken.count;
+	note->left.elements = static_cast<Candidate *>(MemoryContextAlloc(TopTransactionContext, size));
+	memcpy(note->left.elements, note->taken.elements, size);
+	const Unfinished unfinished =
+		keep_unfinished(note->key.table, note->left.elements, note->taken.count);
+	note->left.count = unfinished.count;
+	note->has_locked = unfinished.has_locked;
+}
+
+// Puts back what this transaction has made claimable by ending. Must not raise.
+static void
+give_back(const Note *note, const Candidates &candidates)
+{
+	put_back(note->ring, note->key, candidates.elements, candidates.count, note->generation);
+	if (note->is_scattered)
+		ask_for_sweep(note->ring, note->key);
+}
+
+// Ends claims by row locks. Candidates of which this transaction has locked none were tried in vain,
+// and are claimable only if others let them go: these are put back where that takes no sweep. Must
+// not raise.
+static void
+unlock(const Note *note)
+{
+	if (note->has_locked)
+		give_back(note, note->left);
+	else if (!note->is_scattered)
+		put_back_unchanged(note->ring, note->key, note->left.elements, note->left.count,
+						   note->generation);
+}
+
+static void
+let_all_go(const Note *note)
+{
+	if (note->in_flight > 0)
+		let_go(note->ring, note->key, note->in_flight, note->flight_sweep);
+	if (note->has_more_taken)
+		ask_for_sweep(note->ring, note->key);
+}
+
+// Undoes what the note says. Must not raise.
 static void
 after_abort(const Note *note)
 {
@@ -286,11 +345,8 @@ after_abort(const Note *note)
 			wake_table(note);
 		return;
 	}
-	if (note->in_flight > 0)
-		let_go(note->ring, note->key, note->in_flight, note->flight_sweep);
-	put_back(note->ring, note->key, note->taken.elements, note->taken.count, note->generation);
-	if (note->has_more_taken)
-		ask_for_sweep(note->ring, note->key);
+	let_all_go(note);
+	give_back(note, note->taken);
 }
 
 // Must not raise: the transaction has committed.
@@ -299,12 +355,15 @@ after_commit(const Note *note)
 {
 	if (has_wake(note))
 		wake(note);
+	if (note->has_moved)
+		wake_table(note);
 	if (note->ring != nullptr && note->due != PG_INT64_MAX)
 		expect(note->ring, note->key, note->due);
-	// Where the claim was a row lock it has ended; finished jobs among the candidates are found
-	// gone.
-	if (note->is_until_end)
-		after_abort(note);
+	// Where the claim was a row lock it has ended.
+	if (note->ring != nullptr && note->is_until_end) {
+		let_all_go(note);
+		unlock(note);
+	}
 }
 
 // Comes after the rings have been told: is_idle() (drain.cpp) reads in the opposite order.
@@ -321,8 +380,10 @@ on_transaction_end(XactEvent event, void *)
 {
 	switch (event) {
 		case XACT_EVENT_PRE_COMMIT:
-			for (Note *note = notes; note != nullptr; note = note->next)
+			for (Note *note = notes; note != nullptr; note = note->next) {
+				find_left(note);
 				announce(note);
+			}
 			return;
 		case XACT_EVENT_COMMIT:
 			for (const Note *note = notes; note != nullptr; note = note->next)
@@ -359,7 +420,8 @@ merge_into(Note *parent, const Note *child)
 {
 	if (child->ring != nullptr) {
 		const bool is_next = child->taken.count == 0 || parent->taken.count == 0;
-		parent->has_more_taken |= child->has_more_taken || (!is_next && !child->key.is_sorted);
+		parent->has_more_taken |= child->has_more_taken;
+		parent->is_scattered |= child->is_scattered || (!is_next && !child->key.is_sorted);
 		push_all(&parent->taken, child->taken, &parent->has_more_taken);
 		if (child->taken.count > 0)
 			parent->generation = child->generation;
@@ -371,6 +433,7 @@ merge_into(Note *parent, const Note *child)
 		add_more_offered(parent, child->more_offered);
 	parent->wakes |= child->wakes;
 	parent->has_writes |= child->has_writes;
+	parent->has_moved |= child->has_moved;
 	parent->due = Min(parent->due, child->due);
 }
 

@@ -1,7 +1,8 @@
 // transaction_callbacks.hpp - what the end of a transaction does to rings.
 //
 // Invariant: candidates whose claim is rolled back, with the transaction or with a subtransaction,
-// go back into their ring; rows that a transaction makes claimable are told to rings when it has
+// go back into their ring, and so do those whose claim was a lock that ends with the commit, unless
+// the transaction has changed the row; rows that a transaction makes claimable are told to rings when it has
 // committed, not before. From before other backends can see them until then, their table's wakes
 // (shared_memory.hpp) count the transaction as under way. Where there are too many to remember, or
 // other backends have taken some since, a sweep is requested instead.
@@ -35,6 +36,11 @@ void note_lease(Ring *ring, const RingKey &key, TimestampTz end);
 // Notes that this (sub)transaction has written rows, not from a ring, that may be claimable again
 // if it is rolled back.
 void note_writes(Oid table);
+
+// Notes that this (sub)transaction has replaced a row version that it has locked for a claim, which
+// ends when it commits: the row is then claimable at another TID. It has been pending all the time,
+// so that no backend has taken the queue to be idle.
+void note_moved(Oid table);
 
 // Notes that rows of the table may be claimable once this transaction has committed.
 void note_wake(Oid table);

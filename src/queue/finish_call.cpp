@@ -6,6 +6,7 @@
 
 #include "../argument.hpp"
 #include "../claim/remove.hpp"
+#include "../claim/transaction_callbacks.hpp"
 #include "../claim/wake.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
@@ -37,6 +38,9 @@ wake(Definition *definition, Action action, const FinishOptions &options)
 		claim::note_given_back(definition, earliest_retry(definition, options));
 	else if (action == Action::extend && is_timed)
 		claim::note_given_back(definition, lease_end(definition, options));
+	else if (action == Action::extend &&
+			 definition->claim_mode == definition::ClaimMode::transaction)
+		claim::note_moved(definition->source);
 }
 
 // Only completing has a direct path (claim/remove.hpp).
