@@ -4,6 +4,8 @@
 
 #include "ring.hpp"
 
+#include "sorted_run.hpp"
+
 namespace queue_ext::claim {
 
 // The least time between sweeps; they are also so many times the cost of the last one apart.
@@ -246,34 +248,35 @@ note_dropped(Ring *ring, const SortKey &sort_key)
 	}
 }
 
-// Drops the last candidate, and moves the cursor before it, so that a fill reads it again.
+// Moves the cursor to the last candidate, since others behind it did not fit: a fill reads them
+// again.
 static void
-drop_last(Ring *ring)
+end_at_last(Ring *ring)
 {
-	ring->count--;
-	note_dropped(ring, at(ring, ring->count)->sort_key());
 	const SortKey last = at(ring, ring->count - 1)->sort_key();
 	if (covers(ring, last))
 		move_cursor(ring, last);
 	ring->is_at_end = false;
 }
 
-// Inserts the candidate at its position. is_newest: it is of the row's newest version, so its TID
-// replaces an older one's; otherwise the ring may hold both, and a claimer finds the older one
-// gone.
 static void
-insert(Ring *ring, const Candidate &candidate, bool is_newest)
+drop_last(Ring *ring)
+{
+	ring->count--;
+	note_dropped(ring, at(ring, ring->count)->sort_key());
+	end_at_last(ring);
+}
+
+// Inserts the candidate, which the ring accepts, at its position.
+static void
+insert(Ring *ring, const Candidate &candidate, Added kind)
 {
 	const SortKey sort_key = candidate.sort_key();
-	const bool is_covered = covers(ring, sort_key);
-	// The snapshot of a fill under way may not show it.
-	if (!is_covered && ring->filler == 0)
-		return;
 	const uint32 index = find_index(ring, sort_key);
 	for (uint32 i = index; i < ring->count && at(ring, i)->sort_key() == sort_key; i++) {
-		if (is_newest)
+		if (kind == Added::newest)
 			at(ring, i)->tid = candidate.tid;
-		if (ItemPointerEquals(&at(ring, i)->tid, const_cast<ItemPointer>(&candidate.tid)))
+		if (at(ring, i)->is_at_place_of(candidate))
 			return;
 	}
 	if (ring->count == ring_size) {
@@ -289,13 +292,96 @@ insert(Ring *ring, const Candidate &candidate, bool is_newest)
 		reach(ring, sort_key);
 }
 
+// Merges the candidates, in the order of their sort keys, with those of the ring, from the first
+// position that changes. Returns the first for which there was no room, or null. Runs under the
+// spinlock, which no other call of this backend has meanwhile: so its memory can be static, and
+// faults in no page of the stack there.
+static const Candidate *
+merge(Ring *ring, const Candidate *candidates, int count, Added kind)
+{
+	static Candidate merged[ring_size];
+	static Candidate rest;
+	if (count == 0)
+		return nullptr;
+	const uint32 index = find_index(ring, candidates[0].sort_key());
+	const auto old = [&](int i) -> const Candidate & {
+		return *at(ring, index + i);
+	};
+	const MergedRun<Candidate> run =
+		merge_runs(old, static_cast<int>(ring->count - index), candidates, count, kind, merged,
+				   static_cast<int>(ring_size - index));
+	if (run.rest != nullptr)
+		rest = *run.rest; // it may be in the ring, where it is written over
+	for (int i = 0; i < run.count; i++)
+		*at(ring, index + i) = merged[i];
+	ring->count = index + run.count;
+	return run.rest == nullptr ? nullptr : &rest;
+}
+
+// By sort key, then by TID.
+static int
+compare(const void *left, const void *right)
+{
+	const auto *one = static_cast<const Candidate *>(left);
+	const auto *other = static_cast<const Candidate *>(right);
+	const SortKey one_key = one->sort_key();
+	const SortKey other_key = other->sort_key();
+	if (!(one_key == other_key))
+		return one_key < other_key ? -1 : 1;
+	return ItemPointerCompare(const_cast<ItemPointer>(&one->tid),
+							  const_cast<ItemPointer>(&other->tid));
+}
+
+// PostgreSQL's qsort() is in place, and quick where the candidates are in order, as they often are.
+void
+sort_candidates(Candidate *candidates, int count)
+{
+	qsort(candidates, count, sizeof(Candidate), compare);
+}
+
+// How many of the candidates, in the order of their sort keys, a sorted ring accepts: those that it
+// covers, and during a fill all, as the snapshot of that fill may not show them.
+static int
+acceptable(const Ring *ring, const Candidate *candidates, int count)
+{
+	if (ring->filler != 0)
+		return count;
+	int low = 0;
+	int high = count;
+	while (low < high) {
+		const int middle = (low + high) / 2;
+		if (covers(ring, candidates[middle].sort_key()))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+// Inserts candidates, in the order of their sort keys. A single one moves the shorter side of the
+// ring; many take one pass.
+static void
+insert_all(Ring *ring, const Candidate *candidates, int count, Added kind)
+{
+	count = acceptable(ring, candidates, count);
+	if (count == 1) {
+		insert(ring, candidates[0], kind);
+		return;
+	}
+	const Candidate *rest = merge(ring, candidates, count, kind);
+	if (rest != nullptr) {
+		note_dropped(ring, rest->sort_key());
+		end_at_last(ring);
+	} else if (ring->is_at_end && count > 0)
+		reach(ring, candidates[count - 1].sort_key());
+}
+
 void
 offer(Ring *ring, const RingKey &key, const Candidate *candidates, int count)
 {
 	with_ring(ring, key, [&] {
 		ring->idle_until = 0;
-		for (int i = 0; i < count; i++)
-			insert(ring, candidates[i], true);
+		insert_all(ring, candidates, count, Added::newest);
 	});
 }
 
@@ -336,8 +422,7 @@ put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 	with_ring(ring, key, [&] {
 		ring->idle_until = 0;
 		if (key.is_sorted)
-			for (int i = 0; i < count; i++)
-				insert(ring, candidates[i], false);
+			insert_all(ring, candidates, count, Added::any);
 		else if (ring->change_generation == generation)
 			put_in_front(ring, candidates, count);
 		else
@@ -433,43 +518,17 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generati
 	return order;
 }
 
-// Merges what was read with the candidates of a sorted ring. Runs under the spinlock, so its memory
-// is on the stack.
+// Merges what was read with the candidates of a sorted ring. Both may have a row; under different
+// TIDs, if it was updated in between.
 static void
 merge(Ring *ring, const Fill &fill)
 {
-	Candidate merged[ring_size + fill_size];
-	uint32 old_index = 0;
-	int new_index = 0;
-	int count = 0;
-	while (old_index < ring->count || new_index < fill.count) {
-		const bool has_old = old_index < ring->count;
-		const bool has_new = new_index < fill.count;
-		const SortKey old_sort_key = has_old ? at(ring, old_index)->sort_key() : SortKey{};
-		const SortKey new_sort_key = has_new ? fill.candidates[new_index].sort_key() : SortKey{};
-		const bool takes_new = has_new && (!has_old || !(old_sort_key < new_sort_key));
-		const Candidate &next = takes_new ? fill.candidates[new_index] : *at(ring, old_index);
-		new_index += takes_new;
-		old_index += !takes_new;
-		// Both may have the row; under different TIDs, if it was updated in between.
-		const bool is_there = count > 0 && merged[count - 1].sort_key() == next.sort_key() &&
-							  ItemPointerEquals(const_cast<ItemPointer>(&merged[count - 1].tid),
-												const_cast<ItemPointer>(&next.tid));
-		if (!is_there)
-			merged[count++] = next;
-	}
-	clear(ring);
-	for (int i = 0; i < count; i++) {
-		// A later fill reads what was offered behind the cursor.
-		if (!covers(ring, merged[i].sort_key()))
-			break;
-		if (ring->count == ring_size) {
-			ring->is_at_end = false;
-			move_cursor(ring, merged[i - 1].sort_key());
-			break;
-		}
-		ring->candidates[ring->count++] = merged[i];
-	}
+	const Candidate *rest = merge(ring, fill.candidates, fill.count, Added::any);
+	// A later fill reads what was offered behind the cursor.
+	while (ring->count > 0 && !covers(ring, at(ring, ring->count - 1)->sort_key()))
+		ring->count--;
+	if (rest != nullptr && covers(ring, rest->sort_key()))
+		end_at_last(ring);
 	if (ring->is_at_end && ring->count > 0)
 		reach(ring, at(ring, ring->count - 1)->sort_key());
 }

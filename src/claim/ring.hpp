@@ -16,7 +16,8 @@
 // Locking: every field is written and read under the ring's spinlock, except that key changes only
 // under the LWLock of shared_memory.cpp as well, whose holders read it without the spinlock, and
 // that used_at is only a hint to them. The spinlock is held for a few instructions, for one pass
-// over the candidates or for one copy of the ring, and never while anything can raise. Every
+// over the candidates of the ring or for one copy of it, however many candidates a caller has, and
+// never while anything can raise. Every
 // function below takes it; only wait_for_fill() waits or raises. A function that takes a key does
 // nothing when the ring is not (or no longer) of that key.
 
@@ -98,6 +99,11 @@ struct Candidate
 	SortKey sort_key() const
 	{
 		return {priority, run_at, id};
+	}
+	bool is_at_place_of(const Candidate &other) const
+	{
+		return ItemPointerEquals(const_cast<ItemPointer>(&tid),
+								 const_cast<ItemPointer>(&other.tid));
 	}
 };
 
@@ -206,7 +212,8 @@ void let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_generation);
 
 // Puts candidates back at their positions: the claim for which they were taken was rolled back, or
 // was a lock that has ended. generation: the ring's change_generation when they were taken. A ring
-// that is not sorted and has changed since has lost the positions; it requests a sweep instead.
+// that is not sorted and has changed since has lost the positions; it requests a sweep instead. For
+// a sorted ring they are in the order of their sort keys (sort_candidates()).
 void put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 			  uint32 generation);
 
@@ -214,8 +221,13 @@ void put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int c
 void put_back_unchanged(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 						uint32 generation);
 
-// Inserts candidates whose rows have become claimable into a sorted ring. It keeps those up to its
-// cursor; while a fill is under way, the others, too, if there is room.
+// Sorts candidates by their sort keys. Allocates nothing, so that it can be called after the end of
+// a transaction; takes no lock, as it is the long part of giving a ring many candidates.
+void sort_candidates(Candidate *candidates, int count);
+
+// Inserts candidates whose rows have become claimable into a sorted ring, which are in the order of
+// their sort keys, none twice. It keeps those up to its cursor; while a fill is under way, the
+// others, too, if there is room.
 void offer(Ring *ring, const RingKey &key, const Candidate *candidates, int count);
 
 // Like offer(), for a set too large to list; first is its lowest key.

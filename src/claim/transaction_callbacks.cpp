@@ -239,6 +239,55 @@ has_wakes(Oid table)
 	return false;
 }
 
+// Whether no candidate has the sort key of the one before, or a lower one.
+static bool
+is_sorted(const Candidates &candidates)
+{
+	for (int i = 1; i < candidates.count; i++)
+		if (!(candidates.elements[i - 1].sort_key() < candidates.elements[i].sort_key()))
+			return false;
+	return true;
+}
+
+// By sort key; then in the order in which they stand.
+static int
+compare_places(const void *left, const void *right)
+{
+	const Candidate *one = *static_cast<Candidate *const *>(left);
+	const Candidate *other = *static_cast<Candidate *const *>(right);
+	const SortKey one_key = one->sort_key();
+	const SortKey other_key = other->sort_key();
+	if (one_key == other_key)
+		return one < other ? -1 : 1;
+	return one_key < other_key ? -1 : 1;
+}
+
+// Puts the offers into the order of their sort keys, each row's last one only: an offer must find
+// them so, and has no memory to do it. Raises 53200.
+static void
+sort_offers(Candidates *offered)
+{
+	if (is_sorted(*offered))
+		return;
+	const int count = offered->count;
+	auto **places = static_cast<Candidate **>(
+		MemoryContextAlloc(TopTransactionContext, sizeof(Candidate *) * count));
+	auto *sorted = static_cast<Candidate *>(
+		MemoryContextAlloc(TopTransactionContext, sizeof(Candidate) * count));
+	for (int i = 0; i < count; i++)
+		places[i] = &offered->elements[i];
+	qsort(places, count, sizeof(Candidate *), compare_places);
+	offered->count = 0;
+	for (int i = 0; i < count; i++) {
+		const bool is_newer =
+			i > 0 && sorted[offered->count - 1].sort_key() == places[i]->sort_key();
+		sorted[is_newer ? offered->count - 1 : offered->count++] = *places[i];
+	}
+	memcpy(offered->elements, sorted, sizeof(Candidate) * offered->count);
+	pfree(places);
+	pfree(sorted);
+}
+
 // Counts the transaction as under way before its rows become visible, so that no backend trusts an
 // idle ring until it has been told.
 static void
@@ -246,6 +295,7 @@ announce(Note *note)
 {
 	if (!has_wake(note))
 		return;
+	sort_offers(&note->offered);
 	pg_atomic_fetch_add_u32(&note->shared->under_way, 1);
 	note->is_under_way = true;
 }
@@ -308,6 +358,8 @@ find_left(Note *note)
 static void
 give_back(const Note *note, const Candidates &candidates)
 {
+	if (note->key.is_sorted)
+		sort_candidates(candidates.elements, candidates.count);
 	put_back(note->ring, note->key, candidates.elements, candidates.count, note->generation);
 	if (note->is_scattered)
 		ask_for_sweep(note->ring, note->key);
