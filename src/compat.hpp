@@ -393,7 +393,7 @@ set_inserted_columns(EState *estate, Bitmapset *columns)
 
 // Called for each relation that the planner has looked up, after the hook that was installed
 // before. 19 replaced get_relation_info_hook by build_simple_rel_hook.
-inline void (*visit_relation)(PlannerInfo *root, RelOptInfo *relation) = nullptr;
+inline void (*visit_relation)(const PlannerInfo *root, RelOptInfo *relation) = nullptr;
 
 #if PG_VERSION_NUM >= 190000
 inline build_simple_rel_hook_type previous_relation_hook = nullptr;
@@ -407,7 +407,7 @@ relation_hook(PlannerInfo *root, RelOptInfo *relation, RangeTblEntry *entry)
 }
 
 inline void
-register_relation_hook(void (*visit)(PlannerInfo *root, RelOptInfo *relation))
+register_relation_hook(void (*visit)(const PlannerInfo *root, RelOptInfo *relation))
 {
 	visit_relation = visit;
 	previous_relation_hook = build_simple_rel_hook;
@@ -425,7 +425,7 @@ relation_hook(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *relation
 }
 
 inline void
-register_relation_hook(void (*visit)(PlannerInfo *root, RelOptInfo *relation))
+register_relation_hook(void (*visit)(const PlannerInfo *root, RelOptInfo *relation))
 {
 	visit_relation = visit;
 	previous_relation_hook = get_relation_info_hook;

@@ -75,13 +75,11 @@ operator_name(Oid operator_oid)
 	return name;
 }
 
-// The operator of the strategy in the column's operator family.
 static Oid
-operator_of(Relation index, int column, StrategyNumber strategy)
+equality_of(Relation index, int column)
 {
 	const Oid type = index->rd_opcintype[column];
-	return get_opfamily_member(index->rd_opfamily[column], type, type,
-							   static_cast<int16>(strategy));
+	return get_opfamily_member(index->rd_opfamily[column], type, type, BTEqualStrategyNumber);
 }
 
 // Copies the names, since the relcache entries may be rebuilt.
@@ -95,13 +93,10 @@ row_key_of(Relation table, Relation index)
 	for (int i = 0; i < row_key.length; i++) {
 		const Form_pg_attribute attribute =
 			TupleDescAttr(RelationGetDescr(table), index->rd_index->indkey.values[i] - 1);
-		const Oid equality = operator_of(index, i, BTEqualStrategyNumber);
-		const Oid at_least = operator_of(index, i, BTGreaterEqualStrategyNumber);
-		const Oid at_most = operator_of(index, i, BTLessEqualStrategyNumber);
+		const Oid equality = equality_of(index, i);
 		row_key.columns[i] = {
 			attribute->attnum,       pstrdup(quote_identifier(NameStr(attribute->attname))),
-			operator_name(equality), operator_name(at_least),
-			operator_name(at_most),  {equality, at_least, at_most},
+			operator_name(equality), equality,
 			attribute->atttypid,
 		};
 	}

@@ -20,15 +20,13 @@ enum class KeyFitness {
 	none,
 };
 
-// A column of the key, and the operators of its operator class.
+// A column of the key, and the equality of its operator class.
 struct KeyColumn
 {
 	AttrNumber number;
 	const char *name;     // quoted, for statements
-	const char *equality; // the operators with their schemas, for statements
-	const char *at_least;
-	const char *at_most;
-	Oid operators[3]; // their OIDs
+	const char *equality; // with its schema, for statements
+	Oid equality_operator;
 	Oid type;
 };
 

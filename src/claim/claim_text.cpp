@@ -85,19 +85,15 @@ candidate_columns(const RowKey &row_key)
 	return text.data;
 }
 
-// A range instead of "=": the planner would consider a merge join for that, with a scan of the
-// whole key, and choose it where VACUUM has left statistics that say the table is empty.
+// By the operators of the key's index, which serves the comparison (plan.hpp).
 static const char *
 candidate_matches(const RowKey &row_key)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	for (int i = 0; i < row_key.length; i++) {
-		const catalog::KeyColumn &column = row_key.columns[i];
-		appendStringInfo(
-			&text, "%st.%s %s candidate.candidate_%d and t.%s %s candidate.candidate_%d",
-			i == 0 ? "" : " and ", column.name, column.at_least, i, column.name, column.at_most, i);
-	}
+	for (int i = 0; i < row_key.length; i++)
+		appendStringInfo(&text, "%st.%s %s candidate.candidate_%d", i == 0 ? "" : " and ",
+						 row_key.columns[i].name, row_key.columns[i].equality, i);
 	return text.data;
 }
 

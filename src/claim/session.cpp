@@ -90,8 +90,9 @@ read_candidates(Definition *definition, const Request &request, MemoryContext co
 static bool
 recheck(Definition *definition, const Request &request, const statement::Row &row)
 {
-	const Statement &statement = definition::prepared_of(definition, Prepared::recheck,
-														 [&] { return recheck_text(definition); });
+	const Statement &statement =
+		definition::prepared_of(definition, Prepared::recheck, statement::Access::by_row_key,
+								[&] { return recheck_text(definition); });
 	Arguments arguments = arguments_for(definition, request);
 	arguments.set_row(row.value, row.columns);
 	return statement::run(statement, arguments) > 0;

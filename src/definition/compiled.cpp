@@ -57,19 +57,16 @@ copy_row_key(MemoryContext context, const RowKey &row_key)
 		copied.columns[i] = column;
 		copied.columns[i].name = copy(context, column.name);
 		copied.columns[i].equality = copy(context, column.equality);
-		copied.columns[i].at_least = copy(context, column.at_least);
-		copied.columns[i].at_most = copy(context, column.at_most);
 	}
 	return copied;
 }
 
-// Depends on the key's operators, whose names and schemas are part of statements.
+// Depends on the key's operators, whose names and schemas are in statements.
 static void
 depend_on_key(catalog::Dependent *dependent, const RowKey &key)
 {
 	for (int i = 0; i < key.length; i++)
-		for (const Oid one : key.columns[i].operators)
-			depend_on_operator(dependent, one);
+		depend_on_operator(dependent, key.columns[i].equality_operator);
 }
 
 // Whether a partial index could hold the pending rows: some conjunct of the condition depends on

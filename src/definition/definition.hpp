@@ -160,7 +160,7 @@ prepared_of(Definition *definition, Prepared which, statement::Access access, Ma
 	return *statement;
 }
 
-// Likewise, for a statement that finds its rows by their key.
+// Likewise, for a statement that finds its rows by any index.
 template <typename MakeText>
 const statement::Statement &
 prepared_of(Definition *definition, Prepared which, MakeText &&make_text)

@@ -164,9 +164,11 @@ static bool
 write_row(Definition *definition, Action action, const Rule &rule, const Arguments &arguments,
 		  Datum *extended)
 {
-	const statement::Statement &statement = prepared_of(definition, rule.prepared, [&] {
-		return text_of(definition, definition::compiled_of(definition), action, rule.assignments);
-	});
+	const statement::Statement &statement =
+		prepared_of(definition, rule.prepared, statement::Access::by_row_key, [&] {
+			return text_of(definition, definition::compiled_of(definition), action,
+						   rule.assignments);
+		});
 	if (run(statement, arguments) == 0)
 		return false;
 	if (action == Action::extend) {

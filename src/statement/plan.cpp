@@ -10,47 +10,108 @@
 
 namespace queue_ext::statement {
 
-// The indexes hidden from the planner, for the plan that is being made. A nested planning adds its
-// own behind those, and removes them.
+namespace {
+
+// An index hidden from the planner in queries of this kind. A claim may consist of a SELECT that
+// finds the rows, and the UPDATE around it.
+struct Hidden
+{
+	Oid index;
+	CmdType command;
+};
+
+} // namespace
+
+// The indexes hidden for the plan that is being made begin at hidden_first; before them are those of
+// plans in whose planning it is being made.
 constexpr int max_hidden = 32;
-static Oid hidden[max_hidden];
+static Hidden hidden[max_hidden];
+static int hidden_first = 0;
 static int hidden_count = 0;
 
+// How the statement should find its rows whose plan is being made.
+static Access planned = Access::by_key;
+
+// Whether a query of that kind in it finds its rows by the row key.
 static bool
-is_hidden(Oid index)
+is_by_row_key(CmdType command)
 {
-	for (int i = 0; i < hidden_count; i++)
-		if (hidden[i] == index)
+	return planned == Access::by_row_key ||
+		   (planned != Access::by_key && planned != Access::by_tid && command == CMD_UPDATE);
+}
+
+static bool
+is_hidden(Oid index, CmdType command)
+{
+	for (int i = hidden_first; i < hidden_count; i++)
+		if (hidden[i].index == index && hidden[i].command == command)
 			return true;
 	return false;
 }
 
-// Whether the planner is to find the rows of the relation with the alias t by their TIDs.
-static bool is_by_tid = false;
-
-// Whether the relation has the alias of the queue's table in statements.
+// False if there is no room.
 static bool
-is_queues_table(PlannerInfo *root, const RelOptInfo *relation)
+hide(Oid index, CmdType command)
 {
-	return strcmp(root->simple_rte_array[relation->relid]->eref->aliasname, "t") == 0;
+	if (hidden_count == max_hidden)
+		return false;
+	hidden[hidden_count++] = {index, command};
+	return true;
 }
 
-// The planner hook: removes the hidden indexes from the relation's list, for this planning only.
+// Removes the hidden indexes from the relation's list, for this planning only.
 static void
-hide_indexes(PlannerInfo *root, RelOptInfo *relation)
+hide_indexes(const PlannerInfo *root, RelOptInfo *relation)
 {
-	if (is_by_tid && is_queues_table(root, relation)) {
-		relation->indexlist = NIL;
-		return;
-	}
-	if (hidden_count == 0)
+	if (hidden_count == hidden_first)
 		return;
 	List *visible = NIL;
 	ListCell *cell;
 	foreach (cell, relation->indexlist)
-		if (!is_hidden(static_cast<IndexOptInfo *>(lfirst(cell))->indexoid))
+		if (!is_hidden(static_cast<IndexOptInfo *>(lfirst(cell))->indexoid,
+					   root->parse->commandType))
 			visible = lappend(visible, lfirst(cell));
 	relation->indexlist = visible;
+}
+
+// Where the planner believes that the table is empty, reading all of it costs no more than finding
+// a row by its key.
+static void
+assume_many_rows(RelOptInfo *relation)
+{
+	constexpr double rows = 1e6;
+	constexpr BlockNumber pages = 20000;
+	relation->tuples = Max(relation->tuples, rows);
+	relation->pages = Max(relation->pages, pages);
+	ListCell *cell;
+	foreach (cell, relation->indexlist) {
+		auto *index = static_cast<IndexOptInfo *>(lfirst(cell));
+		if (index->indpred != NIL)
+			continue;
+		index->tuples = Max(index->tuples, rows);
+		index->pages = Max(index->pages, pages / 4);
+	}
+}
+
+// Whether the relation has the alias of the queue's table in statements.
+static bool
+is_queues_table(const PlannerInfo *root, const RelOptInfo *relation)
+{
+	return strcmp(root->simple_rte_array[relation->relid]->eref->aliasname, "t") == 0;
+}
+
+// The planner hook.
+static void
+visit_relation(const PlannerInfo *root, RelOptInfo *relation)
+{
+	if (planned == Access::by_tid) {
+		if (is_queues_table(root, relation))
+			relation->indexlist = NIL;
+		return;
+	}
+	hide_indexes(root, relation);
+	if (is_by_row_key(root->parse->commandType))
+		assume_many_rows(relation);
 }
 
 // Never reset: a caller compares two readings.
@@ -72,7 +133,7 @@ schema_change_count()
 void
 register_planning()
 {
-	compat::register_relation_hook(hide_indexes);
+	compat::register_relation_hook(visit_relation);
 	CacheRegisterSyscacheCallback(NAMESPACEOID, on_schema_change, static_cast<Datum>(0));
 }
 
@@ -175,17 +236,25 @@ take_locks(SPIPlanPtr plan)
 // Settings for planning, whatever the session's are. JIT is off because the cost that the planner
 // adds for a disabled node would exceed jit_above_cost.
 static constexpr Setting ordered_settings[] = {
-	{"enable_seqscan", "off"},  {"enable_bitmapscan", "off"}, {"enable_sort", "off"},
-	{"enable_hashjoin", "off"}, {"enable_mergejoin", "off"},  {"enable_indexscan", "on"},
-	{"enable_nestloop", "on"},  {"enable_tidscan", "on"},     {"jit", "off"},
+	{"enable_seqscan", "off"},   {"enable_bitmapscan", "off"},
+	{"enable_sort", "off"},      {"enable_hashjoin", "off"},
+	{"enable_mergejoin", "off"}, {"enable_memoize", "off"},
+	{"enable_indexscan", "on"},  {"enable_nestloop", "on"},
+	{"enable_tidscan", "on"},    {"jit", "off"},
 };
 // The same for a plan that sorts what bitmap scans find.
 static constexpr Setting bitmap_settings[] = {
-	{"enable_seqscan", "off"},       {"enable_indexscan", "off"},
-	{"enable_indexonlyscan", "off"}, {"enable_hashjoin", "off"},
-	{"enable_mergejoin", "off"},     {"enable_bitmapscan", "on"},
-	{"enable_sort", "on"},           {"enable_nestloop", "on"},
-	{"enable_tidscan", "on"},        {"jit", "off"},
+	{"enable_seqscan", "off"},
+	{"enable_indexscan", "off"},
+	{"enable_indexonlyscan", "off"},
+	{"enable_hashjoin", "off"},
+	{"enable_mergejoin", "off"},
+	{"enable_memoize", "off"},
+	{"enable_bitmapscan", "on"},
+	{"enable_sort", "on"},
+	{"enable_nestloop", "on"},
+	{"enable_tidscan", "on"},
+	{"jit", "off"},
 };
 
 // Makes the generic plan again under these settings. On ERROR the GUC nest level ends with the
@@ -341,23 +410,171 @@ limit_of(SPIPlanPtr plan)
 	return found;
 }
 
+namespace {
+
+// How a plan finds rows by the row key.
+struct KeyScans
+{
+	CmdType command;
+	Oid loose_index; // one that leads to other rows, too; or InvalidOid
+	bool reads_all;  // there is a sequential scan
+};
+
+} // namespace
+
+// The columns of the table for which the conditions of an index name a value.
+static Bitmapset *
+named_columns(const List *conditions, Relation index)
+{
+	Bitmapset *columns = nullptr;
+	ListCell *cell;
+	foreach (cell, conditions) {
+		const auto *condition = static_cast<OpExpr *>(lfirst(cell));
+		if (!IsA(condition, OpExpr) || !IsA(linitial(condition->args), Var))
+			continue;
+		const int i = linitial_node(Var, condition->args)->varattno - 1;
+		if (get_op_opfamily_strategy(condition->opno, index->rd_opfamily[i]) ==
+				BTEqualStrategyNumber &&
+			index->rd_index->indkey.values[i] > 0)
+			columns = bms_add_member(columns, index->rd_index->indkey.values[i]);
+	}
+	return columns;
+}
+
+// Whether no two rows are equal in these columns.
+static bool
+is_unique_by(Relation index, const Bitmapset *columns)
+{
+	const Form_pg_index form = index->rd_index;
+	if (!form->indisunique || !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, nullptr))
+		return false;
+	for (int i = 0; i < form->indnkeyatts; i++)
+		if (form->indkey.values[i] <= 0 || !bms_is_member(form->indkey.values[i], columns))
+			return false;
+	return true;
+}
+
+// Whether the conditions of an index name the values of a key.
+static bool
+finds_one_row(const List *conditions, Oid index_oid)
+{
+	Relation index = index_open(index_oid, AccessShareLock);
+	const Bitmapset *columns = named_columns(conditions, index);
+	Relation table = table_open(index->rd_index->indrelid, AccessShareLock);
+	bool is_one = false;
+	ListCell *cell;
+	foreach (cell, RelationGetIndexList(table)) {
+		Relation other = index_open(lfirst_oid(cell), AccessShareLock);
+		is_one |= is_unique_by(other, columns);
+		index_close(other, AccessShareLock);
+	}
+	table_close(table, AccessShareLock);
+	index_close(index, AccessShareLock);
+	return is_one;
+}
+
+static void look_at_key_scans(const Plan *plan, KeyScans *scans);
+
+static void
+look_at_all(const List *plans, KeyScans *scans)
+{
+	ListCell *cell;
+	foreach (cell, plans)
+		look_at_key_scans(static_cast<Plan *>(lfirst(cell)), scans);
+}
+
+static void
+look_at_index(const List *conditions, Oid index, KeyScans *scans)
+{
+	if (!finds_one_row(conditions, index))
+		scans->loose_index = index;
+}
+
+// Does not follow sub-plans, such as the CTE.
+static void
+look_at_key_scans(const Plan *plan, KeyScans *scans)
+{
+	if (plan == nullptr)
+		return;
+	switch (nodeTag(plan)) {
+		case T_SeqScan:
+			scans->reads_all = true;
+			break;
+		case T_IndexScan: {
+			const auto *scan = reinterpret_cast<const IndexScan *>(plan);
+			look_at_index(scan->indexqual, scan->indexid, scans);
+			break;
+		}
+		case T_BitmapIndexScan: {
+			const auto *scan = reinterpret_cast<const BitmapIndexScan *>(plan);
+			look_at_index(scan->indexqual, scan->indexid, scans);
+			break;
+		}
+		case T_Append:
+			look_at_all(reinterpret_cast<const Append *>(plan)->appendplans, scans);
+			break;
+		case T_BitmapAnd:
+			look_at_all(reinterpret_cast<const BitmapAnd *>(plan)->bitmapplans, scans);
+			break;
+		default:
+			break;
+	}
+	look_at_key_scans(plan->lefttree, scans);
+	look_at_key_scans(plan->righttree, scans);
+}
+
+static KeyScans
+key_scans_of(SPIPlanPtr plan)
+{
+	KeyScans scans{};
+	ListCell *cell;
+	foreach (cell, source_of(plan)->gplan->stmt_list) {
+		const auto *statement = lfirst_node(PlannedStmt, cell);
+		if (statement->commandType == CMD_UTILITY || !is_by_row_key(statement->commandType))
+			continue;
+		scans.command = statement->commandType;
+		look_at_key_scans(statement->planTree, &scans);
+	}
+	return scans;
+}
+
+// Makes the plan, and again without each loose index. If then no index serves, the first plan is made
+// again: under row security a policy may have to come before the comparison of the key.
+template <size_t count>
+static void
+make_keyed_plan(SPIPlanPtr plan, const Setting (&settings)[count])
+{
+	const int hidden_before = hidden_count;
+	for (;;) {
+		CHECK_FOR_INTERRUPTS();
+		make_plan(plan, settings);
+		const KeyScans scans = key_scans_of(plan);
+		if (scans.reads_all && hidden_count > hidden_before)
+			break;
+		if (!OidIsValid(scans.loose_index))
+			return;
+		if (!hide(scans.loose_index, scans.command))
+			break;
+	}
+	hidden_count = hidden_before;
+	make_plan(plan, settings);
+}
+
 // Plans with the order from an index, and hides one useless index after the other. False if no plan
 // is served.
 static bool
 plan_in_order(SPIPlanPtr plan, Access access)
 {
 	for (;;) {
-		CHECK_FOR_INTERRUPTS();
-		make_plan(plan, ordered_settings);
+		make_keyed_plan(plan, ordered_settings);
 		const Plan *rows = limit_of(plan);
 		if (rows == nullptr)
 			return true;
 		const Verdict verdict = judge(rows, access);
 		if (verdict.is_served)
 			return !reads_ahead(rows);
-		if (!OidIsValid(verdict.useless_index) || hidden_count == max_hidden)
+		if (!OidIsValid(verdict.useless_index) || !hide(verdict.useless_index, CMD_SELECT))
 			return false;
-		hidden[hidden_count++] = verdict.useless_index;
 	}
 }
 
@@ -365,48 +582,52 @@ plan_in_order(SPIPlanPtr plan, Access access)
 static bool
 plan_with_bitmap(SPIPlanPtr plan)
 {
-	make_plan(plan, bitmap_settings);
+	make_keyed_plan(plan, bitmap_settings);
 	const Plan *rows = limit_of(plan);
 	return rows == nullptr || judge(rows, Access::restricted).is_served;
 }
 
-// PG_FINALLY: on ERROR the indexes must not stay hidden from the session's other queries. If
-// nothing serves, the first kind of plan is made again, with all indexes visible.
+// If nothing serves, the first kind of plan is made again, with all indexes visible.
 static void
 plan_claim(SPIPlanPtr plan, Access access)
 {
-	const int hidden_before = hidden_count;
-	volatile bool is_good = false;
-	PG_TRY();
-	{
-		is_good = plan_in_order(plan, access);
-	}
-	PG_FINALLY();
-	{
-		hidden_count = hidden_before;
-	}
-	PG_END_TRY();
-	if (!is_good && !plan_with_bitmap(plan))
-		make_plan(plan, ordered_settings);
+	if (plan_in_order(plan, access))
+		return;
+	hidden_count = hidden_first;
+	if (plan_with_bitmap(plan))
+		return;
+	hidden_count = hidden_first;
+	make_keyed_plan(plan, ordered_settings);
 }
 
-// PG_FINALLY: on ERROR the session's other queries must see the indexes again. A statement of ours
-// that is planned within has its own access.
 static void
-plan_as(SPIPlanPtr plan, Access access)
+plan_by(SPIPlanPtr plan, Access access)
 {
-	const bool was_by_tid = is_by_tid;
-	is_by_tid = access == Access::by_tid;
+	if (access == Access::by_tid)
+		make_plan(plan, ordered_settings);
+	else if (access == Access::by_key || access == Access::by_row_key)
+		make_keyed_plan(plan, ordered_settings);
+	else
+		plan_claim(plan, access);
+}
+
+// PG_FINALLY: on ERROR the indexes must not stay hidden from the session's other queries.
+static void
+plan_for(SPIPlanPtr plan, Access access)
+{
+	const int first_before = hidden_first;
+	const Access planned_before = planned;
+	hidden_first = hidden_count;
+	planned = access;
 	PG_TRY();
 	{
-		if (access == Access::by_key || access == Access::by_tid)
-			make_plan(plan, ordered_settings);
-		else
-			plan_claim(plan, access);
+		plan_by(plan, access);
 	}
 	PG_FINALLY();
 	{
-		is_by_tid = was_by_tid;
+		hidden_count = hidden_first;
+		hidden_first = first_before;
+		planned = planned_before;
 	}
 	PG_END_TRY();
 }
@@ -417,7 +638,7 @@ static bool
 make_generic_plan(SPIPlanPtr plan, Access access, const Tables &tables)
 {
 	const uint64 changes_before = schema_changes;
-	plan_as(plan, access);
+	plan_for(plan, access);
 	for (int i = 0; i < tables.count; i++)
 		check_named(tables.list[i]);
 	if (schema_changes != changes_before) {

@@ -18,6 +18,10 @@
 // message, and only a new plan needs a check. A new plan is kept if the names mean the caller's
 // tables, and if no such message has come since the analysis began.
 //
+// A row that is known is found by its row key. The planner is told that the table has many rows, as
+// it would read all of an index that it believes to be empty. The statement is planned again without
+// an index whose conditions do not name the values of a key, since that leads to other rows, too.
+//
 // The plan of a claim has one more condition. An index that has the order and does not restrict the
 // rows leads past all rows that are not pending, so the claim is planned again without that index,
 // as long as there is another.
@@ -32,6 +36,7 @@ namespace queue_ext::statement {
 enum class Access {
 	by_key,     // by any index
 	by_tid,     // the rows of the table with the alias t by their TIDs, others by any index
+	by_row_key, // by the index of the row key
 	anywhere,   // in any order, by any scan
 	in_order,   // by an index that has the order
 	restricted, // by one that has the order, and a condition or predicate, too
