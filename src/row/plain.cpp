@@ -127,13 +127,20 @@ prepare_expression(Node *expression, MemoryContext context)
 				   [](Expr *planned) { return ExecInitExpr(planned, nullptr); });
 }
 
+// Never empty: for an empty list the executor's functions return null, which means involved here.
+static List *
+conjuncts_of(Expr *condition)
+{
+	List *conjuncts = make_ands_implicit(condition);
+	return conjuncts != NIL ? conjuncts : list_make1(condition);
+}
+
 // ExecInitQual() takes null for false, as WHERE does.
 ExprState *
 prepare_condition(Node *expression, MemoryContext context)
 {
-	return prepare(expression, context, [](Expr *planned) {
-		return ExecInitQual(make_ands_implicit(planned), nullptr);
-	});
+	return prepare(expression, context,
+				   [](Expr *planned) { return ExecInitQual(conjuncts_of(planned), nullptr); });
 }
 
 // ExecInitCheck() takes null for true, as CHECK does.
@@ -149,7 +156,7 @@ prepare_checks(TupleDesc descriptor, Checks *checks, MemoryContext context)
 	for (int i = 0; i < constraints->num_check; i++) {
 		auto *expression = static_cast<Node *>(stringToNode(constraints->check[i].ccbin));
 		checks->states[i] = prepare(expression, context, [](Expr *planned) {
-			return ExecInitCheck(make_ands_implicit(planned), nullptr);
+			return ExecInitCheck(conjuncts_of(planned), nullptr);
 		});
 		if (checks->states[i] == nullptr)
 			return false;
