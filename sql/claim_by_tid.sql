@@ -69,18 +69,22 @@ create trigger tell before update on told for each row execute function tell();
 select queue_attach('told', 'told', 'state = 0', 'id', 'state = 1', wake => true);
 select id from queue_pop_rows(null::told) union all select id from queue_pop_rows(null::told);
 select id from queue_pop_rows(null::told) union all select id from queue_pop_rows(null::told);
-create function reopen() returns boolean language plpgsql as $$
-begin
-	update told set state = 0 where id = 2;
-	return true;
-end $$;
-select queue_attach('reopened', 'told', 'state = 0', 'id', 'state = case when id = 5 and test_claim_by_tid.reopen() then 1 else 1 end');
-select id from queue_pop_rows(null::told, 'reopened', 2);
-select id from queue_pop_rows(null::told, 'told');
 create table many (id integer primary key, state integer not null default 0);
 create index on many (id) where state = 0;
 insert into many select generate_series(1, 1000);
-create trigger tell before update on many for each row execute function tell();
+create function reopen(number integer) returns integer language plpgsql as $$
+begin
+	update many set state = 0 where id = number;
+	return 1;
+end $$;
+create function reopen() returns trigger language plpgsql as $$
+begin
+	if new.id = 1000 then
+		perform reopen(1);
+	end if;
+	return new;
+end $$;
+create trigger reopen before update on many for each row execute function reopen();
 select queue_attach('many', 'many', 'state = 0', 'id', 'state = 1', wake => true);
 select queue_claim_stats_reset();
 do $$ begin
@@ -90,6 +94,29 @@ do $$ begin
 	end loop;
 end $$;
 select claims, sweeps < 50 as few_sweeps from queue_claim_stats where source = 'many'::regclass;
+select queue_attach('backward', 'many', 'state = 0', 'id desc', 'state = case id when 999 then test_claim_by_tid.reopen(2) else 1 end');
+select id from queue_pop_rows(null::many, 'backward');
+select id from queue_pop_rows(null::many, 'many');
+select id from queue_pop_rows(null::many, 'backward');
+select id from queue_pop_rows(null::many, 'many');
+select id from queue_pop_rows(null::many, 'many');
+-- A function in "pending" that is replaced makes other rows pending.
+create function is_far(integer) returns boolean immutable language plpgsql as $$ begin return $1 > 500; end $$;
+select queue_attach('far', 'many', 'state = 0 and is_far(id)', 'id', 'state = 1');
+select id from queue_pop_rows(null::many, 'far');
+create or replace function is_far(integer) returns boolean immutable language plpgsql as $$ begin return $1 > 400; end $$;
+select id from queue_pop_rows(null::many, 'far');
+-- What is planned while a claim by TID is planned finds its indexes.
+set client_min_messages = warning;
+create function attach(text) returns integer immutable language plpgsql as $$
+begin
+	perform public.queue_detach('test_claim_by_tid.' || $1, if_exists => true);
+	perform public.queue_attach($1, 'test_claim_by_tid.grown', 'state = 0', 'id', 'state = 1');
+	return 1;
+end $$;
+select queue_attach('planned', 'many', 'state = 0', 'id', 'state = (select 1) * test_claim_by_tid.attach(''grown_too'')');
+select id from queue_pop_rows(null::many, 'planned');
+set client_min_messages = error;
 
 -- An immutable function of the user's and one that is a simple SQL expression can be evaluated
 -- without a statement; a domain, a sub-select and any other function cannot.

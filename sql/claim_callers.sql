@@ -36,7 +36,7 @@ select id from queue_pop_rows(null::by_worker, worker => 'rare');
 select count(*) from queue_pop_rows(null::by_worker);
 create table by_setting (id integer primary key, taken boolean not null default false, tenant integer not null);
 create index on by_setting (id) where not taken;
-insert into by_setting (id, tenant) select g, case when g % 500 = 0 then 2 else 1 end from generate_series(1, 2000) as g;
+insert into by_setting (id, tenant) select g, case when g % 10 = 0 then 2 else 1 end from generate_series(1, 20000) as g;
 create function tenant() returns integer stable language sql return current_setting('app.tenant', true)::integer;
 select queue_attach('by_setting', 'by_setting', 'not taken and tenant = tenant()', 'id', 'taken = true');
 set app.tenant = 1;
@@ -45,11 +45,13 @@ set app.tenant = 2;
 select id from queue_pop_rows(null::by_setting, max_jobs => 2);
 set app.tenant = 1;
 select id from queue_pop_rows(null::by_setting);
+set app.tenant = 2;
+select id from queue_pop_rows(null::by_setting);
 
 -- By policies: each tenant has its rows, and the owner all of them.
 create table by_policy (id integer primary key, taken boolean not null default false, tenant text not null);
 create index on by_policy (tenant, id) where not taken;
-insert into by_policy (id, tenant) select g, case when g % 1000 = 0 then 'test_rb' else 'test_ra' end from generate_series(1, 5000) as g;
+insert into by_policy (id, tenant) select g, case when g % 10 = 0 then 'test_rb' else 'test_ra' end from generate_series(1, 20000) as g;
 grant select, update on by_policy to test_ra, test_rb;
 alter table by_policy enable row level security;
 create policy own on by_policy using (tenant = current_user);
@@ -63,10 +65,10 @@ select id from queue_pop_rows(null::by_policy, max_jobs => 2);
 reset role;
 select id from queue_pop_rows(null::by_policy, max_jobs => 2);
 set role test_rb;
-select id from queue_pop_rows(null::by_policy, max_jobs => 10);
+select count(*), max(id) from queue_pop_rows(null::by_policy, max_jobs => 10000);
 select id from queue_pop_rows(null::by_policy, max_jobs => 10);
 reset role;
-insert into by_policy values (6000, false, 'test_rb'), (6001, false, 'test_ra');
+insert into by_policy values (26000, false, 'test_rb'), (26001, false, 'test_ra');
 set role test_rb;
 select id from queue_pop_rows(null::by_policy, max_jobs => 10);
 -- Membership in a role changes without a notice: the tenant with no rows gets those of the group in a
@@ -74,7 +76,7 @@ select id from queue_pop_rows(null::by_policy, max_jobs => 10);
 reset role;
 create role test_group;
 create policy of_group on by_policy to test_group using (tenant = 'group');
-insert into by_policy values (7000, false, 'group');
+insert into by_policy values (27000, false, 'group');
 set role test_rb;
 select id from queue_pop_rows(null::by_policy);
 reset role;
@@ -98,7 +100,7 @@ update by_policy set taken = false where tenant = 'test_ra' and id < 10;
 select id from queue_pop_rows(null::by_policy, max_jobs => 3);
 -- A policy that lets a row out of the tenant's sight may not be written by it.
 create policy keep on by_policy as restrictive for update using (true) with check (id <> 12);
-select count(*) from queue_pop_rows(null::by_policy, max_jobs => 8);
+select count(*) from queue_pop_rows(null::by_policy, max_jobs => 7);
 \set VERBOSITY sqlstate
 select id from queue_pop_rows(null::by_policy, max_jobs => 3);
 set row_security = off;
