@@ -9,17 +9,10 @@ namespace queue_ext::claim {
 // The innermost statement of a claim that is running.
 static OwnUpdate *innermost = nullptr;
 
-// pg_trigger_depth(), which counts the triggers on the stack.
-static int
-trigger_depth()
-{
-	return DatumGetInt32(DirectFunctionCall1(pg_trigger_depth, static_cast<Datum>(0)));
-}
-
 void
 begin_own_update(OwnUpdate *update, Oid table)
 {
-	*update = {innermost, table, trigger_depth() + 1, 0, false};
+	*update = {innermost, table, 0, false};
 	innermost = update;
 }
 
@@ -33,7 +26,7 @@ bool
 is_own_update(Oid table, bool is_per_row)
 {
 	OwnUpdate *update = innermost;
-	if (update == nullptr || update->table != table || update->trigger_depth != trigger_depth())
+	if (update == nullptr || update->table != table)
 		return false;
 	update->is_per_row = is_per_row;
 	update->fired++;

@@ -1,10 +1,9 @@
 // own_update.hpp - a claim's statement, as the wake-up trigger sees it.
 //
 // A claim makes no row claimable, so the trigger has nothing to note of the rows that a claim's own
-// statement writes: otherwise the rings would sweep after each claim, for nothing. It still notes
-// the rows that user-defined code writes during the statement. Code of a trigger writes at a deeper
-// level; code of a function in the statement does not, but then the trigger fires more often than
-// the statement itself makes it.
+// statement writes: otherwise the rings would sweep after each claim, for nothing. If user-defined
+// code of a trigger or a function writes other rows during the statement, the trigger fires more
+// often than the statement itself makes it, and the claim notes that rows were written.
 
 #pragma once
 
@@ -19,9 +18,8 @@ struct OwnUpdate
 {
 	OwnUpdate *outer;
 	Oid table;
-	int trigger_depth; // at which the statement itself fires triggers
-	uint64 fired;      // how often the wake-up trigger has fired there
-	bool is_per_row;   // the trigger is FOR EACH ROW
+	uint64 fired;    // how often the wake-up trigger has fired meanwhile
+	bool is_per_row; // the trigger is FOR EACH ROW
 };
 
 // Begins a claim's statement on the table. Never raises.
@@ -53,8 +51,10 @@ with_own_update(Oid table, Body &&body)
 		end_own_update(&update);
 	}
 	PG_END_TRY();
-	if (update.fired > (update.is_per_row ? written : 1))
+	if (update.fired > (update.is_per_row ? written : 1)) {
+		note_writes(table);
 		note_wake(table);
+	}
 	return written;
 }
 
