@@ -120,10 +120,30 @@ begin
 		where status = 'doing' and (turn % 2 = 0 or id <> job.id);
 	end loop;
 end $$;
+-- A job that another's end makes claimable comes late by a sweep, unless a claim reads the table itself.
+set queue_ext.claim_path = portable;
 call take_turns(by_us => true);
+set queue_ext.claim_path = auto;
 update procrastinate_jobs set status = 'todo';
 call take_turns(by_us => false);
 select count(*), count(*) filter (where by_us = by_them) as same, count(distinct by_us) as different from handed_out;
+update procrastinate_jobs set status = 'todo';
+do $$
+declare
+	job procrastinate_jobs;
+	jobs integer := 0;
+begin
+	loop
+		select * into job from queue_pop_rows(null::procrastinate_jobs, 'default') as j;
+		exit when job.id is null;
+		jobs := jobs + 1;
+		if exists (select from procrastinate_jobs as p where p.lock = job.lock and p.id <> job.id and p.status = 'doing') then
+			raise exception 'job % came beside another of its lock', job.id;
+		end if;
+		update procrastinate_jobs set status = 'succeeded' where status = 'doing' and (jobs % 2 = 0 or id <> job.id);
+	end loop;
+	raise notice '% jobs', jobs;
+end $$;
 
 set client_min_messages = warning;
 drop schema test_adopt_procrastinate cascade;

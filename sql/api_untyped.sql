@@ -75,6 +75,8 @@ execute p1('jobs');
 prepare p2 as select id, attempt from queue_pop($1, $2, $3, $4);
 execute p2('jobs', 16, '1 minute', 'ada');
 prepare c1 as select * from queue_counts($1);
+prepare c1p as select path is not null as told from queue_claim_path($1);
+execute c1p('jobs');
 execute c1('jobs');
 prepare c2 as select count(*) >= 0 as counted from queue_claim_counters();
 execute c2;

@@ -3,6 +3,7 @@
 set client_min_messages = error;
 create schema test_suppressed;
 set search_path = test_suppressed, public;
+set queue_ext.claim_path = auto;
 create function suppress() returns trigger language plpgsql as $$ begin
 	if old.id % 2 = 1 and new.state = 'taken' then
 		return null;

@@ -3,6 +3,7 @@
 set client_min_messages = error;
 create schema test_claim_by_tid;
 set search_path = test_claim_by_tid, public;
+set queue_ext.claim_path = auto;
 create function touch() returns trigger language plpgsql as $$ begin new.touched := coalesce(new.touched, 0) + 1; return new; end $$;
 -- The rows lie in the table in another order than the queue's.
 create table jobs (id integer primary key, state text not null default 'new', touched integer, doubled integer generated always as (id * 2) stored);
@@ -149,4 +150,58 @@ select array_agg(id) from queue_pop_rows(null::kinds, 'l2', 3);
 select array_agg(id) from queue_pop_rows(null::kinds, 'l2', 3);
 select queue_detach(q) from unnest('{l1,l2}'::text[]) as q;
 select pg_advisory_unlock_all();
+
+-- Which path is taken, and why.
+create role test_tid_columns;
+create role test_tid_policy;
+grant usage on schema test_claim_by_tid to test_tid_columns, test_tid_policy;
+create table plain (id integer primary key, state integer not null default 0);
+grant select, update (state) on plain to test_tid_columns;
+grant select, update on plain to test_tid_policy;
+create table parent (id integer, state integer not null default 0, primary key (id)) partition by list (id);
+create table part partition of parent for values in (1);
+create table child (primary key (id)) inherits (plain);
+create table ruled (id integer primary key, state integer not null default 0);
+create table checked (id integer primary key, state integer not null default 0 check (state > random() - 2));
+create table guarded (id integer primary key, state integer not null default 0);
+create function anything() returns boolean language plpgsql as $$ begin return true; end $$;
+create policy p on guarded using (anything());
+grant select, update on guarded to test_tid_policy;
+alter table guarded enable row level security;
+set client_min_messages = notice;
+select queue_attach('p1', 'plain', 'state = 0', 'id', 'state = 1');
+select queue_attach('p2', 'parent', 'state = 0', 'id', 'state = 1');
+select queue_attach('p3', 'part', 'state = 0', 'id', 'state = 1');
+set client_min_messages = error;
+drop table child;
+select queue_attach('p4', 'ruled', 'state = 0', 'id', 'state = 1'), queue_attach('p5', 'checked', 'state = 0', 'id', 'state = 1'),
+	queue_attach('p6', 'guarded', 'state = 0', 'id', 'state = 1'), queue_attach('p7', 'plain', 'state = 0 and anything()', 'id', 'state = 1'),
+	queue_attach('p8', 'plain', 'state = 0 and id = current_setting(state::text)::integer', 'id', 'state = 1'),
+	queue_attach('p9', 'guarded', 'true', 'id', claim_mode => 'session');
+create rule noted as on update to ruled do also notify ruled;
+select q, p.* from unnest('{p1,p3,p4,p5,p6,p7,p8,p9,k1,k2,k3,k4,k5,k6}'::text[]) as q cross join lateral queue_claim_path(q) as p;
+set role test_tid_columns;
+select * from queue_claim_path('p1');
+set role test_tid_policy;
+select * from queue_claim_path('p1');
+select * from queue_claim_path('p6');
+reset role;
+grant select (id) on guarded to test_tid_columns;
+set role test_tid_columns;
+select * from queue_claim_path('p9');
+reset role;
+begin;
+insert into told values (77);
+select * from queue_claim_path('told');
+rollback;
+set queue_ext.claim_path = portable;
+select * from queue_claim_path('p1');
+set queue_ext.claim_path = direct;
+select q, p.* from unnest('{p1,k3}'::text[]) as q cross join lateral queue_claim_path(q) as p;
+set queue_ext.claim_path = tid;
+select q, p.* from unnest('{p1,k3}'::text[]) as q cross join lateral queue_claim_path(q) as p;
+set queue_ext.claim_path = auto;
+select path from queue_claim_stats where source in ('jobs'::regclass, 'ruled'::regclass);
+select queue_claim_path('nowhere');
 drop schema test_claim_by_tid cascade;
+drop role test_tid_columns, test_tid_policy;

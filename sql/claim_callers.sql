@@ -3,6 +3,7 @@
 set client_min_messages = error;
 create schema test_claim_callers;
 set search_path = test_claim_callers, public;
+set queue_ext.claim_path = auto;
 create role test_ra;
 create role test_rb;
 grant usage on schema test_claim_callers to test_ra, test_rb;
@@ -84,6 +85,7 @@ grant test_group to test_rb;
 \c -
 set client_min_messages = error;
 set search_path = test_claim_callers, public;
+set queue_ext.claim_path = auto;
 set role test_rb;
 select id from queue_pop_rows(null::by_policy);
 reset role;

@@ -67,6 +67,7 @@ insert into calls (target, call, before) values
 	('jobs', 'queue_purge(''jobs'')', null),
 	('jobs', 'queue_purge(''jobs'', ''done'')', null),
 	('jobs', 'queue_counts(''jobs'')', null),
+	('jobs', 'queue_claim_path(''jobs'') is null', null),
 	('u', 'queue_complete_row(''u'', ''(1,1)''::u)', null),
 	('u', 'queue_release_row(''u'', ''(1,1)''::u)', null),
 	('u', 'queue_fail_row(''u'', ''(1,1)''::u)', null),

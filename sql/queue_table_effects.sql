@@ -3,6 +3,7 @@
 set client_min_messages = error;
 create schema test_effects;
 set search_path = test_effects, public;
+set queue_ext.claim_path = auto;
 \set VERBOSITY terse
 
 -- Triggers: as the equivalent UPDATE and DELETE would fire them.

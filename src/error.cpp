@@ -700,6 +700,16 @@ warn_no_index(const char *queue, const char *command)
 					  errhint("Run %s", command)));
 }
 
+// The reason becomes a sentence.
+void
+note_path(const char *queue, const char *path, const char *reason, const char *hint)
+{
+	char *sentence = psprintf("%s.", reason);
+	sentence[0] = pg_ascii_toupper(static_cast<unsigned char>(sentence[0]));
+	ereport(NOTICE, (errmsg("claims of queue \"%s\" take the path \"%s\"", queue, path),
+					 errdetail("%s", sentence), hint == nullptr ? 0 : errhint("%s", hint)));
+}
+
 // Not translated (errmsg_internal()): the tests count these messages.
 void
 debug_compiling_queue(const char *table, const char *queue)

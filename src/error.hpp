@@ -169,6 +169,10 @@ void warn_no_unique_index(const char *table, const char *command);
 // WARNING 01000: no index supports the claim; the hint is the command for one.
 void warn_no_index(const char *queue, const char *command);
 
+// NOTICE 00000: claims of the queue take that path; why, and what would change it, which may be
+// null.
+void note_path(const char *queue, const char *path, const char *reason, const char *hint);
+
 // DEBUG1: this backend compiles a queue, or a rule for unique rows of a table, for its cache.
 void debug_compiling_queue(const char *table, const char *queue);
 void debug_compiling_rule(const char *table);

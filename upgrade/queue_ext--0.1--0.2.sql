@@ -9,6 +9,52 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_adopt';
 comment on function @extschema@.queue_adopt(text) is
 	'registers the table of a managed queue again, after a dump of the table alone or DROP EXTENSION';
 
+-- The path of claims.
+
+create function @extschema@.queue_claim_path(
+	queue text,
+	out path text,
+	out reason text,
+	out hint text
+) returns record
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_claim_path';
+
+comment on function @extschema@.queue_claim_path(text) is
+	'by which path claims of the queue by the caller are made, why by no better one, and what would change that';
+
+drop view @extschema@.queue_claim_stats;
+drop function @extschema@.queue_claim_counters();
+
+create function @extschema@.queue_claim_counters(
+	out queue text,
+	out source regclass,
+	out claims bigint,
+	out empty_pops bigint,
+	out fills bigint,
+	out sweeps bigint,
+	out locked bigint,
+	out gone bigint,
+	out not_pending bigint,
+	out candidates integer,
+	out fill_time double precision,
+	out path text
+) returns setof record
+language c volatile parallel unsafe rows 10
+as 'MODULE_PATHNAME', 'queue_ext_queue_claim_counters';
+
+comment on function @extschema@.queue_claim_counters() is
+	'counters of claims from rings of candidates, for each ring of this database';
+
+create view @extschema@.queue_claim_stats as
+select * from @extschema@.queue_claim_counters();
+
+revoke all on @extschema@.queue_claim_stats from public;
+grant select on @extschema@.queue_claim_stats to public;
+
+comment on view @extschema@.queue_claim_stats is
+	'counters of each ring of candidates: claims, empty pops, fills and sweeps, and the candidates passed over; fill_time in milliseconds; path: how claims are made, and why by no better path';
+
 -- Keys of bytes.
 
 create function @extschema@.fnv_lock_key(key bytea, prefix integer default 0) returns bigint
@@ -94,10 +140,6 @@ comment on function @extschema@.queue_attach(
 ) is 'attaches an existing table as a queue';
 comment on function @extschema@.queue_detach(text, boolean) is
 	'detaches a queue; its table stays as it is';
-comment on function @extschema@.queue_claim_counters() is
-	'counters of the direct claim path, for each ring of this database';
-comment on view @extschema@.queue_claim_stats is
-	'counters of each ring of candidates: claims, empty pops, fills and sweeps, and the candidates passed over; fill_time in milliseconds';
 comment on function @extschema@.queue_claim_stats_reset() is
 	'resets the counters of queue_claim_stats in this database';
 comment on function @extschema@.queue_complete(text, bigint, integer) is

@@ -38,17 +38,6 @@ using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
 
-// A policy may call what depends on anything, as "pending" may (caller.hpp). The statement reads
-// TIDs, for which columns' privileges do not suffice.
-bool
-can_claim_by_tid(Definition *definition)
-{
-	const CompiledClaim *claim = compiled_claim_of(definition);
-	return claim->path != Path::portable &&
-		   (claim->policies_use.opaque == nullptr || !has_policies_for_caller(definition)) &&
-		   pg_class_aclcheck(definition->source, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
-}
-
 // Selects these columns of the candidates that are pending. condition: "", or beginning with
 // " and ".
 static const char *

@@ -13,10 +13,6 @@
 
 namespace queue_ext::claim {
 
-// Whether the caller's claims of the queue can take this path. Compiles the claim when first asked,
-// and raises what that raises. The queue's table must be locked.
-bool can_claim_by_tid(definition::Definition *definition);
-
 // Claims from the ring as drain() does (drain.hpp), into output. The queue's table must be locked
 // (ROW EXCLUSIVE). Raises what fills and the executor raise, and 22023 if on_claim leaves a row
 // pending.

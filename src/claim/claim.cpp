@@ -5,30 +5,17 @@
 #include "claim.hpp"
 
 #include "by_tid.hpp"
+#include "choice.hpp"
 #include "direct.hpp"
 #include "drain.hpp"
 #include "held_row.hpp"
-#include "path.hpp"
 #include "portable.hpp"
 #include "shared_memory.hpp"
-#include "transaction_callbacks.hpp"
 
 namespace queue_ext::claim {
 
 using definition::ClaimMode;
 using definition::Definition;
-
-// The path for the caller, in this transaction. Not from the ring where the transaction has made
-// rows claimable of which the ring learns at the commit only.
-static Path
-choose_path(Definition *definition)
-{
-	if ((!is_direct_allowed() && !is_tid_allowed()) || has_wakes(definition->source))
-		return Path::portable;
-	if (is_direct_allowed() && can_claim_directly(definition))
-		return Path::direct;
-	return is_tid_allowed() && can_claim_by_tid(definition) ? Path::tid : Path::portable;
-}
 
 // Claims from the ring, and the rest by a statement if the ring cannot decide.
 static uint64
@@ -52,20 +39,37 @@ claim_from(Ring *ring, Definition *definition, Path path, Request request, const
 	return claimed + claim_portable(definition, request, output);
 }
 
+// Notes in the ring how this backend's claims are made, if that has not been noted before.
+static void
+tell_path(CompiledClaim *claim, Ring *ring, const Choice &choice)
+{
+	if (claim->told == ring && claim->told_path == choice.path)
+		return;
+	const char *reason = choice.obstacle.reason;
+	char words[path_size];
+	snprintf(words, sizeof(words), "%s%s%s", name_of(choice.path), reason == nullptr ? "" : ": ",
+			 reason == nullptr ? "" : reason);
+	words[pg_mbcliplen(words, static_cast<int>(strlen(words)), path_size - 1)] = '\0';
+	note_path(ring, claim->key, words);
+	claim->told = ring;
+	claim->told_path = choice.path;
+}
+
 // An idle queue is answered from shared memory alone.
 uint64
 claim(Definition *definition, const Request &request, const Output &output)
 {
-	const Path path = choose_path(definition);
-	if (path == Path::portable)
+	const Choice choice = choose_path(definition);
+	if (choice.path == Path::portable)
 		return claim_portable(definition, request, output);
 	// A call further up the stack may be one of another variant.
 	const uint64 former_variant = set_variant(definition, request);
 	Ring *ring = ring_of(definition);
 	const RingKey &key = compiled_claim_of(definition)->key;
+	tell_path(definition->claim, ring, choice);
 	uint64 claimed = 0;
 	if (!is_idle(definition, ring, request.call_time))
-		claimed = claim_from(ring, definition, path, request, output);
+		claimed = claim_from(ring, definition, choice.path, request, output);
 	if (claimed == 0) {
 		RingCounters counters{};
 		counters.empty_pops = 1;

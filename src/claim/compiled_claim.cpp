@@ -48,7 +48,17 @@ ignores_update(Relation table, const Trigger *trigger, const Bitmapset *written)
 	}
 }
 
-// The name of a trigger other than our own that may fire for the event (TRIGGER_TYPE_...); for an
+// The trigger in words; a foreign key's has a name that nobody has given.
+static const char *
+words_for(const Trigger *trigger)
+{
+	if (RI_FKey_trigger_type(trigger->tgfoid) == RI_TRIGGER_NONE)
+		return psprintf("trigger %s", quote_identifier(trigger->tgname));
+	const char *constraint = get_constraint_name(trigger->tgconstraint);
+	return psprintf("foreign key %s", constraint == nullptr ? "?" : quote_identifier(constraint));
+}
+
+// A trigger other than our own that may fire for the event (TRIGGER_TYPE_...), in words; for an
 // update, of these columns. Null if there is none.
 static const char *
 find_trigger(Relation table, int16 event, const Bitmapset *written)
@@ -61,7 +71,7 @@ find_trigger(Relation table, int16 event, const Bitmapset *written)
 			is_wake_function(trigger->tgfoid))
 			continue;
 		if (event != TRIGGER_TYPE_UPDATE || !ignores_update(table, trigger, written))
-			return trigger->tgname;
+			return words_for(trigger);
 	}
 	return nullptr;
 }
@@ -405,7 +415,7 @@ static Obstacle
 obstacle_in(const char *fragment, const char *involved)
 {
 	return {psprintf("%s has %s", fragment, involved),
-			"Direct claims can evaluate functions of PostgreSQL's own."};
+			"Direct claims can evaluate PostgreSQL's own functions, and immutable ones."};
 }
 
 // What a claim without a statement needs. Returns what keeps claims from being direct.
@@ -421,8 +431,9 @@ fill_in_direct(CompiledClaim *claim, Definition *definition, const Compiled &com
 	const char *trigger =
 		writes ? find_trigger(table, TRIGGER_TYPE_UPDATE, claim->written) : nullptr;
 	if (trigger != nullptr)
-		return {psprintf("trigger %s fires for the claim's update", quote_identifier(trigger)),
-				"A trigger on UPDATE OF columns that \"on_claim\" does not write does not fire."};
+		return {psprintf("%s fires for the claim's update", trigger),
+				"A trigger that is created for UPDATE OF columns that \"on_claim\" does not write "
+				"does not fire."};
 	claim->has_foreign_key = writes && RelationGetFKeyList(table) != NIL;
 	claim->pending = row::prepare_condition(pending, claim->context);
 	if (claim->pending == nullptr)

@@ -85,6 +85,8 @@ struct CompiledClaim
 	row::Use use; // whether a call is evaluating the expressions
 	RingKey key;
 	Ring *ring; // where it was seen last; null: not looked up yet
+	Ring *told; // which was told that this backend's claims take told_path
+	Path told_path;
 };
 
 // The definition's compiled claim, made when first asked for. The table must be locked. Raises what

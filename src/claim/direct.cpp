@@ -18,7 +18,6 @@
 #include "direct.hpp"
 
 #include "../error.hpp"
-#include "../row/rights.hpp"
 #include "candidate_row.hpp"
 #include "claim_text.hpp"
 #include "drain.hpp"
@@ -30,22 +29,6 @@ namespace queue_ext::claim {
 using definition::ClaimMode;
 using definition::Definition;
 using statement::Parameter;
-
-// The privileges that the executor would check for a claim in that mode.
-static AclMode
-rights_for(ClaimMode mode)
-{
-	return mode == ClaimMode::session ? ACL_SELECT : ACL_SELECT | ACL_UPDATE;
-}
-
-// Not within another evaluation of the same expressions.
-bool
-can_claim_directly(Definition *definition)
-{
-	return compiled_claim_of(definition)->path == Path::direct && !is_writing(definition) &&
-		   !has_policies_for_caller(definition) &&
-		   row::has_rights(definition->source, rights_for(definition->claim_mode));
-}
 
 namespace {
 

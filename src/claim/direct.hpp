@@ -12,10 +12,6 @@
 
 namespace queue_ext::claim {
 
-// Whether the caller's claims of the queue can take the direct path. Compiles the claim when first
-// asked, and raises what that raises. The queue's table must be locked.
-bool can_claim_directly(definition::Definition *definition);
-
 // Claims from the ring as drain() does (drain.hpp), into output. The queue's table must be locked
 // (ROW EXCLUSIVE). Raises what fills, expressions, constraints and index entries raise, and 22023
 // if on_claim leaves a row pending.

@@ -128,6 +128,7 @@ reset(Ring *ring, const RingKey &key)
 	ring->fill_generation++;
 	ring->change_generation++;
 	ring->counters = {};
+	ring->path[0] = '\0';
 	SpinLockRelease(&ring->mutex);
 }
 
@@ -646,6 +647,12 @@ wait_for_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 	}
 	ConditionVariableCancelSleep();
 	return !is_in_vain;
+}
+
+void
+note_path(Ring *ring, const RingKey &key, const char *path)
+{
+	with_ring(ring, key, [&] { strlcpy(ring->path, path, path_size); });
 }
 
 void

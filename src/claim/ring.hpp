@@ -131,6 +131,9 @@ struct RingCounters
 	int64 fill_time_us; // spent reading candidates
 };
 
+// How long the words are, with a zero at the end, that say how claims from a ring are made.
+constexpr int path_size = 128;
+
 // How many candidates a ring holds.
 constexpr int ring_size = 512;
 // How many rows a fill reads at most; it is due when no more candidates than low_water are left.
@@ -171,6 +174,7 @@ struct Ring
 	uint32 change_generation; // counts takes, fills and put-backs
 	ConditionVariable filled; // broadcast when a fill ends
 	RingCounters counters;
+	char path[path_size]; // how claims are made by the backend that came last
 };
 
 // Empties the ring and gives it the key. The LWLock of shared_memory.cpp must be held exclusively.
@@ -287,6 +291,9 @@ void cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order);
 // Waits for another backend's fill, 10 ms at most. False if it is still under way then. Raises what
 // an interrupt raises.
 bool wait_for_fill(Ring *ring, const RingKey &key, const FillOrder &order);
+
+// Notes how the caller's claims are made; the words are cut to their size.
+void note_path(Ring *ring, const RingKey &key, const char *path);
 
 // Adds claims, empty pops and candidates tried in vain to the counters; the latter put off the next
 // sweep. Claims must be added before their candidates are let go, as is_exhausted() compares both.

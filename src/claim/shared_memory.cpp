@@ -282,7 +282,7 @@ find_sorted_ring(Oid table, RingKey *key)
 	return is_right ? ring : nullptr;
 }
 
-// The bytes are not trusted: ends the name with a zero.
+// The bytes are not trusted: ends the texts with a zero.
 bool
 copy_ring(int place, Ring *copy)
 {
@@ -291,6 +291,7 @@ copy_ring(int place, Ring *copy)
 	*copy = *ring;
 	SpinLockRelease(&ring->mutex);
 	NameStr(copy->key.queue)[NAMEDATALEN - 1] = '\0';
+	copy->path[path_size - 1] = '\0';
 	return copy->key.database == MyDatabaseId;
 }
 

@@ -8,6 +8,7 @@
 #include "../catalog/row_key.hpp"
 #include "../catalog/key_advice.hpp"
 #include "../catalog/owner.hpp"
+#include "../claim/choice.hpp"
 #include "../claim/claim_text.hpp"
 #include "../claim/wake_trigger.hpp"
 #include "../compat.hpp"
@@ -139,6 +140,16 @@ warn_unless_served(Definition *definition, const NewQueue &queue, Relation table
 		error::warn_no_index(definition->name, index_command(definition, queue, table));
 }
 
+// Tells which path the table allows to its claims, where that is not the direct one.
+static void
+tell_path(Definition *definition)
+{
+	const claim::CompiledClaim *claim = claim::compiled_claim_of(definition);
+	if (claim->path != claim::Path::direct)
+		error::note_path(definition->name, claim::name_of(claim->path), claim->obstacle.reason,
+						 claim->obstacle.hint);
+}
+
 // Raises 42P01 if there is no such table, 42501 if the caller does not own it or has no CREATE
 // privilege on its schema, where the queue's name will be taken.
 static void
@@ -182,6 +193,7 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 	definition::compiled_of(definition);
 	warn_unless_served(definition, queue, table);
 	relation_close(table, NoLock);
+	tell_path(definition);
 	if (wakes)
 		claim::create_wake_trigger(queue.source, false);
 }

@@ -12,7 +12,7 @@ using claim::Ring;
 QUEUE_EXT_FUNCTION(queue_ext_queue_claim_counters);
 QUEUE_EXT_FUNCTION(queue_ext_queue_claim_stats_reset);
 
-// Leaves out the ring of a dropped table, which stays until another queue takes it over.
+// The objects of 0.1 have no column for the path, which is the last value. Leaves out the ring of a dropped table, which stays until another queue takes it over.
 static void
 put_ring(const ReturnSetInfo *result, const Ring &ring)
 {
@@ -34,6 +34,8 @@ put_ring(const ReturnSetInfo *result, const Ring &ring)
 		Int64GetDatum(counters.not_pending),
 		Int32GetDatum(static_cast<int32>(ring.count)),
 		Float8GetDatum(static_cast<double>(counters.fill_time_us) / us_per_ms),
+		CStringGetTextDatum(pg_any_to_server(ring.path, static_cast<int>(strlen(ring.path)),
+											 GetDatabaseEncoding())),
 	};
 	bool nulls[lengthof(values)] = {};
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);

@@ -9,13 +9,14 @@ create function @extschema@.queue_claim_counters(
 	out gone bigint,
 	out not_pending bigint,
 	out candidates integer,
-	out fill_time double precision
+	out fill_time double precision,
+	out path text
 ) returns setof record
 language c volatile parallel unsafe rows 10
 as 'MODULE_PATHNAME', 'queue_ext_queue_claim_counters';
 
 comment on function @extschema@.queue_claim_counters() is
-	'counters of the direct claim path, for each ring of this database';
+	'counters of claims from rings of candidates, for each ring of this database';
 
 create view @extschema@.queue_claim_stats as
 select * from @extschema@.queue_claim_counters();
@@ -24,7 +25,7 @@ revoke all on @extschema@.queue_claim_stats from public;
 grant select on @extschema@.queue_claim_stats to public;
 
 comment on view @extschema@.queue_claim_stats is
-	'counters of each ring of candidates: claims, empty pops, fills and sweeps, and the candidates passed over; fill_time in milliseconds';
+	'counters of each ring of candidates: claims, empty pops, fills and sweeps, and the candidates passed over; fill_time in milliseconds; path: how claims are made, and why by no better path';
 
 create function @extschema@.queue_claim_stats_reset() returns void
 language c volatile parallel unsafe

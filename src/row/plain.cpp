@@ -80,7 +80,9 @@ bool
 has_heap(Relation table)
 {
 	return table->rd_rel->relkind == RELKIND_RELATION &&
-		   table->rd_rel->relam == HEAP_TABLE_AM_OID && !has_subclass(RelationGetRelid(table));
+		   table->rd_rel->relam == HEAP_TABLE_AM_OID &&
+		   (!has_subclass(RelationGetRelid(table)) ||
+			find_inheritance_children(RelationGetRelid(table), NoLock) == NIL);
 }
 
 // Each excludes something that the executor does around the write.

@@ -6,10 +6,8 @@
 
 namespace queue_ext::row {
 
-// Whether an extension checks permissions, too. Its hook is not called from here: it expects a
-// statement.
-static bool
-is_anybody_else_asked()
+bool
+has_permission_hook()
 {
 	return ExecutorCheckPerms_hook != nullptr;
 }
@@ -18,7 +16,7 @@ is_anybody_else_asked()
 bool
 has_rights(Oid table, AclMode rights)
 {
-	return !is_anybody_else_asked() &&
+	return !has_permission_hook() &&
 		   pg_class_aclmask(table, GetUserId(), rights, ACLMASK_ALL) == rights;
 }
 
@@ -26,7 +24,7 @@ has_rights(Oid table, AclMode rights)
 bool
 has_right_on(Oid table, AclMode right, const AttrNumber *columns, int count)
 {
-	if (is_anybody_else_asked())
+	if (has_permission_hook())
 		return false;
 	if (pg_class_aclcheck(table, GetUserId(), right) == ACLCHECK_OK)
 		return true;

@@ -6,6 +6,10 @@
 
 namespace queue_ext::row {
 
+// Whether an extension checks the permissions of statements, too: its hook expects a statement, and
+// so is not called from here.
+bool has_permission_hook();
+
 // Whether the caller has all these rights on the whole table, and no extension checks statements:
 // one that audits or restricts them (pgaudit, sepgsql) hooks the executor's permission checks. If
 // false, a statement serves the call, and raises 42501 if a right is missing.

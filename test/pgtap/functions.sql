@@ -44,7 +44,7 @@ insert into wanted values
 	('queue_is_held(source oid, identity text)', 'boolean'),
 	('queue_claim_counters(OUT queue text, OUT source regclass, OUT claims bigint, OUT empty_pops bigint, OUT fills bigint, '
 		'OUT sweeps bigint, OUT locked bigint, OUT gone bigint, OUT not_pending bigint, '
-		'OUT candidates integer, OUT fill_time double precision)', 'SETOF record'),
+		'OUT candidates integer, OUT fill_time double precision, OUT path text)', 'SETOF record'),
 	('queue_claim_stats_reset()', 'void'),
 	('throttle_create(resource text, throttle_interval interval, grants integer DEFAULT 1)', 'void'),
 	('throttle_alter(resource text, throttle_interval interval DEFAULT NULL::interval, '
@@ -67,6 +67,7 @@ insert into wanted values
 	('queue_pause(queue text)', 'boolean'),
 	('queue_resume(queue text)', 'boolean'),
 	('queue_purge(queue text, state text DEFAULT NULL::text)', 'bigint'),
+	('queue_claim_path(queue text, OUT path text, OUT reason text, OUT hint text)', 'record'),
 	('queue_counts(queue text, OUT ready bigint, OUT scheduled bigint, OUT leased bigint, OUT dead bigint)', 'record'),
 	('queue_send(queue text, payload jsonb, priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '

@@ -1,0 +1,96 @@
+// choice.cpp - see choice.hpp.
+
+#include "../postgres.hpp"
+
+#include "choice.hpp"
+
+#include "../row/rights.hpp"
+#include "path.hpp"
+#include "transaction_callbacks.hpp"
+#include "writer.hpp"
+
+namespace queue_ext::claim {
+
+using definition::ClaimMode;
+using definition::Definition;
+
+// The privileges that the executor would check for a claim in that mode.
+static AclMode
+rights_for(ClaimMode mode)
+{
+	return mode == ClaimMode::session ? ACL_SELECT : ACL_SELECT | ACL_UPDATE;
+}
+
+// What keeps claims of this caller, or of this moment, from any ring. The statement by TID reads
+// TIDs, for which columns' privileges do not suffice.
+static Obstacle
+find_ring_obstacle(const Definition *definition)
+{
+	if (has_wakes(definition->source))
+		return {"this transaction has made rows of the table claimable",
+				"Claims of later transactions take another path."};
+	if (definition->claim->policies_use.opaque != nullptr && has_policies_for_caller(definition))
+		return {"a row security policy calls a function that may depend on its caller",
+				"Declare the function immutable if it is, or write it as one SQL expression."};
+	if (pg_class_aclcheck(definition->source, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		return {"the caller has no SELECT privilege on the whole table",
+				"Grant SELECT on the table, not on its columns."};
+	return {};
+}
+
+// What keeps claims of this caller from being direct. Not within another evaluation of the same
+// expressions.
+static Obstacle
+find_direct_obstacle(const Definition *definition)
+{
+	if (has_policies_for_caller(definition))
+		return {"row security applies to the caller",
+				"It does not apply to the table's owner, unless it is forced, nor to roles with "
+				"BYPASSRLS."};
+	if (row::has_permission_hook())
+		return {"an extension checks the privileges of statements", nullptr};
+	if (!row::has_rights(definition->source, rights_for(definition->claim_mode)))
+		return {"the caller has no UPDATE privilege on the whole table",
+				"Grant UPDATE on the table, not on its columns."};
+	if (is_writing(definition))
+		return {"a claim of the queue is running further up the stack", nullptr};
+	return {};
+}
+
+// Of the paths that are possible, the setting allows one, or all.
+Choice
+choose_path(Definition *definition)
+{
+	if (!is_direct_allowed() && !is_tid_allowed())
+		return {Path::portable, {"queue_ext.claim_path is portable", "Set it to auto."}};
+	const CompiledClaim *claim = compiled_claim_of(definition);
+	if (claim->path == Path::portable)
+		return {Path::portable, claim->obstacle};
+	const Obstacle to_ring = find_ring_obstacle(definition);
+	if (to_ring.reason != nullptr)
+		return {Path::portable, to_ring};
+	Obstacle to_direct = claim->obstacle;
+	if (claim->path == Path::direct)
+		to_direct = find_direct_obstacle(definition);
+	if (!is_direct_allowed())
+		return {Path::tid, {"queue_ext.claim_path is tid", "Set it to auto."}};
+	if (to_direct.reason == nullptr)
+		return {Path::direct, {}};
+	return {is_tid_allowed() ? Path::tid : Path::portable, to_direct};
+}
+
+const char *
+name_of(Path path)
+{
+	switch (path) {
+		case Path::direct:
+			return "direct";
+		case Path::tid:
+			return "tid";
+		case Path::portable:
+			return "portable";
+	}
+	pg_unreachable();
+}
+
+} // namespace queue_ext::claim
