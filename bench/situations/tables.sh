@@ -17,6 +17,7 @@ sample() {
 	local most_in_front count=0
 	. "$bench/tables/$kind.sh"
 	side_options="${side_options:-} $table_options"
+	template_name=table_$kind
 	clients=$1
 	seconds=${table_seconds:-${seconds:-}}
 	case $in_state in
