@@ -47,6 +47,8 @@ ifneq (,$(SANITIZE))
 PG_CXXFLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -g -O1
 SHLIB_LINK  += -fsanitize=$(SANITIZE)
 endif
+# SECTIONS=1 builds for bench/sections, which measures how long shared locks are held.
+PG_CPPFLAGS += $(if $(SECTIONS),-DQUEUE_EXT_SECTIONS)
 # What PostgreSQL's configure found for gcc, clang would warn about.
 CLANG_FLAGS  = $(if $(findstring clang,$(CXX)),-Wno-unknown-warning-option \
                -Wno-ignored-optimization-argument -Wglobal-constructors -Wexit-time-destructors)

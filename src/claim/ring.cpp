@@ -4,6 +4,7 @@
 
 #include "ring.hpp"
 
+#include "section.hpp"
 #include "sorted_run.hpp"
 
 namespace queue_ext::claim {
@@ -49,12 +50,13 @@ request_sweep(Ring *ring)
 }
 
 // Runs body under the spinlock if the ring is of the key, and returns whether it is. Body must not
-// raise, wait or take another lock.
+// raise, wait or take another lock. section: the caller's name (section.hpp).
 template <typename Body>
 static bool
-with_ring(Ring *ring, const RingKey &key, Body &&body)
+with_ring(Ring *ring, const RingKey &key, Body &&body, const char *section = __builtin_FUNCTION())
 {
 	SpinLockAcquire(&ring->mutex);
+	const uint64 begun = now();
 	const bool is_ours = ring->key == key;
 	// The bytes are not trusted: keep what body indexes by within bounds.
 	if (ring->first >= ring_size || ring->count > ring_size) {
@@ -63,7 +65,9 @@ with_ring(Ring *ring, const RingKey &key, Body &&body)
 	}
 	if (is_ours)
 		body();
+	const uint64 ended = now();
 	SpinLockRelease(&ring->mutex);
+	add_stay(section, ended - begun);
 	return is_ours;
 }
 
