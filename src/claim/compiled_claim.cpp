@@ -58,9 +58,7 @@ words_for(const Trigger *trigger)
 	return psprintf("foreign key %s", constraint == nullptr ? "?" : quote_identifier(constraint));
 }
 
-// A trigger other than our own that may fire for the event (TRIGGER_TYPE_...), in words; for an
-// update, of these columns. Null if there is none.
-static const char *
+const char *
 find_trigger(Relation table, int16 event, const Bitmapset *written)
 {
 	// A copy, as reading a trigger's function may process an invalidation that frees the original.

@@ -99,8 +99,12 @@ uint64 set_variant(definition::Definition *definition, const Request &request);
 // Whether the table's policies apply to the caller.
 bool has_policies_for_caller(const definition::Definition *definition);
 
-// The ring of the queue for callers of the variant, made if there is none; null where claims are portable. Takes locks as
-// get_ring() does.
+// A trigger other than our own that may fire for the event (TRIGGER_TYPE_...), in words; for an
+// update, of these columns. Null if there is none.
+const char *find_trigger(Relation table, int16 event, const Bitmapset *written);
+
+// The ring of the queue for callers of the variant, made if there is none; null where claims are
+// portable. Takes locks as get_ring() does.
 Ring *ring_of(definition::Definition *definition);
 
 } // namespace queue_ext::claim

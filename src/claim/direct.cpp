@@ -22,6 +22,7 @@
 #include "claim_text.hpp"
 #include "drain.hpp"
 #include "held_row.hpp"
+#include "section.hpp"
 #include "writer.hpp"
 
 namespace queue_ext::claim {
@@ -134,36 +135,17 @@ make_new_row(const Claimer *claimer)
 		raise_violation(writer);
 }
 
-// Prunes the page if it has no room for one more version, and only then: the executor would try at
-// nearly each visit, and log each pruning.
-static void
-make_room(const Claimer *claimer, const Candidate *candidate)
-{
-	// What the new version may need beyond the old one.
-	constexpr Size growth = 64;
-	const auto *slot = reinterpret_cast<const HeapTupleTableSlot *>(claimer->old.slot);
-	const Size length = slot->tuple->t_len;
-	// Read without the buffer lock, as a hint.
-	const Size room = PageGetHeapFreeSpace(BufferGetPage(buffer_of(&claimer->old)));
-	if (room >= MAXALIGN(length) + growth)
-		return;
-	// Pruning moves tuples within the page.
-	ExecMaterializeSlot(claimer->old.slot);
-	const Buffer buffer =
-		ReadBuffer(claimer->writer.table, ItemPointerGetBlockNumber(&candidate->tid));
-	compat::prune_page(claimer->writer.table, buffer);
-	ReleaseBuffer(buffer);
-}
-
 // Takes the row's lock without waiting. False if it is locked by another transaction, or not the
 // newest version.
 static bool
 lock_row(const Claimer *claimer, ItemPointer tid)
 {
 	TM_FailureData failure;
-	return table_tuple_lock(claimer->writer.table, tid, SnapshotSelf, claimer->old.slot,
-							GetCurrentCommandId(true), LockTupleNoKeyExclusive, LockWaitSkip, 0,
-							&failure) == TM_Ok;
+	return measured("lock", [&] {
+			   return table_tuple_lock(claimer->writer.table, tid, SnapshotSelf, claimer->old.slot,
+									   GetCurrentCommandId(true), LockTupleNoKeyExclusive,
+									   LockWaitSkip, 0, &failure);
+		   }) == TM_Ok;
 }
 
 static void
@@ -221,13 +203,15 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 		claimer->counters.locked++;
 		return false;
 	}
-	make_room(claimer, candidate);
+	row::make_room(claimer->writer.table, claimer->old.slot);
 	make_new_row(claimer);
 	compat::UpdatedIndexes updated;
 	Writer *writer = &claimer->writer;
 	if (!is_unwritten(claimer, candidate, command) ||
-		row::update_at_once(writer->table, &candidate->tid, writer->claim->written,
-							claimer->old.slot, writer->row, &updated) != TM_Ok) {
+		measured("update", [&] {
+			return row::update_at_once(writer->table, &candidate->tid, writer->claim->written,
+									   claimer->old.slot, writer->row, &updated);
+		}) != TM_Ok) {
 		claimer->counters.locked++;
 		return false;
 	}

@@ -8,8 +8,7 @@ namespace queue_ext::claim {
 
 using statement::Parameter;
 
-// The variables of the fragments, as parameters numbered like Parameter.
-static ParamListInfo
+ParamListInfo
 make_parameters(const statement::Arguments &arguments)
 {
 	ParamListInfo list = makeParamList(statement::parameter_count);

@@ -28,6 +28,9 @@ struct Writer
 // statement.
 bool is_writing(const definition::Definition *definition);
 
+// The variables of the fragments, as parameters numbered like statement::Parameter.
+ParamListInfo make_parameters(const statement::Arguments &arguments);
+
 // Opens the table, which must be locked, with the claim compiled. command: what will be done.
 // Raises 55000 where a publication needs a replica identity for that and there is none. On ERROR
 // the resource owner closes it.

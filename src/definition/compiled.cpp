@@ -102,15 +102,17 @@ columns_of(const List *targets)
 	return columns;
 }
 
-// Only the claim's fragments are needed as trees; the others are used as SQL.
+// Only these fragments are needed as trees; the others are used as SQL.
 static void
 copy_trees(Compiled *compiled, const CompiledFragment &pending, const CompiledFragment &order_by,
-		   const CompiledFragment &on_claim, MemoryContext context)
+		   const CompiledFragment &on_claim, const CompiledFragment &on_complete,
+		   MemoryContext context)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
 	compiled->condition = static_cast<Node *>(copyObjectImpl(pending.expression));
 	compiled->assignments = static_cast<List *>(copyObjectImpl(on_claim.targets));
 	compiled->written = columns_of(on_claim.targets);
+	compiled->completion = static_cast<List *>(copyObjectImpl(on_complete.targets));
 	compiled->direction = order_by.direction;
 	compiled->order_columns = list_copy(order_by.order_columns);
 	MemoryContextSwitchTo(old);
@@ -147,7 +149,7 @@ compile_all(Definition *definition, Relation table, MemoryContext context, Compi
 	compiled->on_fail = copy(context, on_fail.text);
 	compiled->on_extend = copy(context, on_extend.text);
 	compiled->access = access_for(pending, order_by);
-	copy_trees(compiled, pending, order_by, on_claim, context);
+	copy_trees(compiled, pending, order_by, on_claim, on_complete, context);
 	compiled->row_key = copy_row_key(context, catalog::find_row_key(table));
 	// A held row is found by its row key, so the lock modes need one. In mode update a finish
 	// compares the key and the columns that the claim wrote, so a key with columns that may be null

@@ -30,10 +30,11 @@ struct Compiled
 	const char *on_extend;
 	statement::Access access; // how a claim should find its rows
 
-	// The fragments of a claim as expressions.
+	// The fragments of a claim and of its completion as expressions.
 	Node *condition;     // pending
 	List *assignments;   // TargetEntry: on_claim
 	Bitmapset *written;  // their columns, offset as in pull_varattnos()
+	List *completion;    // TargetEntry: on_complete
 	Direction direction; // of order_by
 	List *order_columns; // the attribute numbers, unless the direction is mixed
 

@@ -14,7 +14,8 @@
 
 namespace queue_ext::claim {
 struct CompiledClaim;
-}
+struct Completion;
+} // namespace queue_ext::claim
 namespace queue_ext::unique {
 struct Lookup;
 }
@@ -117,9 +118,10 @@ struct Definition
 	Interval backoff_cap;
 	int32 max_attempts;
 
-	const Compiled *compiled;    // null until compiled_of() is called
-	claim::CompiledClaim *claim; // of the direct path; null until made
-	unique::Lookup *lookup;      // of unique inserts; null until made
+	const Compiled *compiled;      // null until compiled_of() is called
+	claim::CompiledClaim *claim;   // of the direct path; null until made
+	claim::Completion *completion; // likewise
+	unique::Lookup *lookup;        // of unique inserts; null until made
 
 	statement::Statement prepared[prepared_count];
 	PreparedClaim claims[prepared_claim_count]; // the most recently prepared first

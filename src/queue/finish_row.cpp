@@ -5,7 +5,9 @@
 #include "finish_row.hpp"
 
 #include "../catalog/row_key.hpp"
+#include "../claim/complete_row.hpp"
 #include "../claim/held_row.hpp"
+#include "../claim/remove.hpp"
 #include "../definition/compiled.hpp"
 #include "../error.hpp"
 
@@ -194,6 +196,40 @@ finish_held(Definition *definition, Action action, const Rule &rule, const Argum
 	return is_ours && (!writes || write_row(definition, action, rule, arguments, extended));
 }
 
+// Removes a managed queue's job without a statement; claim::can_remove_directly() has found its
+// columns unchanged.
+static bool
+remove_job(Definition *definition, const Row &job)
+{
+	bool is_null;
+	bool has_no_attempt;
+	HeapTupleHeader row = DatumGetHeapTupleHeader(job.value);
+	claim::Receipt receipt{};
+	receipt.id = DatumGetInt64(GetAttributeByName(row, "id", &is_null));
+	receipt.attempt = DatumGetInt32(GetAttributeByName(row, "attempt", &has_no_attempt));
+	receipt.has_attempt = true;
+	return !is_null && !has_no_attempt &&
+		   claim::remove_directly(definition, &receipt, 1, &receipt.id) > 0;
+}
+
+// Completes a row of an attached queue without a statement, but for rows that need one.
+static bool
+complete_directly(Definition *definition, const Rule &rule, const Row &job,
+				  const Arguments &arguments)
+{
+	if (definition->claim_mode != definition::ClaimMode::update) {
+		const char *row_key = claim::row_key_of_receipt(definition, job);
+		if (row_key == nullptr || !claim::finish_held_row(definition, row_key))
+			return false;
+	}
+	const claim::Completed completed = claim::complete_directly(definition, job, arguments);
+	bool is_done = completed == claim::Completed::done;
+	if (completed == claim::Completed::by_statement)
+		statement::with_spi(
+			[&] { is_done = write_row(definition, Action::complete, rule, arguments, nullptr); });
+	return is_done;
+}
+
 bool
 finish_row(Definition *definition, Action action, const Row &job, const FinishOptions &options,
 		   Datum *extended)
@@ -209,6 +245,11 @@ finish_row(Definition *definition, Action action, const Row &job, const FinishOp
 	check_key(definition, compiled, job);
 
 	const Arguments arguments = arguments_for(definition, action, job, options);
+	if (action == Action::complete && definition->is_managed &&
+		claim::can_remove_directly(definition))
+		return remove_job(definition, job);
+	if (action == Action::complete && claim::can_complete_directly(definition))
+		return complete_directly(definition, rule, job, arguments);
 	bool is_done = false;
 	statement::with_spi([&] {
 		is_done = is_lock ? finish_held(definition, action, rule, arguments, extended)

@@ -51,6 +51,25 @@ lock_mode_for(Relation table, const Bitmapset *written)
 	return is_key_written ? LockTupleExclusive : LockTupleNoKeyExclusive;
 }
 
+void
+make_room(Relation table, TupleTableSlot *row)
+{
+	// What the new version may need beyond the old one.
+	constexpr Size growth = 64;
+	const auto *slot = reinterpret_cast<const BufferHeapTupleTableSlot *>(row);
+	const Size length = slot->base.tuple->t_len;
+	// Read without the buffer lock, as a hint.
+	const Size room = PageGetHeapFreeSpace(BufferGetPage(slot->buffer));
+	if (room >= MAXALIGN(length) + growth)
+		return;
+	const BlockNumber block = BufferGetBlockNumber(slot->buffer);
+	// Pruning moves tuples within the page.
+	ExecMaterializeSlot(row);
+	const Buffer buffer = ReadBuffer(table, block);
+	compat::prune_page(table, buffer);
+	ReleaseBuffer(buffer);
+}
+
 // Locks the version in the mode of the update, then updates it. What the update meets is this
 // transaction's own lock and locks that do not conflict; heap_update() accepts these only if it is
 // allowed to wait.

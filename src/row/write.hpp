@@ -29,6 +29,10 @@ void close_target(Target *target);
 // one is of a unique key, else FOR NO KEY UPDATE, which does not conflict with FOR KEY SHARE.
 LockTupleMode lock_mode_for(Relation table, const Bitmapset *written);
 
+// Prunes the row's page if it has no room for one more version of the row, and only then: the
+// executor would try at nearly each visit, and log each pruning. The row is in a slot with a buffer.
+void make_room(Relation table, TupleTableSlot *row);
+
 // Updates the version at the TID to the new one, which differs in these columns at most. Returns
 // TM_Ok; TM_WouldBlock when another transaction has a conflicting lock or is writing the row; else
 // why that version cannot be updated. Overwrites the scratch slot, which is made for the table.
