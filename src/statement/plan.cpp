@@ -6,113 +6,11 @@
 
 #include "../compat.hpp"
 #include "../error.hpp"
+#include "plan_tree.hpp"
+#include "planner_hook.hpp"
 #include "search_path.hpp"
 
 namespace queue_ext::statement {
-
-namespace {
-
-// An index hidden from the planner in queries of this kind. A claim may consist of a SELECT that
-// finds the rows, and the UPDATE around it.
-struct Hidden
-{
-	Oid index;
-	CmdType command;
-};
-
-} // namespace
-
-// The indexes hidden for the plan that is being made begin at hidden_first; before them are those of
-// plans in whose planning it is being made.
-constexpr int max_hidden = 32;
-static Hidden hidden[max_hidden];
-static int hidden_first = 0;
-static int hidden_count = 0;
-
-// How the statement should find its rows whose plan is being made.
-static Access planned = Access::by_key;
-
-// Whether a query of that kind in it finds its rows by the row key.
-static bool
-is_by_row_key(CmdType command)
-{
-	return planned == Access::by_row_key ||
-		   (planned != Access::by_key && planned != Access::by_tid && command == CMD_UPDATE);
-}
-
-static bool
-is_hidden(Oid index, CmdType command)
-{
-	for (int i = hidden_first; i < hidden_count; i++)
-		if (hidden[i].index == index && hidden[i].command == command)
-			return true;
-	return false;
-}
-
-// False if there is no room.
-static bool
-hide(Oid index, CmdType command)
-{
-	if (hidden_count == max_hidden)
-		return false;
-	hidden[hidden_count++] = {index, command};
-	return true;
-}
-
-// Removes the hidden indexes from the relation's list, for this planning only.
-static void
-hide_indexes(const PlannerInfo *root, RelOptInfo *relation)
-{
-	if (hidden_count == hidden_first)
-		return;
-	List *visible = NIL;
-	ListCell *cell;
-	foreach (cell, relation->indexlist)
-		if (!is_hidden(static_cast<IndexOptInfo *>(lfirst(cell))->indexoid,
-					   root->parse->commandType))
-			visible = lappend(visible, lfirst(cell));
-	relation->indexlist = visible;
-}
-
-// Where the planner believes that the table is empty, reading all of it costs no more than finding
-// a row by its key.
-static void
-assume_many_rows(RelOptInfo *relation)
-{
-	constexpr double rows = 1e6;
-	constexpr BlockNumber pages = 20000;
-	relation->tuples = Max(relation->tuples, rows);
-	relation->pages = Max(relation->pages, pages);
-	ListCell *cell;
-	foreach (cell, relation->indexlist) {
-		auto *index = static_cast<IndexOptInfo *>(lfirst(cell));
-		if (index->indpred != NIL)
-			continue;
-		index->tuples = Max(index->tuples, rows);
-		index->pages = Max(index->pages, pages / 4);
-	}
-}
-
-// Whether the relation has the alias of the queue's table in statements.
-static bool
-is_queues_table(const PlannerInfo *root, const RelOptInfo *relation)
-{
-	return strcmp(root->simple_rte_array[relation->relid]->eref->aliasname, "t") == 0;
-}
-
-// The planner hook.
-static void
-visit_relation(const PlannerInfo *root, RelOptInfo *relation)
-{
-	if (planned == Access::by_tid) {
-		if (is_queues_table(root, relation))
-			relation->indexlist = NIL;
-		return;
-	}
-	hide_indexes(root, relation);
-	if (is_by_row_key(root->parse->commandType))
-		assume_many_rows(relation);
-}
 
 // Never reset: a caller compares two readings.
 static uint64 schema_changes = 0;
@@ -133,7 +31,7 @@ schema_change_count()
 void
 register_planning()
 {
-	compat::register_relation_hook(visit_relation);
+	register_planner_hook();
 	CacheRegisterSyscacheCallback(NAMESPACEOID, on_schema_change, static_cast<Datum>(0));
 }
 
@@ -273,269 +171,24 @@ make_plan(SPIPlanPtr plan, const Setting (&settings)[count])
 	AtEOXact_GUC(true, level);
 }
 
-namespace {
-
-// The result of judge().
-struct Verdict
+// The planned statements.
+static const List *
+statements_of(SPIPlanPtr plan)
 {
-	bool is_served;
-	Oid useless_index; // has the order and does not restrict; or InvalidOid
-};
-
-} // namespace
-
-// A partial index restricts the rows by its predicate, even without an index condition.
-static bool
-is_partial(Oid index)
-{
-	HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	const bool is_partial = !heap_attisnull(tuple, Anum_pg_index_indpred, nullptr);
-	ReleaseSysCache(tuple);
-	return is_partial;
+	return source_of(plan)->gplan->stmt_list;
 }
 
-// A scan without a condition of an index that is not partial reads the table's rows that are not
-// pending, too.
-static Verdict
-judge_index(const List *conditions, Oid index, Access access)
-{
-	if (access == Access::restricted && conditions == NIL && !is_partial(index))
-		return {false, index};
-	return {true, InvalidOid};
-}
-
-static Verdict judge(const Plan *plan, Access access);
-
-// All children must be served; the first that is not names the useless index.
-static Verdict
-judge_all(const List *plans, Access access)
+// The statement that finds its rows by the row key, or null.
+static const PlannedStmt *
+find_by_row_key(SPIPlanPtr plan)
 {
 	ListCell *cell;
-	foreach (cell, plans) {
-		const Verdict verdict = judge(static_cast<Plan *>(lfirst(cell)), access);
-		if (!verdict.is_served)
-			return verdict;
-	}
-	return {true, InvalidOid};
-}
-
-// Follows the path on which the rows of the claim come up; an unknown node serves Access::anywhere
-// only.
-static Verdict
-judge(const Plan *plan, Access access)
-{
-	switch (nodeTag(plan)) {
-		case T_Limit:
-		case T_LockRows:
-		case T_Result:
-		case T_Sort:
-		case T_BitmapHeapScan:
-		case T_NestLoop: // the order is the outer side's
-		case T_Memoize:
-		case T_Material:
-			if (plan->lefttree != nullptr)
-				return judge(plan->lefttree, access);
-			return {true, InvalidOid}; // a constant: nothing is ever pending
-		case T_Append:
-			return judge_all(reinterpret_cast<const Append *>(plan)->appendplans, access);
-		case T_MergeAppend:
-			return judge_all(reinterpret_cast<const MergeAppend *>(plan)->mergeplans, access);
-		case T_BitmapOr:
-			return judge_all(reinterpret_cast<const BitmapOr *>(plan)->bitmapplans, access);
-		case T_BitmapAnd:
-			return judge_all(reinterpret_cast<const BitmapAnd *>(plan)->bitmapplans, access);
-		case T_SubqueryScan:
-			return judge(reinterpret_cast<const SubqueryScan *>(plan)->subplan, access);
-		case T_IndexScan: {
-			const auto *scan = reinterpret_cast<const IndexScan *>(plan);
-			return judge_index(scan->indexqual, scan->indexid, access);
-		}
-		case T_IndexOnlyScan: {
-			const auto *scan = reinterpret_cast<const IndexOnlyScan *>(plan);
-			return judge_index(scan->indexqual, scan->indexid, access);
-		}
-		case T_BitmapIndexScan: {
-			const auto *scan = reinterpret_cast<const BitmapIndexScan *>(plan);
-			return judge_index(scan->indexqual, scan->indexid, access);
-		}
-		default:
-			return {access == Access::anywhere, InvalidOid};
-	}
-}
-
-// Whether the plan reads all pending rows before it returns the first.
-static bool
-reads_ahead(const Plan *plan)
-{
-	bool does = false;
-	for (; plan != nullptr; plan = plan->lefttree) {
-		if (IsA(plan, Result) && plan->lefttree == nullptr)
-			return false; // no rows at all
-		does = does || IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, BitmapHeapScan);
-	}
-	return does;
-}
-
-// The LIMIT that finds a claim's rows in one planned statement; a utility command has none.
-static const Plan *
-limit_of(const PlannedStmt *statement)
-{
-	if (statement->commandType == CMD_UTILITY)
-		return nullptr;
-	if (IsA(statement->planTree, Limit))
-		return statement->planTree;
-	ListCell *cell;
-	foreach (cell, statement->planTree->initPlan) {
-		const auto *subplan = lfirst_node(SubPlan, cell);
-		// The subplan is called "CTE candidate", from 19 on "candidate".
-		if (subplan->subLinkType == CTE_SUBLINK &&
-			strstr(subplan->plan_name, "candidate") != nullptr)
-			return static_cast<Plan *>(list_nth(statement->subplans, subplan->plan_id - 1));
+	foreach (cell, statements_of(plan)) {
+		const auto *statement = lfirst_node(PlannedStmt, cell);
+		if (is_by_row_key(statement->commandType))
+			return statement;
 	}
 	return nullptr;
-}
-
-// The part of a claim's plan that finds the rows: the LIMIT at the top, or that of the statement's
-// own CTE. Null where a rule has rewritten the claim to something else.
-static const Plan *
-limit_of(SPIPlanPtr plan)
-{
-	const Plan *found = nullptr;
-	ListCell *cell;
-	foreach (cell, source_of(plan)->gplan->stmt_list)
-		if (found == nullptr)
-			found = limit_of(lfirst_node(PlannedStmt, cell));
-	return found;
-}
-
-namespace {
-
-// How a plan finds rows by the row key.
-struct KeyScans
-{
-	CmdType command;
-	Oid loose_index; // one that leads to other rows, too; or InvalidOid
-	bool reads_all;  // there is a sequential scan
-};
-
-} // namespace
-
-// The columns of the table for which the conditions of an index name a value.
-static Bitmapset *
-named_columns(const List *conditions, Relation index)
-{
-	Bitmapset *columns = nullptr;
-	ListCell *cell;
-	foreach (cell, conditions) {
-		const auto *condition = static_cast<OpExpr *>(lfirst(cell));
-		if (!IsA(condition, OpExpr) || !IsA(linitial(condition->args), Var))
-			continue;
-		const int i = linitial_node(Var, condition->args)->varattno - 1;
-		if (get_op_opfamily_strategy(condition->opno, index->rd_opfamily[i]) ==
-				BTEqualStrategyNumber &&
-			index->rd_index->indkey.values[i] > 0)
-			columns = bms_add_member(columns, index->rd_index->indkey.values[i]);
-	}
-	return columns;
-}
-
-// Whether no two rows are equal in these columns.
-static bool
-is_unique_by(Relation index, const Bitmapset *columns)
-{
-	const Form_pg_index form = index->rd_index;
-	if (!form->indisunique || !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, nullptr))
-		return false;
-	for (int i = 0; i < form->indnkeyatts; i++)
-		if (form->indkey.values[i] <= 0 || !bms_is_member(form->indkey.values[i], columns))
-			return false;
-	return true;
-}
-
-// Whether the conditions of an index name the values of a key.
-static bool
-finds_one_row(const List *conditions, Oid index_oid)
-{
-	Relation index = index_open(index_oid, AccessShareLock);
-	const Bitmapset *columns = named_columns(conditions, index);
-	Relation table = table_open(index->rd_index->indrelid, AccessShareLock);
-	bool is_one = false;
-	ListCell *cell;
-	foreach (cell, RelationGetIndexList(table)) {
-		Relation other = index_open(lfirst_oid(cell), AccessShareLock);
-		is_one |= is_unique_by(other, columns);
-		index_close(other, AccessShareLock);
-	}
-	table_close(table, AccessShareLock);
-	index_close(index, AccessShareLock);
-	return is_one;
-}
-
-static void look_at_key_scans(const Plan *plan, KeyScans *scans);
-
-static void
-look_at_all(const List *plans, KeyScans *scans)
-{
-	ListCell *cell;
-	foreach (cell, plans)
-		look_at_key_scans(static_cast<Plan *>(lfirst(cell)), scans);
-}
-
-static void
-look_at_index(const List *conditions, Oid index, KeyScans *scans)
-{
-	if (!finds_one_row(conditions, index))
-		scans->loose_index = index;
-}
-
-// Does not follow sub-plans, such as the CTE.
-static void
-look_at_key_scans(const Plan *plan, KeyScans *scans)
-{
-	if (plan == nullptr)
-		return;
-	switch (nodeTag(plan)) {
-		case T_SeqScan:
-			scans->reads_all = true;
-			break;
-		case T_IndexScan: {
-			const auto *scan = reinterpret_cast<const IndexScan *>(plan);
-			look_at_index(scan->indexqual, scan->indexid, scans);
-			break;
-		}
-		case T_BitmapIndexScan: {
-			const auto *scan = reinterpret_cast<const BitmapIndexScan *>(plan);
-			look_at_index(scan->indexqual, scan->indexid, scans);
-			break;
-		}
-		case T_Append:
-			look_at_all(reinterpret_cast<const Append *>(plan)->appendplans, scans);
-			break;
-		case T_BitmapAnd:
-			look_at_all(reinterpret_cast<const BitmapAnd *>(plan)->bitmapplans, scans);
-			break;
-		default:
-			break;
-	}
-	look_at_key_scans(plan->lefttree, scans);
-	look_at_key_scans(plan->righttree, scans);
-}
-
-static KeyScans
-key_scans_of(SPIPlanPtr plan)
-{
-	KeyScans scans{};
-	ListCell *cell;
-	foreach (cell, source_of(plan)->gplan->stmt_list) {
-		const auto *statement = lfirst_node(PlannedStmt, cell);
-		if (statement->commandType == CMD_UTILITY || !is_by_row_key(statement->commandType))
-			continue;
-		scans.command = statement->commandType;
-		look_at_key_scans(statement->planTree, &scans);
-	}
-	return scans;
 }
 
 // Makes the plan, and again without each loose index. If then no index serves, the first plan is made
@@ -544,19 +197,22 @@ template <size_t count>
 static void
 make_keyed_plan(SPIPlanPtr plan, const Setting (&settings)[count])
 {
-	const int hidden_before = hidden_count;
+	const int hidden_before = hidden_indexes();
 	for (;;) {
 		CHECK_FOR_INTERRUPTS();
 		make_plan(plan, settings);
-		const KeyScans scans = key_scans_of(plan);
-		if (scans.reads_all && hidden_count > hidden_before)
+		const PlannedStmt *statement = find_by_row_key(plan);
+		if (statement == nullptr)
+			return;
+		const KeyScans scans = key_scans_of(statement);
+		if (scans.reads_all && hidden_indexes() > hidden_before)
 			break;
 		if (!OidIsValid(scans.loose_index))
 			return;
-		if (!hide(scans.loose_index, scans.command))
+		if (!hide(scans.loose_index, statement->commandType))
 			break;
 	}
-	hidden_count = hidden_before;
+	show_again(hidden_before);
 	make_plan(plan, settings);
 }
 
@@ -567,37 +223,68 @@ plan_in_order(SPIPlanPtr plan, Access access)
 {
 	for (;;) {
 		make_keyed_plan(plan, ordered_settings);
-		const Plan *rows = limit_of(plan);
-		if (rows == nullptr)
+		const RowSource rows = row_source_of(statements_of(plan));
+		if (rows.limit == nullptr)
 			return true;
-		const Verdict verdict = judge(rows, access);
+		const Verdict verdict = judge(rows.limit, access);
 		if (verdict.is_served)
-			return !reads_ahead(rows);
+			return !reads_ahead(rows.limit);
 		if (!OidIsValid(verdict.useless_index) || !hide(verdict.useless_index, CMD_SELECT))
 			return false;
 	}
 }
 
-// Second choice: bitmap scans of indexes that restrict, and a sort.
-static bool
+namespace {
+
+// What a claim costs that passes by rows that are not pending.
+struct PassingCost
+{
+	double expected; // where they are evenly spread, as the planner assumes
+	double worst;    // where they all come before the first that is pending; or unknown_cost
+};
+
+} // namespace
+
+// An index scan in the order, if there is an index that has it.
+static PassingCost
+plan_passing(SPIPlanPtr plan)
+{
+	make_keyed_plan(plan, ordered_settings);
+	const RowSource rows = row_source_of(statements_of(plan));
+	if (rows.limit == nullptr)
+		return {0, unknown_cost};
+	return {rows.limit->total_cost, passing_cost(rows.limit, rows.range_table)};
+}
+
+// Bitmap scans of indexes that restrict, and a sort. Returns the cost, which is that of all pending
+// rows, or unknown_cost if no index restricts.
+static double
 plan_with_bitmap(SPIPlanPtr plan)
 {
 	make_keyed_plan(plan, bitmap_settings);
-	const Plan *rows = limit_of(plan);
-	return rows == nullptr || judge(rows, Access::restricted).is_served;
+	const RowSource rows = row_source_of(statements_of(plan));
+	if (rows.limit == nullptr)
+		return 0;
+	return judge(rows.limit, Access::restricted).is_served ? rows.limit->total_cost : unknown_cost;
 }
 
-// If nothing serves, the first kind of plan is made again, with all indexes visible.
+// If nothing serves, there are two ways with all indexes visible: to read all pending rows first, or
+// to pass by those that are not. The choice is the one that is wrong by the smaller factor: passing
+// by may cost worst / reading times as much as reading, and reading reading / expected times as much
+// as passing by.
 static void
 plan_claim(SPIPlanPtr plan, Access access)
 {
 	if (plan_in_order(plan, access))
 		return;
-	hidden_count = hidden_first;
-	if (plan_with_bitmap(plan))
+	show_again(0);
+	const PassingCost passing = plan_passing(plan);
+	show_again(0);
+	const double reading = plan_with_bitmap(plan);
+	if (reading < unknown_cost && passing.expected * passing.worst >= reading * reading)
 		return;
-	hidden_count = hidden_first;
-	make_keyed_plan(plan, ordered_settings);
+	show_again(0);
+	(void) plan_passing(plan);
 }
 
 static void
@@ -611,34 +298,13 @@ plan_by(SPIPlanPtr plan, Access access)
 		plan_claim(plan, access);
 }
 
-// PG_FINALLY: on ERROR the indexes must not stay hidden from the session's other queries.
-static void
-plan_for(SPIPlanPtr plan, Access access)
-{
-	const int first_before = hidden_first;
-	const Access planned_before = planned;
-	hidden_first = hidden_count;
-	planned = access;
-	PG_TRY();
-	{
-		plan_by(plan, access);
-	}
-	PG_FINALLY();
-	{
-		hidden_count = hidden_first;
-		hidden_first = first_before;
-		planned = planned_before;
-	}
-	PG_END_TRY();
-}
-
 // False where a message about a schema came while the statement was analyzed and planned: a name
 // may have meant another table then, so the statement is analyzed again.
 static bool
 make_generic_plan(SPIPlanPtr plan, Access access, const Tables &tables)
 {
 	const uint64 changes_before = schema_changes;
-	plan_for(plan, access);
+	with_hiding(access, [&] { plan_by(plan, access); });
 	for (int i = 0; i < tables.count; i++)
 		check_named(tables.list[i]);
 	if (schema_changes != changes_before) {
@@ -676,8 +342,9 @@ bool
 is_served(SPIPlanPtr plan, Access access, const Tables &tables)
 {
 	keep_generic_plan(plan, access, tables);
-	const Plan *rows = limit_of(plan);
-	return rows == nullptr || (judge(rows, access).is_served && !reads_ahead(rows));
+	const RowSource rows = row_source_of(statements_of(plan));
+	return rows.limit == nullptr ||
+		   (judge(rows.limit, access).is_served && !reads_ahead(rows.limit));
 }
 
 } // namespace queue_ext::statement

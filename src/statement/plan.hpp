@@ -30,17 +30,9 @@
 
 #include "../postgres.hpp"
 
-namespace queue_ext::statement {
+#include "access.hpp"
 
-// How the plan of a statement should find its rows.
-enum class Access {
-	by_key,     // by any index
-	by_tid,     // the rows of the table with the alias t by their TIDs, others by any index
-	by_row_key, // by the index of the row key
-	anywhere,   // in any order, by any scan
-	in_order,   // by an index that has the order
-	restricted, // by one that has the order, and a condition or predicate, too
-};
+namespace queue_ext::statement {
 
 // Registers the planner hook, and the syscache callback that counts changes of schemas. Called
 // once, by _PG_init.

@@ -1,0 +1,16 @@
+// access.hpp - how the plan of a statement should find its rows.
+
+#pragma once
+
+namespace queue_ext::statement {
+
+enum class Access {
+	by_key,     // by any index
+	by_tid,     // the rows of the table with the alias t by their TIDs, others by any index
+	by_row_key, // by the index of the row key
+	anywhere,   // in any order, by any scan
+	in_order,   // by an index that has the order
+	restricted, // by one that has the order, and a condition or predicate, too
+};
+
+} // namespace queue_ext::statement

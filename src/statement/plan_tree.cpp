@@ -1,0 +1,290 @@
+// plan_tree.cpp - see plan_tree.hpp.
+
+#include "../postgres.hpp"
+
+#include "plan_tree.hpp"
+
+namespace queue_ext::statement {
+
+// A partial index restricts the rows by its predicate, even without an index condition.
+static bool
+is_partial(Oid index)
+{
+	HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	const bool is_partial = !heap_attisnull(tuple, Anum_pg_index_indpred, nullptr);
+	ReleaseSysCache(tuple);
+	return is_partial;
+}
+
+// A scan without a condition of an index that is not partial reads the table's rows that are not
+// pending, too.
+static Verdict
+judge_index(const List *conditions, Oid index, Access access)
+{
+	if (access == Access::restricted && conditions == NIL && !is_partial(index))
+		return {false, index};
+	return {true, InvalidOid};
+}
+
+// All children must be served; the first that is not names the useless index.
+static Verdict
+judge_all(const List *plans, Access access)
+{
+	ListCell *cell;
+	foreach (cell, plans) {
+		const Verdict verdict = judge(static_cast<Plan *>(lfirst(cell)), access);
+		if (!verdict.is_served)
+			return verdict;
+	}
+	return {true, InvalidOid};
+}
+
+// Follows the path on which the rows of the claim come up; an unknown node serves Access::anywhere
+// only.
+Verdict
+judge(const Plan *plan, Access access)
+{
+	switch (nodeTag(plan)) {
+		case T_Limit:
+		case T_LockRows:
+		case T_Result:
+		case T_Sort:
+		case T_BitmapHeapScan:
+		case T_NestLoop: // the order is the outer side's
+		case T_Memoize:
+		case T_Material:
+			if (plan->lefttree != nullptr)
+				return judge(plan->lefttree, access);
+			return {true, InvalidOid}; // a constant: nothing is ever pending
+		case T_Append:
+			return judge_all(reinterpret_cast<const Append *>(plan)->appendplans, access);
+		case T_MergeAppend:
+			return judge_all(reinterpret_cast<const MergeAppend *>(plan)->mergeplans, access);
+		case T_BitmapOr:
+			return judge_all(reinterpret_cast<const BitmapOr *>(plan)->bitmapplans, access);
+		case T_BitmapAnd:
+			return judge_all(reinterpret_cast<const BitmapAnd *>(plan)->bitmapplans, access);
+		case T_SubqueryScan:
+			return judge(reinterpret_cast<const SubqueryScan *>(plan)->subplan, access);
+		case T_IndexScan: {
+			const auto *scan = reinterpret_cast<const IndexScan *>(plan);
+			return judge_index(scan->indexqual, scan->indexid, access);
+		}
+		case T_IndexOnlyScan: {
+			const auto *scan = reinterpret_cast<const IndexOnlyScan *>(plan);
+			return judge_index(scan->indexqual, scan->indexid, access);
+		}
+		case T_BitmapIndexScan: {
+			const auto *scan = reinterpret_cast<const BitmapIndexScan *>(plan);
+			return judge_index(scan->indexqual, scan->indexid, access);
+		}
+		default:
+			return {access == Access::anywhere, InvalidOid};
+	}
+}
+
+bool
+reads_ahead(const Plan *plan)
+{
+	bool does = false;
+	for (; plan != nullptr; plan = plan->lefttree) {
+		if (IsA(plan, Result) && plan->lefttree == nullptr)
+			return false; // no rows at all
+		does = does || IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, BitmapHeapScan);
+	}
+	return does;
+}
+
+// The LIMIT that finds a claim's rows in one planned statement; a utility command has none.
+static const Plan *
+limit_of(const PlannedStmt *statement)
+{
+	if (statement->commandType == CMD_UTILITY)
+		return nullptr;
+	if (IsA(statement->planTree, Limit))
+		return statement->planTree;
+	ListCell *cell;
+	foreach (cell, statement->planTree->initPlan) {
+		const auto *subplan = lfirst_node(SubPlan, cell);
+		// The subplan is called "CTE candidate", from 19 on "candidate".
+		if (subplan->subLinkType == CTE_SUBLINK &&
+			strstr(subplan->plan_name, "candidate") != nullptr)
+			return static_cast<Plan *>(list_nth(statement->subplans, subplan->plan_id - 1));
+	}
+	return nullptr;
+}
+
+RowSource
+row_source_of(const List *statements)
+{
+	ListCell *cell;
+	foreach (cell, statements) {
+		const auto *statement = lfirst_node(PlannedStmt, cell);
+		const Plan *limit = limit_of(statement);
+		if (limit != nullptr)
+			return {limit, statement->rtable};
+	}
+	return {};
+}
+
+// The columns of the table for which the conditions of an index name a value.
+static Bitmapset *
+named_columns(const List *conditions, Relation index)
+{
+	Bitmapset *columns = nullptr;
+	ListCell *cell;
+	foreach (cell, conditions) {
+		const auto *condition = static_cast<OpExpr *>(lfirst(cell));
+		if (!IsA(condition, OpExpr) || !IsA(linitial(condition->args), Var))
+			continue;
+		const int i = linitial_node(Var, condition->args)->varattno - 1;
+		if (get_op_opfamily_strategy(condition->opno, index->rd_opfamily[i]) ==
+				BTEqualStrategyNumber &&
+			index->rd_index->indkey.values[i] > 0)
+			columns = bms_add_member(columns, index->rd_index->indkey.values[i]);
+	}
+	return columns;
+}
+
+// Whether no two rows are equal in these columns.
+static bool
+is_unique_by(Relation index, const Bitmapset *columns)
+{
+	const Form_pg_index form = index->rd_index;
+	if (!form->indisunique || !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, nullptr))
+		return false;
+	for (int i = 0; i < form->indnkeyatts; i++)
+		if (form->indkey.values[i] <= 0 || !bms_is_member(form->indkey.values[i], columns))
+			return false;
+	return true;
+}
+
+// Whether the conditions of an index name the values of a key.
+static bool
+finds_one_row(const List *conditions, Oid index_oid)
+{
+	Relation index = index_open(index_oid, AccessShareLock);
+	const Bitmapset *columns = named_columns(conditions, index);
+	Relation table = table_open(index->rd_index->indrelid, AccessShareLock);
+	bool is_one = false;
+	ListCell *cell;
+	foreach (cell, RelationGetIndexList(table)) {
+		Relation other = index_open(lfirst_oid(cell), AccessShareLock);
+		is_one |= is_unique_by(other, columns);
+		index_close(other, AccessShareLock);
+	}
+	table_close(table, AccessShareLock);
+	index_close(index, AccessShareLock);
+	return is_one;
+}
+
+static void look_at_key_scans(const Plan *plan, KeyScans *scans);
+
+static void
+look_at_all(const List *plans, KeyScans *scans)
+{
+	ListCell *cell;
+	foreach (cell, plans)
+		look_at_key_scans(static_cast<Plan *>(lfirst(cell)), scans);
+}
+
+static void
+look_at_index(const List *conditions, Oid index, KeyScans *scans)
+{
+	if (!finds_one_row(conditions, index))
+		scans->loose_index = index;
+}
+
+// Does not follow sub-plans, such as the CTE.
+static void
+look_at_key_scans(const Plan *plan, KeyScans *scans)
+{
+	if (plan == nullptr)
+		return;
+	switch (nodeTag(plan)) {
+		case T_SeqScan:
+			scans->reads_all = true;
+			break;
+		case T_IndexScan: {
+			const auto *scan = reinterpret_cast<const IndexScan *>(plan);
+			look_at_index(scan->indexqual, scan->indexid, scans);
+			break;
+		}
+		case T_BitmapIndexScan: {
+			const auto *scan = reinterpret_cast<const BitmapIndexScan *>(plan);
+			look_at_index(scan->indexqual, scan->indexid, scans);
+			break;
+		}
+		case T_Append:
+			look_at_all(reinterpret_cast<const Append *>(plan)->appendplans, scans);
+			break;
+		case T_BitmapAnd:
+			look_at_all(reinterpret_cast<const BitmapAnd *>(plan)->bitmapplans, scans);
+			break;
+		default:
+			break;
+	}
+	look_at_key_scans(plan->lefttree, scans);
+	look_at_key_scans(plan->righttree, scans);
+}
+
+// A sub-select, such as the CTE, is not looked at.
+KeyScans
+key_scans_of(const PlannedStmt *statement)
+{
+	KeyScans scans{};
+	if (statement->commandType != CMD_UTILITY)
+		look_at_key_scans(statement->planTree, &scans);
+	return scans;
+}
+
+// The part of a scan's cost that goes into rows that are not pending, as far as the planner knows.
+static double
+passing_cost_of_scan(const Scan *scan, const List *range_table)
+{
+	const auto *entry = list_nth_node(RangeTblEntry, range_table, scan->scanrelid - 1);
+	Relation table = table_open(entry->relid, AccessShareLock);
+	BlockNumber pages;
+	double rows;
+	double visible;
+	estimate_rel_size(table, nullptr, &pages, &rows, &visible);
+	const bool is_known = table->rd_rel->reltuples > 0;
+	table_close(table, AccessShareLock);
+	if (!is_known || rows < 1)
+		return unknown_cost;
+	return scan->plan.total_cost * (1 - Min(scan->plan.plan_rows / rows, 1));
+}
+
+static double
+passing_cost_of_all(const List *plans, const List *range_table)
+{
+	double cost = 0;
+	ListCell *cell;
+	foreach (cell, plans)
+		cost += passing_cost(static_cast<Plan *>(lfirst(cell)), range_table);
+	return cost;
+}
+
+double
+passing_cost(const Plan *plan, const List *range_table)
+{
+	switch (nodeTag(plan)) {
+		case T_Limit:
+		case T_LockRows:
+			return passing_cost(plan->lefttree, range_table);
+		case T_Append:
+			return passing_cost_of_all(reinterpret_cast<const Append *>(plan)->appendplans,
+									   range_table);
+		case T_MergeAppend:
+			return passing_cost_of_all(reinterpret_cast<const MergeAppend *>(plan)->mergeplans,
+									   range_table);
+		case T_IndexScan:
+			return passing_cost_of_scan(reinterpret_cast<const Scan *>(plan), range_table);
+		default:
+			return unknown_cost;
+	}
+}
+
+} // namespace queue_ext::statement

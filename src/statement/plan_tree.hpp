@@ -1,0 +1,52 @@
+// plan_tree.hpp - how a finished plan finds its rows, as its tree says.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "access.hpp"
+
+namespace queue_ext::statement {
+
+// The part of a claim's plan that finds the rows: the LIMIT at the top, or that of the statement's
+// own CTE. Null where a rule has rewritten the claim to something else.
+struct RowSource
+{
+	const Plan *limit;
+	const List *range_table;
+};
+
+// Of the planned statements of one plan.
+RowSource row_source_of(const List *statements);
+
+// The result of judge().
+struct Verdict
+{
+	bool is_served;
+	Oid useless_index; // has the order and does not restrict; or InvalidOid
+};
+
+// Whether the rows are found as "access" demands.
+Verdict judge(const Plan *plan, Access access);
+
+// Whether the plan reads all pending rows before it returns the first.
+bool reads_ahead(const Plan *plan);
+
+// How a plan finds rows by the row key.
+struct KeyScans
+{
+	Oid loose_index; // one that leads to other rows, too; or InvalidOid
+	bool reads_all;  // there is a sequential scan
+};
+
+KeyScans key_scans_of(const PlannedStmt *statement);
+
+// More than any plan.
+constexpr double unknown_cost = 1e300;
+
+// The cost, as the planner estimates it, of reading the rows that are not pending, all of which may
+// come before the first that is. unknown_cost where the table has no statistics, or the plan is not
+// one of index scans in the order.
+double passing_cost(const Plan *plan, const List *range_table);
+
+} // namespace queue_ext::statement

@@ -1,0 +1,147 @@
+// planner_hook.cpp - see planner_hook.hpp.
+
+#include "../postgres.hpp"
+
+#include "planner_hook.hpp"
+
+#include "../compat.hpp"
+
+namespace queue_ext::statement {
+
+namespace {
+
+// An index hidden from queries of this kind.
+struct Hidden
+{
+	Oid index;
+	CmdType command;
+};
+
+} // namespace
+
+// The indexes hidden for the plan that is being made begin at hidden_first; before them are those of
+// plans in whose planning it is being made.
+constexpr int max_hidden = 32;
+static Hidden hidden[max_hidden];
+static int hidden_first = 0;
+static int hidden_count = 0;
+
+// How the statement should find its rows whose plan is being made.
+static Access planned = Access::by_key;
+
+bool
+is_by_row_key(CmdType command)
+{
+	return planned == Access::by_row_key ||
+		   (planned != Access::by_key && planned != Access::by_tid && command == CMD_UPDATE);
+}
+
+static bool
+is_hidden(Oid index, CmdType command)
+{
+	for (int i = hidden_first; i < hidden_count; i++)
+		if (hidden[i].index == index && hidden[i].command == command)
+			return true;
+	return false;
+}
+
+bool
+hide(Oid index, CmdType command)
+{
+	if (hidden_count == max_hidden)
+		return false;
+	hidden[hidden_count++] = {index, command};
+	return true;
+}
+
+// Removes the hidden indexes from the relation's list, for this planning only.
+static void
+hide_indexes(const PlannerInfo *root, RelOptInfo *relation)
+{
+	if (hidden_count == hidden_first)
+		return;
+	List *visible = NIL;
+	ListCell *cell;
+	foreach (cell, relation->indexlist)
+		if (!is_hidden(static_cast<IndexOptInfo *>(lfirst(cell))->indexoid,
+					   root->parse->commandType))
+			visible = lappend(visible, lfirst(cell));
+	relation->indexlist = visible;
+}
+
+// Where the planner believes that the table is empty, reading all of it costs no more than finding
+// a row by its key.
+static void
+assume_many_rows(RelOptInfo *relation)
+{
+	constexpr double rows = 1e6;
+	constexpr BlockNumber pages = 20000;
+	relation->tuples = Max(relation->tuples, rows);
+	relation->pages = Max(relation->pages, pages);
+	ListCell *cell;
+	foreach (cell, relation->indexlist) {
+		auto *index = static_cast<IndexOptInfo *>(lfirst(cell));
+		if (index->indpred != NIL)
+			continue;
+		index->tuples = Max(index->tuples, rows);
+		index->pages = Max(index->pages, pages / 4);
+	}
+}
+
+// Whether the relation has the alias of the queue's table in statements.
+static bool
+is_queues_table(const PlannerInfo *root, const RelOptInfo *relation)
+{
+	return strcmp(root->simple_rte_array[relation->relid]->eref->aliasname, "t") == 0;
+}
+
+// The planner hook.
+static void
+visit_relation(const PlannerInfo *root, RelOptInfo *relation)
+{
+	if (planned == Access::by_tid) {
+		if (is_queues_table(root, relation))
+			relation->indexlist = NIL;
+		return;
+	}
+	hide_indexes(root, relation);
+	if (is_by_row_key(root->parse->commandType))
+		assume_many_rows(relation);
+}
+
+void
+register_planner_hook()
+{
+	compat::register_relation_hook(visit_relation);
+}
+
+Outer
+begin_hiding(Access access)
+{
+	const Outer outer{hidden_first, planned};
+	hidden_first = hidden_count;
+	planned = access;
+	return outer;
+}
+
+void
+end_hiding(const Outer &outer)
+{
+	hidden_count = hidden_first;
+	hidden_first = outer.first;
+	planned = outer.planned;
+}
+
+int
+hidden_indexes()
+{
+	return hidden_count - hidden_first;
+}
+
+void
+show_again(int hidden_before)
+{
+	hidden_count = hidden_first + hidden_before;
+}
+
+} // namespace queue_ext::statement
