@@ -710,6 +710,16 @@ note_path(const char *queue, const char *path, const char *reason, const char *h
 					 errdetail("%s", sentence), hint == nullptr ? 0 : errhint("%s", hint)));
 }
 
+void
+warn_index_excess(const char *index, const char *queue, int excess, const char *command)
+{
+	ereport(WARNING,
+			(errmsg("index \"%s\" leads claims of queue \"%s\" past rows that are not pending",
+					index, queue),
+			 errdetail("It has more than %d rows for each pending one.", excess),
+			 errhint("Run %s", command)));
+}
+
 // Not translated (errmsg_internal()): the tests count these messages.
 void
 debug_compiling_queue(const char *table, const char *queue)

@@ -173,6 +173,10 @@ void warn_no_index(const char *queue, const char *command);
 // null.
 void note_path(const char *queue, const char *path, const char *reason, const char *hint);
 
+// WARNING 01000: the index that the claim uses has more than that many rows for each pending one;
+// the hint is the command for a better one.
+void warn_index_excess(const char *index, const char *queue, int excess, const char *command);
+
 // DEBUG1: this backend compiles a queue, or a rule for unique rows of a table, for its cache.
 void debug_compiling_queue(const char *table, const char *queue);
 void debug_compiling_rule(const char *table);

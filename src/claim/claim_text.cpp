@@ -192,11 +192,4 @@ claim_statement(Definition *definition, int max_jobs)
 	return found.statement;
 }
 
-bool
-is_served(Definition *definition)
-{
-	const statement::Statement statement = claim_statement(definition, 1);
-	return statement::is_served(statement.plan, statement.access, statement.tables);
-}
-
 } // namespace queue_ext::claim

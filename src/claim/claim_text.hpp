@@ -39,9 +39,6 @@ const char *claim_text(definition::Definition *definition, int max_jobs);
 // The statement that writes the claim into rows of a table without a key, by their TIDs.
 const char *write_located_text(definition::Definition *definition);
 
-// Whether an index serves the queue's claims. SPI must be connected.
-bool is_served(definition::Definition *definition);
-
 // The definition's prepared statement for claims of so many jobs; it replaces the least recently
 // used one of another number. Returns a copy, since a nested call may move the original. Raises
 // what prepare() raises. SPI must be connected.

@@ -9,7 +9,7 @@
 #include "../catalog/key_advice.hpp"
 #include "../catalog/owner.hpp"
 #include "../claim/choice.hpp"
-#include "../claim/claim_text.hpp"
+#include "../claim/served.hpp"
 #include "../claim/wake_trigger.hpp"
 #include "../compat.hpp"
 #include "../definition/compiled.hpp"
@@ -130,14 +130,22 @@ index_command(const Definition *definition, const NewQueue &queue, Relation tabl
 }
 
 // Plans the first claim to find out; warns (01000) if its plan reads in order from no index that
-// restricts.
+// restricts, or from one that leads to many rows that are not pending.
 static void
 warn_unless_served(Definition *definition, const NewQueue &queue, Relation table)
 {
 	bool is_served = false;
-	statement::with_spi([&] { is_served = claim::is_served(definition); });
+	Oid excessive = InvalidOid;
+	statement::with_spi([&] {
+		is_served = claim::is_served(definition);
+		if (is_served)
+			excessive = claim::find_excessive_index(definition);
+	});
 	if (!is_served)
 		error::warn_no_index(definition->name, index_command(definition, queue, table));
+	else if (OidIsValid(excessive))
+		error::warn_index_excess(get_rel_name(excessive), definition->name, claim::most_excess,
+								 index_command(definition, queue, table));
 }
 
 // Tells which path the table allows to its claims, where that is not the direct one.

@@ -347,4 +347,19 @@ is_served(SPIPlanPtr plan, Access access, const Tables &tables)
 		   (judge(rows.limit, access).is_served && !reads_ahead(rows.limit));
 }
 
+List *
+index_reads_of(SPIPlanPtr plan, Access access, const Tables &tables)
+{
+	keep_generic_plan(plan, access, tables);
+	const RowSource rows = row_source_of(statements_of(plan));
+	return rows.limit == nullptr ? NIL : index_reads_of(rows.limit, rows.range_table);
+}
+
+double
+estimated_rows(SPIPlanPtr plan, Access access, const Tables &tables)
+{
+	keep_generic_plan(plan, access, tables);
+	return linitial_node(PlannedStmt, statements_of(plan))->planTree->plan_rows;
+}
+
 } // namespace queue_ext::statement

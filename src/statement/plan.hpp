@@ -73,4 +73,11 @@ void forget_plan(SPIPlanPtr plan);
 // raises what keep_generic_plan() raises.
 bool is_served(SPIPlanPtr plan, Access access, const Tables &tables);
 
+// The index scans that find the rows of a claim, as List of IndexRead * (plan_tree.hpp). Raises
+// likewise.
+List *index_reads_of(SPIPlanPtr plan, Access access, const Tables &tables);
+
+// The number of rows that the planner expects of the statement. Raises likewise.
+double estimated_rows(SPIPlanPtr plan, Access access, const Tables &tables);
+
 } // namespace queue_ext::statement

@@ -287,4 +287,118 @@ passing_cost(const Plan *plan, const List *range_table)
 	}
 }
 
+// With the scan's table as number 1.
+static List *
+over_table(const List *conditions, Index number)
+{
+	auto *copy = static_cast<List *>(copyObjectImpl(conditions));
+	ChangeVarNodes(reinterpret_cast<Node *>(copy), static_cast<int>(number), 1, 0);
+	return copy;
+}
+
+// Whether the condition of an index is on that column (from 1); if so, whether it names one value.
+static bool
+is_on_column(Node *condition, Relation index, int column, bool *names_value)
+{
+	const List *arguments = NIL;
+	Oid operator_oid = InvalidOid;
+	if (IsA(condition, OpExpr)) {
+		arguments = reinterpret_cast<OpExpr *>(condition)->args;
+		operator_oid = reinterpret_cast<OpExpr *>(condition)->opno;
+	} else if (IsA(condition, ScalarArrayOpExpr)) {
+		arguments = reinterpret_cast<ScalarArrayOpExpr *>(condition)->args;
+		operator_oid = reinterpret_cast<ScalarArrayOpExpr *>(condition)->opno;
+	} else if (IsA(condition, NullTest)) {
+		arguments = list_make1(reinterpret_cast<NullTest *>(condition)->arg);
+	} else if (IsA(condition, RowCompareExpr)) {
+		arguments = reinterpret_cast<RowCompareExpr *>(condition)->largs;
+	}
+	if (arguments == NIL || !IsA(linitial(arguments), Var) ||
+		linitial_node(Var, arguments)->varattno != column)
+		return false;
+	if (OidIsValid(operator_oid))
+		*names_value |= get_op_opfamily_strategy(operator_oid, index->rd_opfamily[column - 1]) ==
+						BTEqualStrategyNumber;
+	else
+		*names_value |= IsA(condition, NullTest) &&
+						reinterpret_cast<NullTest *>(condition)->nulltesttype == IS_NULL;
+	return true;
+}
+
+// Adds the scan's conditions to those that lead to a part of the index, which are on its first
+// columns, and to those that are checked in each entry.
+static void
+add_conditions(IndexRead *read, const IndexScan *scan, const List *over_rows, Relation index)
+{
+	Bitmapset *leading = nullptr;
+	bool names_value = true;
+	for (int column = 1; names_value && column <= index->rd_index->indnkeyatts; column++) {
+		names_value = false;
+		for (int i = 0; i < list_length(scan->indexqual); i++)
+			if (is_on_column(static_cast<Node *>(list_nth(scan->indexqual, i)), index, column,
+							 &names_value))
+				leading = bms_add_member(leading, i);
+	}
+	for (int i = 0; i < list_length(over_rows); i++) {
+		List **list = bms_is_member(i, leading) ? &read->leads : &read->leaves;
+		*list = lappend(*list, list_nth(over_rows, i));
+	}
+}
+
+static IndexRead *
+index_read_of(const IndexScan *scan, const List *range_table)
+{
+	auto *read = static_cast<IndexRead *>(palloc0(sizeof(IndexRead)));
+	const Index number = scan->scan.scanrelid;
+	read->table = list_nth_node(RangeTblEntry, range_table, number - 1)->relid;
+	read->index = scan->indexid;
+	read->leaves = over_table(scan->scan.plan.qual, number);
+	Relation index = index_open(scan->indexid, AccessShareLock);
+	read->leads = list_copy(RelationGetIndexPredicate(index));
+	add_conditions(read, scan, over_table(scan->indexqualorig, number), index);
+	index_close(index, AccessShareLock);
+	return read;
+}
+
+static void add_reads(const Plan *plan, const List *range_table, List **reads);
+
+static void
+add_all_reads(const List *plans, const List *range_table, List **reads)
+{
+	ListCell *cell;
+	foreach (cell, plans)
+		add_reads(static_cast<Plan *>(lfirst(cell)), range_table, reads);
+}
+
+// The same path as judge()'s, as far as it keeps the order.
+static void
+add_reads(const Plan *plan, const List *range_table, List **reads)
+{
+	if (plan == nullptr)
+		return;
+	switch (nodeTag(plan)) {
+		case T_IndexScan:
+			*reads = lappend(*reads,
+							 index_read_of(reinterpret_cast<const IndexScan *>(plan), range_table));
+			break;
+		case T_Append:
+			add_all_reads(reinterpret_cast<const Append *>(plan)->appendplans, range_table, reads);
+			break;
+		case T_MergeAppend:
+			add_all_reads(reinterpret_cast<const MergeAppend *>(plan)->mergeplans, range_table,
+						  reads);
+			break;
+		default:
+			add_reads(plan->lefttree, range_table, reads);
+	}
+}
+
+List *
+index_reads_of(const Plan *plan, const List *range_table)
+{
+	List *reads = NIL;
+	add_reads(plan, range_table, &reads);
+	return reads;
+}
+
 } // namespace queue_ext::statement

@@ -49,4 +49,16 @@ constexpr double unknown_cost = 1e300;
 // one of index scans in the order.
 double passing_cost(const Plan *plan, const List *range_table);
 
+// A scan of an index, as expressions over its table, whose columns are Vars of number 1.
+struct IndexRead
+{
+	Oid table;
+	Oid index;
+	List *leads;  // true of all rows it reads: the predicate, conditions of its first columns
+	List *leaves; // the conditions that it checks in each entry or row
+};
+
+// The index scans that find the rows, as List of IndexRead *.
+List *index_reads_of(const Plan *plan, const List *range_table);
+
 } // namespace queue_ext::statement
