@@ -56,9 +56,9 @@ call try_all($$ select string_agg(j::text, '') from queue_unique_insert_rows(arr
 	'alter table test_row_changed.st alter a type text');
 call try_all($$ select queue_unique_insert_row(row(7, 8)::test_row_changed.st, '{a}', '''(1)''::test_row_changed.pair is not null') $$,
 	'alter table test_row_changed.st alter a type text');
+set queue_ext.claim_path = portable;
 call try_all($$ select queue_complete_row('test_row_changed.jobs', row(1, 7, 8, 'taken')::test_row_changed.jobs) $$,
 	'alter table test_row_changed.jobs alter a type text');
-set queue_ext.claim_path = portable;
 call try_all($$ select id from queue_pop_rows(null::test_row_changed.held, 'test_row_changed.held') $$,
 	'alter table test_row_changed.held alter id type text');
 reset queue_ext.claim_path;
