@@ -19,6 +19,7 @@
 #include "by_tid.hpp"
 
 #include "../definition/compiled.hpp"
+#include "../definition/definition_cache.hpp"
 #include "../error.hpp"
 #include "candidate_row.hpp"
 #include "claim_text.hpp"
@@ -79,24 +80,76 @@ statement_text(Definition *definition)
 
 namespace {
 
+// A table of which candidates are read.
+struct Leaf
+{
+	CandidateRow row;
+	Leaf *next;
+};
+
 // The state of one claim_by_tid().
 struct Claimer
 {
 	Definition *definition;
+	const CompiledClaim *claim;
 	const Output *output;
-	Relation table;
-	CandidateRow row;
+	Leaf *leaves; // opened so far
 };
 
-// The candidates of one statement, and which of them it has returned.
+// A candidate for the statement, and the row that it returned for it, or null.
+struct Chosen
+{
+	Candidate *candidate;
+	Oid table;
+	HeapTuple row;
+};
+
+// The candidates for the statement; those of one table go into one run of it.
 struct Batch
 {
-	Candidate **candidates;
+	Chosen *chosen;
 	int count;
-	HeapTuple *rows; // of each candidate; null if it was not returned
 };
 
 } // namespace
+
+// Opens the table, of which candidates are, if it has a heap: it may have been dropped, if it is a
+// partition of a partition.
+static Leaf *
+open_leaf(Claimer *claimer, Oid table)
+{
+	Relation relation = try_relation_open(table, RowExclusiveLock);
+	if (relation == nullptr)
+		return nullptr;
+	if (relation->rd_rel->relkind != RELKIND_RELATION ||
+		relation->rd_rel->relam != HEAP_TABLE_AM_OID) {
+		relation_close(relation, NoLock);
+		return nullptr;
+	}
+	auto *leaf = static_cast<Leaf *>(palloc(sizeof(Leaf)));
+	leaf->row = open_candidate_row(relation, claimer->claim);
+	leaf->next = claimer->leaves;
+	claimer->leaves = leaf;
+	return leaf;
+}
+
+// The means to read candidates of the table; null if it is none of the queue's.
+static CandidateRow *
+row_for(Claimer *claimer, Oid table)
+{
+	for (Leaf *leaf = claimer->leaves; leaf != nullptr; leaf = leaf->next)
+		if (RelationGetRelid(leaf->row.table) == table)
+			return &leaf->row;
+	Leaf *leaf = is_leaf(claimer->claim, table) ? open_leaf(claimer, table) : nullptr;
+	return leaf == nullptr ? nullptr : &leaf->row;
+}
+
+// The table of the candidate's row. A sorted ring's are all of the same.
+static Oid
+table_of(const Claimer *claimer, const Candidate &candidate)
+{
+	return claimer->claim->key.is_sorted ? claimer->definition->source : candidate.version.table;
+}
 
 // Leaves out the candidates that the statement cannot claim, and counts why.
 static Batch
@@ -104,35 +157,38 @@ select_candidates(Claimer *claimer, Request *request, Candidate *candidates, int
 				  RingCounters *counters)
 {
 	Batch batch{};
-	batch.candidates = static_cast<Candidate **>(palloc(sizeof(Candidate *) * count));
-	batch.rows = static_cast<HeapTuple *>(palloc0(sizeof(HeapTuple) * count));
+	batch.chosen = static_cast<Chosen *>(palloc(sizeof(Chosen) * count));
 	for (int i = 0; i < count; i++) {
 		CHECK_FOR_INTERRUPTS();
 		Candidate *candidate = &candidates[i];
-		if (!fetch(&claimer->row, candidate))
+		const Oid table = table_of(claimer, *candidate);
+		CandidateRow *row = row_for(claimer, table);
+		if (row == nullptr || !fetch(row, candidate))
 			counters->gone++;
-		else if (is_own(&claimer->row))
+		else if (is_own(row))
 			counters->not_pending++;
-		else if (claimer->definition->claim_mode != ClaimMode::session && is_taken(&claimer->row))
+		else if (claimer->definition->claim_mode != ClaimMode::session && is_taken(row))
 			counters->locked++;
 		else {
 			// A job sent after this call began may have a run_at after call_time and be due by now.
-			if (claimer->row.claim->key.is_sorted && candidate->run_at > request->call_time)
+			if (claimer->claim->key.is_sorted && candidate->run_at > request->call_time)
 				request->call_time = GetCurrentTimestamp();
-			batch.candidates[batch.count++] = candidate;
+			batch.chosen[batch.count++] = {candidate, table, nullptr};
 		}
 	}
 	return batch;
 }
 
 static Datum
-tids_of(const Batch &batch)
+tids_of(const Batch &batch, Oid table)
 {
 	auto *tids = static_cast<Datum *>(palloc(sizeof(Datum) * batch.count));
+	int count = 0;
 	for (int i = 0; i < batch.count; i++)
-		tids[i] = PointerGetDatum(&batch.candidates[i]->tid);
+		if (batch.chosen[i].table == table)
+			tids[count++] = PointerGetDatum(&batch.chosen[i].candidate->tid);
 	return PointerGetDatum(
-		construct_array(tids, batch.count, TIDOID, sizeof(ItemPointerData), false, TYPALIGN_SHORT));
+		construct_array(tids, count, TIDOID, sizeof(ItemPointerData), false, TYPALIGN_SHORT));
 }
 
 // The number of the column of the last statement that has the TID: the one before the last, or in
@@ -158,24 +214,34 @@ is_of_candidate(HeapTuple row, int tid_column, const Candidate *candidate)
 										 const_cast<ItemPointer>(&candidate->tid));
 }
 
-// Puts the rows of the last statement, which come as they lie in the table, in the order of their
-// candidates; returns how many there are.
-static uint64
-put_in_order(const Claimer *claimer, Batch *batch, uint64 count)
+// Notes which of the table's candidates the last statement has returned.
+static void
+match_rows(const Claimer *claimer, Batch *batch, Oid table, uint64 count)
 {
 	const int column = tid_column(claimer);
 	for (uint64 i = 0; i < count; i++)
-		for (int j = 0; j < batch->count; j++)
-			if (batch->rows[j] == nullptr &&
-				is_of_candidate(SPI_tuptable->vals[i], column, batch->candidates[j])) {
-				batch->rows[j] = SPI_tuptable->vals[i];
+		for (int j = 0; j < batch->count; j++) {
+			Chosen *chosen = &batch->chosen[j];
+			if (chosen->row == nullptr && chosen->table == table &&
+				is_of_candidate(SPI_tuptable->vals[i], column, chosen->candidate)) {
+				chosen->row = SPI_tuptable->vals[i];
 				break;
 			}
-	uint64 place = 0;
-	for (int i = 0; i < batch->count; i++)
-		if (batch->rows[i] != nullptr)
-			SPI_tuptable->vals[place++] = batch->rows[i];
-	return place;
+		}
+}
+
+// Gives the result of the last run the rows of all runs, which come as they lie in their tables, in
+// the order of their candidates; returns how many there are. All runs return the same columns.
+static uint64
+put_in_order(const Batch &batch)
+{
+	auto *rows = static_cast<HeapTuple *>(palloc(sizeof(HeapTuple) * batch.count));
+	uint64 count = 0;
+	for (int i = 0; i < batch.count; i++)
+		if (batch.chosen[i].row != nullptr)
+			rows[count++] = batch.chosen[i].row;
+	SPI_tuptable->vals = rows;
+	return count;
 }
 
 // Counts why the statement has not returned a candidate.
@@ -183,11 +249,13 @@ static void
 count_vain(Claimer *claimer, const Batch &batch, RingCounters *counters)
 {
 	for (int i = 0; i < batch.count; i++) {
-		if (batch.rows[i] != nullptr)
+		const Chosen &chosen = batch.chosen[i];
+		if (chosen.row != nullptr)
 			continue;
-		if (!fetch(&claimer->row, batch.candidates[i]))
+		CandidateRow *row = row_for(claimer, chosen.table);
+		if (row == nullptr || !fetch(row, chosen.candidate))
 			counters->gone++;
-		else if (is_taken(&claimer->row))
+		else if (is_taken(row))
 			counters->locked++;
 		else
 			counters->not_pending++;
@@ -243,20 +311,67 @@ finish_claim(const Claimer *claimer, const Request &request, uint64 count)
 	pg_unreachable();
 }
 
-// Runs the statement for the batch.
-static uint64
-run_statement(const Claimer *claimer, const Request &request, const Batch &batch)
+// The statement for one partition or child, among those prepared; a new one takes the place of the
+// one that was prepared first.
+static const Statement &
+leaf_statement(Definition *definition, Oid table)
+{
+	constexpr int most = definition::prepared_leaf_count;
+	if (definition->leaves == nullptr)
+		definition->leaves = static_cast<definition::PreparedLeaf *>(
+			MemoryContextAllocZero(definition->context, sizeof(definition::PreparedLeaf) * most));
+	for (int i = 0; i < most; i++)
+		if (definition->leaves[i].table == table)
+			return definition->leaves[i].statement;
+	Statement fresh{};
+	const char *text = statement_text(definition);
+	statement::Tables tables = definition::tables_in(definition, text);
+	tables.leaf = table;
+	statement::prepare(&fresh, text, definition->row_type, Access::by_tid, tables);
+	fresh.follows_partitions = definition->is_partitioned;
+	definition::note_growth(definition);
+	definition::PreparedLeaf *leaf = &definition->leaves[definition->next_leaf];
+	definition->next_leaf = (definition->next_leaf + 1) % most;
+	definition::discard_after_calls(&leaf->statement);
+	*leaf = {table, fresh};
+	return leaf->statement;
+}
+
+static const Statement &
+statement_for(const Claimer *claimer, Oid table)
+{
+	if (claimer->claim->leaves != nullptr)
+		return leaf_statement(claimer->definition, table);
+	return definition::prepared_of(claimer->definition, Prepared::claim_by_tid, Access::by_tid,
+								   [&] { return statement_text(claimer->definition); });
+}
+
+// Runs the statement for the batch's candidates of one table.
+static void
+run_for(const Claimer *claimer, const Request &request, Batch *batch, Oid table)
 {
 	Definition *definition = claimer->definition;
-	const Statement &statement =
-		definition::prepared_of(definition, Prepared::claim_by_tid, Access::by_tid,
-								[&] { return statement_text(definition); });
+	// A copy: a nested call may replace the statement.
+	const Statement statement = statement_for(claimer, table);
 	Arguments arguments = arguments_for(definition, request);
-	arguments.set(Parameter::tids, tids_of(batch));
-	if (definition->claim_mode != ClaimMode::update)
+	arguments.set(Parameter::tids, tids_of(*batch, table));
+	const auto run = [&] {
 		return statement::run(statement, arguments);
-	return with_own_update(definition->source,
-						   [&] { return statement::run(statement, arguments); });
+	};
+	const uint64 returned = definition->claim_mode == ClaimMode::update
+								? with_own_update(definition->source, run)
+								: run();
+	match_rows(claimer, batch, table, returned);
+}
+
+// Whether the statement has run for that candidate's table, with one before it.
+static bool
+is_run(const Batch &batch, int index)
+{
+	for (int i = 0; i < index; i++)
+		if (batch.chosen[i].table == batch.chosen[index].table)
+			return true;
+	return false;
 }
 
 // See Trier (drain.hpp).
@@ -266,12 +381,14 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 	auto *claimer = static_cast<Claimer *>(state);
 	Tried tried{};
 	tried.due = PG_INT64_MAX;
+	Batch batch = select_candidates(claimer, request, candidates, count, &tried.counters);
+	if (batch.count == 0)
+		return tried;
 	statement::with_spi([&] {
-		Batch batch = select_candidates(claimer, request, candidates, count, &tried.counters);
-		if (batch.count == 0)
-			return;
-		const uint64 returned =
-			put_in_order(claimer, &batch, run_statement(claimer, *request, batch));
+		for (int i = 0; i < batch.count; i++)
+			if (!is_run(batch, i))
+				run_for(claimer, *request, &batch, batch.chosen[i].table);
+		const uint64 returned = put_in_order(batch);
 		if (claimer->definition->is_managed)
 			tried.due = first_due(returned);
 		const uint64 claimed = finish_claim(claimer, *request, returned);
@@ -286,14 +403,12 @@ bool
 claim_by_tid(Definition *definition, Ring *ring, Request *request, const Output &output,
 			 uint64 *claimed)
 {
-	Claimer claimer{};
-	claimer.definition = definition;
-	claimer.output = &output;
-	claimer.table = table_open(definition->source, NoLock);
-	claimer.row = open_candidate_row(claimer.table, definition->claim);
+	Claimer claimer{definition, definition->claim, &output, nullptr};
 	const bool is_settled = drain(definition, ring, request, {&claimer, try_all}, claimed);
-	close_candidate_row(&claimer.row);
-	table_close(claimer.table, NoLock);
+	for (Leaf *leaf = claimer.leaves; leaf != nullptr; leaf = leaf->next) {
+		close_candidate_row(&leaf->row);
+		relation_close(leaf->row.table, NoLock);
+	}
 	return is_settled;
 }
 

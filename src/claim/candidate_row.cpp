@@ -8,6 +8,25 @@
 
 namespace queue_ext::claim {
 
+// The columns that a claim writes, as the table numbers them.
+static Bitmapset *
+written_in(Relation table, const CompiledClaim *claim)
+{
+	if (RelationGetRelid(table) == claim->key.table)
+		return claim->written;
+	Bitmapset *written = nullptr;
+	int member = -1;
+	while ((member = bms_next_member(claim->written, member)) >= 0) {
+		const auto number = static_cast<AttrNumber>(member + FirstLowInvalidHeapAttributeNumber);
+		const char *name = get_attname(claim->key.table, number, true);
+		const AttrNumber here =
+			name == nullptr ? InvalidAttrNumber : get_attnum(RelationGetRelid(table), name);
+		if (here != InvalidAttrNumber)
+			written = bms_add_member(written, here - FirstLowInvalidHeapAttributeNumber);
+	}
+	return written;
+}
+
 CandidateRow
 open_candidate_row(Relation table, const CompiledClaim *claim)
 {
@@ -15,7 +34,7 @@ open_candidate_row(Relation table, const CompiledClaim *claim)
 	row.table = table;
 	row.claim = claim;
 	row.slot = table_slot_create(table, nullptr);
-	row.lock_mode = row::lock_mode_for(table, claim->written);
+	row.lock_mode = row::lock_mode_for(table, written_in(table, claim));
 	row.first_command = GetCurrentCommandId(false);
 	return row;
 }
@@ -66,7 +85,7 @@ is_same(const CandidateRow *row, const Candidate &candidate)
 {
 	const CompiledClaim *claim = row->claim;
 	if (!claim->key.is_sorted)
-		return HeapTupleHeaderGetRawXmin(header_of(row)) == candidate.writer;
+		return HeapTupleHeaderGetRawXmin(header_of(row)) == candidate.version.writer;
 	const auto value = [&](AttrNumber column) {
 		bool is_null;
 		return slot_getattr(row->slot, column, &is_null);

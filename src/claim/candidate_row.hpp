@@ -23,7 +23,8 @@ struct CandidateRow
 	BlockNumber block_count; // of the table, when last asked for
 };
 
-// Begins to read. On ERROR, the resource owner and the memory context release what it holds.
+// Begins to read rows of the table: the queue's, a partition of it, or a child. On ERROR, the
+// resource owner and the memory context release what it holds.
 CandidateRow open_candidate_row(Relation table, const CompiledClaim *claim);
 
 void close_candidate_row(CandidateRow *row);

@@ -8,6 +8,7 @@
 #include "../catalog/kept.hpp"
 #include "../catalog/owner.hpp"
 #include "../definition/compiled.hpp"
+#include "../definition/name.hpp"
 #include "../definition/registry.hpp"
 #include "../statement/search_path.hpp"
 #include "cursor_form.hpp"
@@ -369,18 +370,51 @@ has_update_rule(Relation table)
 	return false;
 }
 
+// Whether the table is a heap, which need not be open.
+static bool
+is_heap(Oid table)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	const auto *form = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
+	const bool is_it = form->relkind == RELKIND_RELATION && form->relam == HEAP_TABLE_AM_OID;
+	ReleaseSysCache(tuple);
+	return is_it;
+}
+
+// Finds the tables that have the rows: partitions, or the table and its children. A change of one
+// makes the definition invalid. Returns what keeps one of them from the ring.
+static Obstacle
+find_leaves(CompiledClaim *claim, Definition *definition)
+{
+	List *all = find_all_inheritors(definition->source, NoLock, nullptr);
+	claim->leaves = allocate<Oid>(claim, list_length(all));
+	list_sort(all, list_oid_cmp);
+	ListCell *cell;
+	foreach (cell, all) {
+		const Oid table = lfirst_oid(cell);
+		catalog::depend_on_relation(&definition->dependent, table);
+		if (get_rel_relkind(table) == RELKIND_PARTITIONED_TABLE)
+			continue;
+		if (!is_heap(table))
+			return {psprintf("%s is not a heap table", definition::qualified_name(table)),
+					"Attach a queue to each heap table."};
+		claim->leaves[claim->leaf_count++] = table;
+	}
+	return {};
+}
+
 // What keeps claims of the queue from its ring.
 static Obstacle
-find_ring_obstacle(const Definition *definition, const Compiled &compiled, Relation table)
+find_ring_obstacle(CompiledClaim *claim, Definition *definition, const Compiled &compiled,
+				   Relation table)
 {
-	if (!row::has_heap(table))
-		return {"the table is partitioned, has children, or is not a heap table",
-				"Attach a queue to each table that has rows."};
 	if (has_update_rule(table))
 		return {"the table has a rule on UPDATE", "Replace the rule with a trigger."};
 	if (definition->claim_mode != definition::ClaimMode::update && !compiled.row_key.has_key())
 		return {"the table has no key", "Add a primary key."};
-	return {};
+	return row::has_heap(table) ? Obstacle{} : find_leaves(claim, definition);
 }
 
 // What is needed to claim from the ring, by any path.
@@ -396,8 +430,9 @@ fill_in_ring(CompiledClaim *claim, const Definition *definition, const Compiled 
 	if (!is_total(claim, compiled.row_key))
 		claim->order_count = 0;
 	fill_in_key(claim, definition, table, pending, policies);
-	// Claims of another queue on the table fire no trigger, nor does a statement on a parent table.
-	claim->has_wake_trigger = has_wake_trigger(table) &&
+	// Claims of another queue on the table fire no trigger, nor does a statement on a parent table or
+	// on a child.
+	claim->has_wake_trigger = has_wake_trigger(table) && claim->leaves == nullptr &&
 							  !definition::has_other_queue(definition->source, definition->name) &&
 							  !has_superclass(definition->source);
 }
@@ -422,6 +457,10 @@ fill_in_direct(CompiledClaim *claim, Definition *definition, const Compiled &com
 			   Node *pending, Relation table)
 {
 	const bool writes = definition->claim_mode == definition::ClaimMode::update;
+	if (claim->leaves != nullptr)
+		return {table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ? "the table is partitioned"
+																	: "the table has children",
+				nullptr};
 	if (row::find_special(table) != nullptr)
 		return {row::find_special(table), nullptr};
 	if (definition->is_managed && !claim->has_columns)
@@ -459,7 +498,7 @@ fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, 
 {
 	depend_on_triggers(definition, table);
 	claim->path = Path::portable;
-	claim->obstacle = find_ring_obstacle(definition, compiled, table);
+	claim->obstacle = find_ring_obstacle(claim, definition, compiled, table);
 	if (claim->obstacle.reason != nullptr)
 		return;
 	Node *pending = flatten(definition, compiled.condition);
@@ -513,6 +552,15 @@ compiled_claim_of(Definition *definition)
 	definition->claim = claim;
 	definition::note_growth(definition);
 	return claim;
+}
+
+bool
+is_leaf(const CompiledClaim *claim, Oid table)
+{
+	if (claim->leaves == nullptr)
+		return table == claim->key.table;
+	return bsearch(&table, claim->leaves, static_cast<size_t>(claim->leaf_count), sizeof(Oid),
+				   oid_cmp) != nullptr;
 }
 
 bool

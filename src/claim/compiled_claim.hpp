@@ -72,7 +72,9 @@ struct CompiledClaim
 	int order_count; // 0: there is no cursor
 	AttrNumber *order_columns;
 	cursor::Column *cursor_columns; // the layout of their values in a cursor
-	bool has_columns;               // those of a managed queue; 0 where it has not
+	Oid *leaves; // that have the rows, in the order of their OIDs; null: only the table itself
+	int leaf_count;
+	bool has_columns; // those of a managed queue; 0 where it has not
 	AttrNumber id;
 	AttrNumber attempt;
 	AttrNumber leased_until;
@@ -98,6 +100,9 @@ uint64 set_variant(definition::Definition *definition, const Request &request);
 
 // Whether the table's policies apply to the caller.
 bool has_policies_for_caller(const definition::Definition *definition);
+
+// Whether candidates may be of that table.
+bool is_leaf(const CompiledClaim *claim, Oid table);
 
 // A trigger other than our own that may fire for the event (TRIGGER_TYPE_...), in words; for an
 // update, of these columns. Null if there is none.

@@ -46,15 +46,15 @@ behind_cursor(const CompiledClaim *claim, Oid table)
 							 : order_columns(claim, table, cursor));
 }
 
-// Reads TID and xmin, by which a candidate recognizes its row, and the order's columns for the
-// cursor.
+// Reads TID, xmin and, at the end, the table, by which a candidate recognizes its row, and the
+// order's columns for the cursor.
 static const char *
 fill_text(Definition *definition, const CompiledClaim *claim, bool is_behind)
 {
-	const char *columns =
-		claim->order_count == 0
-			? "t.ctid, t.xmin"
-			: psprintf("t.ctid, t.xmin, %s", order_columns(claim, definition->source, "t"));
+	const char *order = claim->order_count == 0
+							? ""
+							: psprintf("%s, ", order_columns(claim, definition->source, "t"));
+	const char *columns = psprintf("t.ctid, t.xmin, %st.tableoid", order);
 	return read_text(definition, columns, is_behind ? behind_cursor(claim, definition->source) : "",
 					 fill_size);
 }
@@ -80,7 +80,8 @@ candidate_of(const CompiledClaim *claim, HeapTuple row)
 	};
 	candidate.tid = *reinterpret_cast<ItemPointer>(DatumGetPointer(value(1)));
 	if (!claim->key.is_sorted) {
-		candidate.writer = DatumGetTransactionId(value(2));
+		candidate.version.writer = DatumGetTransactionId(value(2));
+		candidate.version.table = DatumGetObjectId(value(SPI_tuptable->tupdesc->natts));
 		return candidate;
 	}
 	candidate.priority = DatumGetInt16(value(3));

@@ -83,8 +83,15 @@ struct SortKey
 	}
 };
 
+// What identifies a row version in a ring that is not sorted.
+struct RowVersion
+{
+	TransactionId writer; // xmin, the XID that wrote it
+	Oid table;            // which has it: the queue's, a partition of it, or a child
+};
+
 // A row version's TID, and how to recognize another row that has reused the TID: in a sorted ring
-// by the sort key, in any other by xmin, the XID that wrote the version.
+// by the sort key, in any other by the XID that wrote the version.
 struct Candidate
 {
 	ItemPointerData tid;
@@ -93,7 +100,7 @@ struct Candidate
 	union
 	{
 		int64 id;
-		TransactionId writer; // xmin
+		RowVersion version;
 	};
 
 	SortKey sort_key() const

@@ -348,8 +348,7 @@ find_left(Note *note)
 	const size_t size = sizeof(Candidate) * note->taken.count;
 	note->left.elements = static_cast<Candidate *>(MemoryContextAlloc(TopTransactionContext, size));
 	memcpy(note->left.elements, note->taken.elements, size);
-	const Unfinished unfinished =
-		keep_unfinished(note->key.table, note->left.elements, note->taken.count);
+	const Unfinished unfinished = keep_unfinished(note->left.elements, note->taken.count);
 	note->left.count = unfinished.count;
 	note->has_locked = unfinished.has_locked;
 }

@@ -81,17 +81,20 @@ look_at(Relation table, BlockNumber block_count, const ItemPointerData &tid)
 	return HEAP_XMAX_IS_LOCKED_ONLY(mask) ? Version::locked : Version::gone;
 }
 
-// A table that this transaction has dropped, or has moved to another access method, has no
-// candidates any more.
-Unfinished
-keep_unfinished(Oid table, Candidate *candidates, int count)
+// What has become of candidates of one table. One that this transaction has dropped, or has moved to
+// another access method, has no candidates any more; in one that it has not locked it has changed
+// nothing.
+static Unfinished
+keep_of_table(Oid table, Candidate *candidates, int count)
 {
-	if (!TransactionIdIsValid(GetTopTransactionIdIfAny())) // a lock would have assigned an XID
-		return {count, false};
 	Unfinished unfinished{};
 	Relation relation = RelationIdGetRelation(table);
 	if (relation == nullptr)
 		return unfinished;
+	if (!CheckRelationLockedByMe(relation, RowExclusiveLock, true)) {
+		RelationClose(relation);
+		return {count, false};
+	}
 	const bool is_heap = relation->rd_rel->relam == HEAP_TABLE_AM_OID;
 	const BlockNumber block_count = is_heap ? RelationGetNumberOfBlocks(relation) : 0;
 	for (int i = 0; i < count; i++) {
@@ -101,6 +104,29 @@ keep_unfinished(Oid table, Candidate *candidates, int count)
 			candidates[unfinished.count++] = candidates[i];
 	}
 	RelationClose(relation);
+	return unfinished;
+}
+
+// Goes through the candidates by runs of the same table: a claim in mode transaction is of an
+// attached queue, whose ring is not sorted.
+Unfinished
+keep_unfinished(Candidate *candidates, int count)
+{
+	if (!TransactionIdIsValid(GetTopTransactionIdIfAny())) // a lock would have assigned an XID
+		return {count, false};
+	Unfinished unfinished{};
+	for (int first = 0; first < count;) {
+		const Oid table = candidates[first].version.table;
+		int length = 1;
+		while (first + length < count && candidates[first + length].version.table == table)
+			length++;
+		const Unfinished of_table = keep_of_table(table, &candidates[first], length);
+		memmove(&candidates[unfinished.count], &candidates[first],
+				sizeof(Candidate) * of_table.count);
+		unfinished.count += of_table.count;
+		unfinished.has_locked |= of_table.has_locked;
+		first += length;
+	}
 	return unfinished;
 }
 

@@ -16,8 +16,8 @@ struct Unfinished
 };
 
 // Keeps, in their order, those candidates whose row versions are there, and were neither replaced
-// nor deleted by this transaction. For the time before the commit, when the table is still locked.
-// Raises what reading a page raises.
-Unfinished keep_unfinished(Oid table, Candidate *candidates, int count);
+// nor deleted by this transaction. They are of a ring that is not sorted. For the time before the
+// commit, when the tables are still locked. Raises what reading a page raises.
+Unfinished keep_unfinished(Candidate *candidates, int count);
 
 } // namespace queue_ext::claim

@@ -86,6 +86,14 @@ struct PreparedClaim
 };
 constexpr int prepared_claim_count = 4;
 
+// The statement that claims rows of one partition or child by their TIDs.
+struct PreparedLeaf
+{
+	Oid table; // InvalidOid: none yet
+	statement::Statement statement;
+};
+constexpr int prepared_leaf_count = 64;
+
 // One entry of the definition cache.
 struct Definition
 {
@@ -125,6 +133,8 @@ struct Definition
 
 	statement::Statement prepared[prepared_count];
 	PreparedClaim claims[prepared_claim_count]; // the most recently prepared first
+	PreparedLeaf *leaves;                       // prepared_leaf_count of them; null until needed
+	int next_leaf;                              // the one to be replaced next
 };
 
 static_assert(std::is_trivially_destructible_v<Definition>);

@@ -118,6 +118,8 @@ measure(const Definition *definition)
 		size += size_of(statement);
 	for (const PreparedClaim &claim : definition->claims)
 		size += size_of(claim.statement);
+	for (int i = 0; definition->leaves != nullptr && i < prepared_leaf_count; i++)
+		size += size_of(definition->leaves[i].statement);
 	return size;
 }
 
@@ -168,6 +170,8 @@ free_definition(Definition *definition)
 		discard(&statement);
 	for (PreparedClaim &claim : definition->claims)
 		discard(&claim.statement);
+	for (int i = 0; definition->leaves != nullptr && i < prepared_leaf_count; i++)
+		discard(&definition->leaves[i].statement);
 	MemoryContextDelete(definition->context);
 }
 

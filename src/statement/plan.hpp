@@ -50,6 +50,7 @@ struct Tables
 {
 	const Named *list;
 	int count;
+	Oid leaf; // with Access::by_tid: the only child of the table t to plan for; or InvalidOid
 };
 
 // Raises 42P01 unless the name means the table. Takes no lock.

@@ -29,6 +29,9 @@ static int hidden_count = 0;
 // How the statement should find its rows whose plan is being made.
 static Access planned = Access::by_key;
 
+// The only partition or child to plan for, or InvalidOid.
+static Oid planned_leaf = InvalidOid;
+
 bool
 is_by_row_key(CmdType command)
 {
@@ -95,13 +98,25 @@ is_queues_table(const PlannerInfo *root, const RelOptInfo *relation)
 	return strcmp(root->simple_rte_array[relation->relid]->eref->aliasname, "t") == 0;
 }
 
+// Leaves no way to the rows but their TIDs, and of the children only the one that is wanted: the
+// others are as if their partition bounds had excluded them.
+static void
+show_tids(const PlannerInfo *root, RelOptInfo *relation)
+{
+	relation->indexlist = NIL;
+	const RangeTblEntry *entry = root->simple_rte_array[relation->relid];
+	if (OidIsValid(planned_leaf) && relation->reloptkind == RELOPT_OTHER_MEMBER_REL &&
+		entry->relkind != RELKIND_PARTITIONED_TABLE && entry->relid != planned_leaf)
+		mark_dummy_rel(relation);
+}
+
 // The planner hook.
 static void
 visit_relation(const PlannerInfo *root, RelOptInfo *relation)
 {
 	if (planned == Access::by_tid) {
 		if (is_queues_table(root, relation))
-			relation->indexlist = NIL;
+			show_tids(root, relation);
 		return;
 	}
 	hide_indexes(root, relation);
@@ -116,11 +131,12 @@ register_planner_hook()
 }
 
 Outer
-begin_hiding(Access access)
+begin_hiding(Access access, Oid leaf)
 {
-	const Outer outer{hidden_first, planned};
+	const Outer outer{hidden_first, planned, planned_leaf};
 	hidden_first = hidden_count;
 	planned = access;
+	planned_leaf = leaf;
 	return outer;
 }
 
@@ -130,6 +146,7 @@ end_hiding(const Outer &outer)
 	hidden_count = hidden_first;
 	hidden_first = outer.first;
 	planned = outer.planned;
+	planned_leaf = outer.leaf;
 }
 
 int

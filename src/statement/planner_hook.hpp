@@ -17,10 +17,13 @@ struct Outer
 {
 	int first;
 	Access planned;
+	Oid leaf;
 };
 
-// Begins the planning of a statement that should find its rows so: nothing is hidden.
-Outer begin_hiding(Access access);
+// Begins the planning of a statement that should find its rows so: nothing is hidden. leaf: with
+// Access::by_tid, the only partition or child of the table t that is read or written; or
+// InvalidOid.
+Outer begin_hiding(Access access, Oid leaf);
 
 // Ends it: nothing stays hidden. Never raises.
 void end_hiding(const Outer &outer);
@@ -28,9 +31,9 @@ void end_hiding(const Outer &outer);
 // Calls body() between these, also on ERROR.
 template <typename Body>
 void
-with_hiding(Access access, Body &&body)
+with_hiding(Access access, Oid leaf, Body &&body)
 {
-	const Outer outer = begin_hiding(access);
+	const Outer outer = begin_hiding(access, leaf);
 	PG_TRY();
 	{
 		body();
