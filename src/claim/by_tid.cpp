@@ -118,7 +118,9 @@ struct Batch
 static Leaf *
 open_leaf(Claimer *claimer, Oid table)
 {
-	Relation relation = try_relation_open(table, RowExclusiveLock);
+	// As the statement locks it: in mode session it only reads.
+	const bool writes = claimer->definition->claim_mode != ClaimMode::session;
+	Relation relation = try_relation_open(table, writes ? RowExclusiveLock : AccessShareLock);
 	if (relation == nullptr)
 		return nullptr;
 	if (relation->rd_rel->relkind != RELKIND_RELATION ||
