@@ -33,6 +33,16 @@ end $$;
 select count(*), count(distinct due) as values from popped;
 select state, count(*) from parts group by state;
 
+-- By another unique key than the primary one: read on behind a row; with a null in it, not.
+create table coded (id integer primary key, code integer not null unique, maybe integer unique, state integer not null default 0);
+create index on coded (code) where state = 0;
+create index on coded (maybe) where state = 0;
+insert into coded select i, 4000 - i, i from generate_series(1, 1000) as i;
+select queue_attach('coded', 'coded', 'state = 0', 'code', 'state = 1'), queue_attach('maybe', 'coded', 'state = 0', 'maybe', 'state = 1');
+select min(code), max(code) from queue_pop_rows(null::coded, 'coded', 400);
+select count(*) from queue_pop_rows(null::coded, 'maybe', 300);
+select queue, fills > 0 as reads_on from queue_claim_stats where source = 'coded'::regclass order by queue;
+
 -- Mixed directions, both ways round.
 create table mixed (id integer primary key, priority integer not null, weight integer not null, state integer not null default 0);
 insert into mixed select i, i % 2, i / 2 % 5 from generate_series(1, 3000) as i;

@@ -134,6 +134,37 @@ find_by_index(Relation table, KeyFitness wanted)
 	return row_key;
 }
 
+// Whether all key columns of the index are among these.
+static bool
+is_among(Relation index, const AttrNumber *columns, int count)
+{
+	for (int i = 0; i < index->rd_index->indnkeyatts; i++) {
+		bool is_found = false;
+		for (int j = 0; j < count; j++)
+			is_found |= columns[j] == index->rd_index->indkey.values[i];
+		if (!is_found)
+			return false;
+	}
+	return true;
+}
+
+bool
+has_key_among(Relation table, const AttrNumber *columns, int count)
+{
+	if (is_inherited_from(table))
+		return false;
+	bool has = false;
+	List *indexes = RelationGetIndexList(table);
+	ListCell *cell;
+	foreach (cell, indexes) {
+		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+		has |= fitness_of(table, index) == KeyFitness::key && is_among(index, columns, count);
+		index_close(index, AccessShareLock);
+	}
+	list_free(indexes);
+	return has;
+}
+
 RowKey
 find_row_key(Relation table)
 {

@@ -53,6 +53,9 @@ bool is_inherited_from(Relation table);
 // ACCESS SHARE while it is looked at.
 RowKey find_row_key(Relation table);
 
+// Whether the table has a key, of which all columns are among these. Likewise.
+bool has_key_among(Relation table, const AttrNumber *columns, int count);
+
 // Likewise a key with columns that may be null: it identifies each row that has no null there.
 RowKey find_nullable_key(Relation table);
 

@@ -137,21 +137,6 @@ add_order(CompiledClaim *claim, const Compiled &compiled, TupleDesc descriptor)
 	claim->order_count = count;
 }
 
-// Whether no two rows are equal in the order, as it contains the key: only then can a read go on
-// behind a row.
-static bool
-is_total(const CompiledClaim *claim, const catalog::RowKey &row_key)
-{
-	for (int i = 0; i < row_key.length; i++) {
-		bool is_found = false;
-		for (int j = 0; j < claim->order_count; j++)
-			is_found |= claim->order_columns[j] == row_key.columns[i].number;
-		if (!is_found)
-			return false;
-	}
-	return row_key.has_key();
-}
-
 // For check_functions_in_node(): adds which version of a user-defined function there is now.
 static bool
 add_version(Oid function, void *text)
@@ -427,7 +412,8 @@ fill_in_ring(CompiledClaim *claim, const Definition *definition, const Compiled 
 	claim->has_policies = table->rd_rel->relrowsecurity;
 	claim->has_columns = definition->is_managed && find_columns(claim, table);
 	add_order(claim, compiled, RelationGetDescr(table));
-	if (!is_total(claim, compiled.row_key))
+	// A read can only go on behind a row if no other is equal to it in the order.
+	if (!catalog::has_key_among(table, claim->order_columns, claim->order_count))
 		claim->order_count = 0;
 	fill_in_key(claim, definition, table, pending, policies);
 	// Claims of another queue on the table fire no trigger, nor does a statement on a parent table or

@@ -14,20 +14,38 @@ namespace queue_ext::claim {
 using definition::ClaimMode;
 using definition::Definition;
 
-// Never without the trigger, which tells of rows that are written by plain SQL.
-bool
-is_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
+// Whether the trigger has told of nothing since a sweep found nothing.
+static bool
+is_told_idle(const CompiledClaim *claim, Ring *ring, TimestampTz call_time)
 {
-	const CompiledClaim *claim = definition->claim;
-	if (!claim->has_wake_trigger)
-		return false;
-	Wakes *wakes = get_wakes(definition->source);
+	Wakes *wakes = get_wakes(claim->key.table);
 	// In this order: a transaction that is no longer under way has told the ring.
 	const bool is_quiet = pg_atomic_read_u32(&wakes->under_way) == 0;
 	pg_read_barrier();
 	const uint32 wake_generation = pg_atomic_read_u32(&wakes->generation);
 	return is_quiet && is_shared_by_all() &&
 		   take(ring, claim->key, call_time, wake_generation, 0, nullptr).is_idle;
+}
+
+// Whether no transaction that writes has ended since a sweep found nothing: then nothing is pending
+// at the moment of the snapshot.
+static bool
+is_unchanged(const CompiledClaim *claim, Ring *ring, TimestampTz call_time)
+{
+	if (!may_stay_empty(claim))
+		return false;
+	const uint64 nothing_at = take(ring, claim->key, call_time, 0, 0, nullptr).nothing_at;
+	return nothing_at != 0 && nothing_at == ended_transactions();
+}
+
+// Without the trigger, which tells of rows that are written by plain SQL, only while there is no
+// write in any database of the server.
+bool
+is_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
+{
+	const CompiledClaim *claim = definition->claim;
+	return claim->has_wake_trigger ? is_told_idle(claim, ring, call_time)
+								   : is_unchanged(claim, ring, call_time);
 }
 
 // Tries candidates that were taken. An ERROR leaves them to the transaction callbacks.

@@ -31,7 +31,7 @@ struct Trier
 	Tried (*try_all)(void *state, Request *request, Candidate *candidates, int count);
 };
 
-// Whether it is certain that no row is claimable. Takes the ring's spinlock.
+// Whether it is certain that no row is claimable. Takes the ring's spinlock, and may take a snapshot.
 bool is_idle(const definition::Definition *definition, Ring *ring, TimestampTz call_time);
 
 // Claims from the ring until there are enough, or no row is claimable; *claimed: how many. False if

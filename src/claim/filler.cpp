@@ -166,6 +166,20 @@ may_be_idle(const CompiledClaim *claim)
 		   !TransactionIdIsValid(GetTopTransactionIdIfAny()) && !has_prepared_transactions();
 }
 
+bool
+may_stay_empty(const CompiledClaim *claim)
+{
+	return claim->is_timeless && !claim->has_policies &&
+		   !TransactionIdIsValid(GetTopTransactionIdIfAny());
+}
+
+// Asked before a sweep takes its snapshot: if one ends in between, the sweep proves nothing later.
+uint64
+ended_transactions()
+{
+	return GetLatestSnapshot()->snapXactCompletionCount;
+}
+
 // Reads the order's rows into *fill. False if the cursor's bytes are not a row of this table.
 // Raises what the executor raises.
 static bool
@@ -177,6 +191,8 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 	if (is_behind && !set_cursor_argument(&arguments, claim, definition->source, order.cursor))
 		return false;
 	const bool may_be_so = order.is_sweep && may_be_idle(claim);
+	if (order.is_sweep && may_stay_empty(claim))
+		fill->nothing_at = ended_transactions();
 	fill->began = GetCurrentTimestamp();
 	statement::with_newest(&arguments, [&](Snapshot snapshot) {
 		fill->count = static_cast<int>(

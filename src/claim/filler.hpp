@@ -40,6 +40,13 @@ Filled fill_or_wait(definition::Definition *definition, Ring *ring, const Reques
 // executor raises.
 Filled fill_ahead(definition::Definition *definition, Ring *ring, const Request &request);
 
+// Whether a queue of which nothing is pending stays so while no transaction that writes ends: if
+// its "pending" depends on the row alone, and this transaction has not written itself.
+bool may_stay_empty(const CompiledClaim *claim);
+
+// The number of transactions that have written and ended, in any database, as of a new snapshot.
+uint64 ended_transactions();
+
 // Registers the transaction callback. Called once, by _PG_init.
 void register_filler();
 

@@ -125,6 +125,7 @@ reset(Ring *ring, const RingKey &key)
 	ring->takeovers = 0;
 	ring->row_due = PG_INT64_MAX;
 	ring->idle_until = 0;
+	ring->nothing_at = 0;
 	ring->filler = 0;
 	ring->has_dropped = false;
 	ring->in_flight = 0;
@@ -163,6 +164,7 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, in
 	taken.is_low = true;
 	taken.is_foreign = !with_ring(ring, key, [&] {
 		ring->used_at = now;
+		taken.nothing_at = ring->nothing_at;
 		if (is_sweep_due(ring, now, wake_generation))
 			return;
 		taken.is_idle = now < ring->idle_until;
@@ -607,6 +609,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 			return;
 		}
 		ring->counters.sweeps++;
+		ring->nothing_at = fill.count == 0 ? fill.nothing_at : 0;
 		ring->swept_at = fill.ended;
 		ring->sweep_cost_us = cost;
 		if (ring->sweep_due == 0) // requested since it began

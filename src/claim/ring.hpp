@@ -168,6 +168,7 @@ struct Ring
 	int64 fill_cost_us;       // the duration of the last read behind the cursor
 	TimestampTz row_due;      // the earliest time known at which a row becomes claimable
 	TimestampTz idle_until;   // no row is claimable before, unless a wake-up comes
+	uint64 nothing_at;        // nothing was pending after so many transactions; 0: unknown
 	int32 filler;             // PID of the backend that is filling the ring, or 0
 	bool has_dropped;         // the fill under way may miss candidates that were let go
 	SortKey dropped;          // the lowest sort key of those
@@ -199,6 +200,7 @@ struct Taken
 	bool is_low;             // a fill is due, and no backend is at it
 	bool is_foreign;         // the ring is of another queue now
 	bool is_idle;            // no row is claimable
+	uint64 nothing_at;       // nothing is pending while no more transactions than these have ended
 };
 
 // Takes up to max_count candidates, in order, into candidates; none when a sweep is due. They are
@@ -284,6 +286,7 @@ struct Fill
 	TimestampTz began;
 	TimestampTz ended;
 	TimestampTz idle_until; // of a sweep that read nothing; 0: unknown
+	uint64 nothing_at;      // likewise: how many transactions had ended before it; 0: unknown
 };
 
 // Merges the fill into the ring and wakes the backends that wait for it. *added: by how many
