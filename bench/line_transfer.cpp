@@ -1,5 +1,5 @@
 // line_transfer.cpp - how long a cache line takes from one CPU to another, in nanoseconds: two threads
-// write it in turns. Prints the median of the rounds.
+// write it in turns. Prints the fastest of many short rounds, since a busy machine interrupts others.
 
 #include <algorithm>
 #include <atomic>
@@ -12,8 +12,8 @@
 
 namespace {
 
-constexpr int rounds = 21;
-constexpr int turns = 200000;
+constexpr int rounds = 1000;
+constexpr int turns = 2000;
 constexpr int line = 64;
 
 alignas(line) std::atomic<int> turn;
@@ -54,6 +54,5 @@ main()
 			std::chrono::steady_clock::now() - begun;
 		samples.push_back(passed.count() / turns);
 	}
-	std::sort(samples.begin(), samples.end());
-	std::printf("%.0f\n", samples[rounds / 2]);
+	std::printf("%.0f\n", *std::min_element(samples.begin(), samples.end()));
 }

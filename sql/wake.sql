@@ -365,7 +365,7 @@ insert into jobs (payload, run_at, dead_at) values ('1', 'infinity', null), ('1'
 insert into woken values (1, 1, 1);
 select empty_pops('jobs', 'queue_pop(''jobs'')', 20);
 select empty_pops('woken', 'queue_pop_rows(null::woken)', 20);
--- Without the trigger, each looks.
+-- Without the trigger, as long as nothing is written in the server.
 select empty_pops('plain', 'queue_pop_rows(null::plain)', 20);
 -- For as long as sweeps are due at their interval: there are no more of them than that,
 -- which is a tenth of a second at least.
@@ -382,7 +382,7 @@ begin
 	assert grown <= 2 + 10 * extract(epoch from clock_timestamp() - began), format('%s sweeps', grown);
 	assert pg_current_xact_id_if_assigned() is null, 'it has a number';
 end $$;
--- A trigger that does not fire, or not for all, is none.
+-- A trigger that does not fire, or not for all, is none: what is written is found nevertheless.
 alter table woken disable trigger queue_ext_wake;
 select is_idle('woken');
 insert into woken values (2);

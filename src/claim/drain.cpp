@@ -59,8 +59,7 @@ try_taken(const Definition *definition, Ring *ring, Request *request, const Trie
 	const Tried tried = trier.try_all(trier.state, request, candidates, taken.count);
 	if (tried.needs_statement)
 		ask_for_sweep(ring, key); // for the candidates not tried
-	add(ring, key, tried.counters);
-	note_tried(ring, key, taken);
+	note_tried(ring, key, taken, tried.counters);
 	if (tried.counters.claims > 0 && definition->is_managed)
 		note_lease(ring, key, tried.due);
 	return tried;
@@ -107,7 +106,7 @@ namespace {
 struct Watch
 {
 	Wakes *wakes;
-	uint32 sweep_generation;
+	uint32 sweep_generation; // when candidates were first taken
 };
 
 } // namespace
@@ -133,13 +132,14 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 	const CompiledClaim *claim = definition->claim;
 	const RingKey &key = claim->key;
 	const auto wanted = static_cast<uint64>(request->max_jobs);
-	const Watch watch{get_wakes(definition->source), last_sweep(ring, key)};
+	Watch watch{get_wakes(definition->source), 0};
 	// Without a cursor a read cannot get past the first rows while those are locked.
 	const bool has_cursor = claim->order_count > 0;
 	const int most_futile = has_cursor ? 100 : 1;
 	Pass pass{};
 	Waits waits{};
 	int futile = 0;
+	bool has_begun = false;
 	*claimed = 0;
 	prepare_note(ring, key);
 	while (*claimed < wanted) {
@@ -149,6 +149,9 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 								 pg_atomic_read_u32(&watch.wakes->generation), asked, candidates);
 		if (taken.is_foreign)
 			return false;
+		if (!has_begun)
+			watch.sweep_generation = taken.sweep_generation;
+		has_begun = true;
 		if (taken.count > 0) {
 			const Tried tried = try_taken(definition, ring, request, trier, candidates, taken);
 			*claimed += static_cast<uint64>(tried.counters.claims);

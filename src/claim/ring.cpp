@@ -165,10 +165,10 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, in
 	taken.is_foreign = !with_ring(ring, key, [&] {
 		ring->used_at = now;
 		taken.nothing_at = ring->nothing_at;
+		taken.sweep_generation = ring->sweep_generation;
 		if (is_sweep_due(ring, now, wake_generation))
 			return;
 		taken.is_idle = now < ring->idle_until;
-		taken.sweep_generation = ring->sweep_generation;
 		taken.count = takeable(ring, max_count);
 		for (int i = 0; i < taken.count; i++)
 			candidates[i] = *at(ring, i);
@@ -180,14 +180,6 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, in
 		taken.is_low = ring->count <= low_water && !ring->is_at_end && ring->filler == 0;
 	});
 	return taken;
-}
-
-uint32
-last_sweep(Ring *ring, const RingKey &key)
-{
-	uint32 generation = 0;
-	with_ring(ring, key, [&] { generation = ring->sweep_generation; });
-	return generation;
 }
 
 bool
@@ -205,13 +197,17 @@ is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_genera
 	return is_it;
 }
 
+static void
+land(Ring *ring, int count, uint32 sweep_generation)
+{
+	if (ring->sweep_generation == sweep_generation)
+		ring->in_flight = Max(0, ring->in_flight - count);
+}
+
 void
 let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_generation)
 {
-	with_ring(ring, key, [&] {
-		if (ring->sweep_generation == sweep_generation)
-			ring->in_flight = Max(0, ring->in_flight - count);
-	});
+	with_ring(ring, key, [&] { land(ring, count, sweep_generation); });
 }
 
 // The index of the first candidate that does not sort before the key.
@@ -662,22 +658,35 @@ note_path(Ring *ring, const RingKey &key, const char *path)
 	with_ring(ring, key, [&] { strlcpy(ring->path, path, path_size); });
 }
 
+// An expensive sweep puts off the next one.
+static void
+count(Ring *ring, const RingCounters &more)
+{
+	ring->counters.claims += more.claims;
+	ring->counters.empty_pops += more.empty_pops;
+	ring->counters.locked += more.locked;
+	ring->counters.gone += more.gone;
+	ring->counters.not_pending += more.not_pending;
+	const int64 passed = more.locked + more.gone + more.not_pending;
+	if (passed == 0)
+		return;
+	ring->sweep_cost_us += passed * pass_cost_us;
+	if (ring->sweep_due != 0 && ring->sweep_due != PG_INT64_MAX)
+		ring->sweep_due = Max(ring->sweep_due, next_sweep(ring));
+}
+
 void
 add(Ring *ring, const RingKey &key, const RingCounters &more)
 {
+	with_ring(ring, key, [&] { count(ring, more); });
+}
+
+void
+settle(Ring *ring, const RingKey &key, const RingCounters &more, int tried, uint32 sweep_generation)
+{
 	with_ring(ring, key, [&] {
-		ring->counters.claims += more.claims;
-		ring->counters.empty_pops += more.empty_pops;
-		ring->counters.locked += more.locked;
-		ring->counters.gone += more.gone;
-		ring->counters.not_pending += more.not_pending;
-		const int64 passed = more.locked + more.gone + more.not_pending;
-		if (passed == 0)
-			return;
-		// An expensive sweep puts off the next one.
-		ring->sweep_cost_us += passed * pass_cost_us;
-		if (ring->sweep_due != 0 && ring->sweep_due != PG_INT64_MAX)
-			ring->sweep_due = Max(ring->sweep_due, next_sweep(ring));
+		count(ring, more);
+		land(ring, tried, sweep_generation);
 	});
 }
 

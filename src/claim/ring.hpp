@@ -196,7 +196,7 @@ struct Taken
 {
 	int count;
 	uint32 generation;       // the ring's change_generation after this; 0 if none were taken
-	uint32 sweep_generation; // of the last sweep that had begun
+	uint32 sweep_generation; // of the last sweep that had begun; 0 if the ring is foreign
 	bool is_low;             // a fill is due, and no backend is at it
 	bool is_foreign;         // the ring is of another queue now
 	bool is_idle;            // no row is claimable
@@ -207,9 +207,6 @@ struct Taken
 // in flight until let_go(). wake_generation: the table's current one.
 Taken take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, int max_count,
 		   Candidate *candidates);
-
-// The generation of the last sweep that began; 0 if the ring is foreign.
-uint32 last_sweep(Ring *ring, const RingKey &key);
 
 // Whether there was a moment since sweep sweep_generation at which no row was claimable: a later
 // sweep has read the queue to its end, all candidates have been tried in vain, and since it began
@@ -306,7 +303,12 @@ bool wait_for_fill(Ring *ring, const RingKey &key, const FillOrder &order);
 void note_path(Ring *ring, const RingKey &key, const char *path);
 
 // Adds claims, empty pops and candidates tried in vain to the counters; the latter put off the next
-// sweep. Claims must be added before their candidates are let go, as is_exhausted() compares both.
+// sweep.
 void add(Ring *ring, const RingKey &key, const RingCounters &more);
+
+// Does add() and then let_go(), as is_exhausted() compares both. In one stay under the spinlock:
+// each costs the ring's cache lines a way from core to core.
+void settle(Ring *ring, const RingKey &key, const RingCounters &more, int tried,
+			uint32 sweep_generation);
 
 } // namespace queue_ext::claim

@@ -160,10 +160,10 @@ note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const T
 }
 
 void
-note_tried(Ring *ring, const RingKey &key, const Taken &taken)
+note_tried(Ring *ring, const RingKey &key, const Taken &taken, const RingCounters &counters)
 {
 	Note *note = note_of_ring(ring, key);
-	let_go(ring, key, taken.count, taken.sweep_generation);
+	settle(ring, key, counters, taken.count, taken.sweep_generation);
 	if (note->flight_sweep == taken.sweep_generation)
 		note->in_flight -= taken.count;
 }
@@ -249,12 +249,22 @@ is_sorted(const Candidates &candidates)
 	return true;
 }
 
+namespace {
+
+// A candidate, by where it stands.
+struct Place
+{
+	const Candidate *candidate;
+};
+
+} // namespace
+
 // By sort key; then in the order in which they stand.
 static int
 compare_places(const void *left, const void *right)
 {
-	const Candidate *one = *static_cast<Candidate *const *>(left);
-	const Candidate *other = *static_cast<Candidate *const *>(right);
+	const Candidate *one = static_cast<const Place *>(left)->candidate;
+	const Candidate *other = static_cast<const Place *>(right)->candidate;
 	const SortKey one_key = one->sort_key();
 	const SortKey other_key = other->sort_key();
 	if (one_key == other_key)
@@ -270,18 +280,18 @@ sort_offers(Candidates *offered)
 	if (is_sorted(*offered))
 		return;
 	const int count = offered->count;
-	auto **places = static_cast<Candidate **>(
-		MemoryContextAlloc(TopTransactionContext, sizeof(Candidate *) * count));
+	auto *places =
+		static_cast<Place *>(MemoryContextAlloc(TopTransactionContext, sizeof(Place) * count));
 	auto *sorted = static_cast<Candidate *>(
 		MemoryContextAlloc(TopTransactionContext, sizeof(Candidate) * count));
 	for (int i = 0; i < count; i++)
-		places[i] = &offered->elements[i];
-	qsort(places, count, sizeof(Candidate *), compare_places);
+		places[i].candidate = &offered->elements[i];
+	qsort(places, count, sizeof(Place), compare_places);
 	offered->count = 0;
 	for (int i = 0; i < count; i++) {
 		const bool is_newer =
-			i > 0 && sorted[offered->count - 1].sort_key() == places[i]->sort_key();
-		sorted[is_newer ? offered->count - 1 : offered->count++] = *places[i];
+			i > 0 && sorted[offered->count - 1].sort_key() == places[i].candidate->sort_key();
+		sorted[is_newer ? offered->count - 1 : offered->count++] = *places[i].candidate;
 	}
 	memcpy(offered->elements, sorted, sizeof(Candidate) * offered->count);
 	pfree(places);

@@ -26,8 +26,8 @@ void prepare_note(Ring *ring, const RingKey &key);
 void note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const Taken &taken,
 				 bool is_until_end);
 
-// Notes that it has tried them, and lets them go (let_go()).
-void note_tried(Ring *ring, const RingKey &key, const Taken &taken);
+// Notes that it has tried them, with what came of it, and lets them go (settle()).
+void note_tried(Ring *ring, const RingKey &key, const Taken &taken, const RingCounters &counters);
 
 // Notes that the rows claimed become claimable again at that time, once this transaction has
 // committed.

@@ -225,7 +225,7 @@ again:
 			:: else
 			fi
 		};
-		/* add(), then let_go(). */
+		/* ring.cpp, settle(): one step there. */
 		atomic { has_won_since = has_won_since || is_won; has_gone_since = has_gone_since || is_gone };
 #ifdef SLIP_LET_GO_OF_OTHERS
 		/* Also those that other backends have taken since. */
