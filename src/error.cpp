@@ -705,7 +705,7 @@ void
 note_path(const char *queue, const char *path, const char *reason, const char *hint)
 {
 	char *sentence = psprintf("%s.", reason);
-	sentence[0] = pg_ascii_toupper(static_cast<unsigned char>(sentence[0]));
+	sentence[0] = static_cast<char>(pg_ascii_toupper(static_cast<unsigned char>(sentence[0])));
 	ereport(NOTICE, (errmsg("claims of queue \"%s\" take the path \"%s\"", queue, path),
 					 errdetail("%s", sentence), hint == nullptr ? 0 : errhint("%s", hint)));
 }

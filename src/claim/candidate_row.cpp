@@ -19,8 +19,8 @@ written_in(Relation table, const CompiledClaim *claim)
 	while ((member = bms_next_member(claim->written, member)) >= 0) {
 		const auto number = static_cast<AttrNumber>(member + FirstLowInvalidHeapAttributeNumber);
 		const char *name = get_attname(claim->key.table, number, true);
-		const AttrNumber here =
-			name == nullptr ? InvalidAttrNumber : get_attnum(RelationGetRelid(table), name);
+		const AttrNumber here = name == nullptr ? static_cast<AttrNumber>(InvalidAttrNumber)
+												: get_attnum(RelationGetRelid(table), name);
 		if (here != InvalidAttrNumber)
 			written = bms_add_member(written, here - FirstLowInvalidHeapAttributeNumber);
 	}
