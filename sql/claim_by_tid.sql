@@ -119,8 +119,8 @@ select queue_attach('planned', 'many', 'state = 0', 'id', 'state = (select 1) * 
 select id from queue_pop_rows(null::many, 'planned');
 set client_min_messages = error;
 
--- An immutable function of the user's and one that is a simple SQL expression can be evaluated
--- without a statement; a domain, a sub-select and any other function cannot.
+-- An immutable function of the user's can be evaluated without a statement; a domain, a sub-select and
+-- any other function cannot.
 create table kinds (id integer primary key, state integer not null default 0, other integer);
 create index on kinds (id) where state = 0;
 insert into kinds select generate_series(1, 100);

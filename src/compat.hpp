@@ -433,6 +433,44 @@ register_relation_hook(void (*visit)(const PlannerInfo *root, RelOptInfo *relati
 }
 #endif
 
+// Called before and after the planner plans a statement, also on ERROR. Calls nest where the planner
+// evaluates a function that runs a query. 19 added an argument to planner_hook.
+inline void (*begin_planning)() = nullptr;
+inline void (*end_planning)() = nullptr;
+inline planner_hook_type previous_planner_hook = nullptr;
+
+template <typename... Arguments>
+PlannedStmt *
+plan_between(Arguments... arguments)
+{
+	PlannedStmt *volatile planned = nullptr;
+	begin_planning();
+	PG_TRY();
+	{
+		planned = previous_planner_hook != nullptr ? previous_planner_hook(arguments...)
+												   : standard_planner(arguments...);
+	}
+	PG_FINALLY();
+	{
+		end_planning();
+	}
+	PG_END_TRY();
+	return planned;
+}
+
+inline void
+register_planner_hook(void (*begin)(), void (*end)())
+{
+	begin_planning = begin;
+	end_planning = end;
+	previous_planner_hook = planner_hook;
+#if PG_VERSION_NUM >= 190000
+	planner_hook = plan_between<Query *, const char *, int, ParamListInfo, ExplainState *>;
+#else
+	planner_hook = plan_between<Query *, const char *, int, ParamListInfo>;
+#endif
+}
+
 } // namespace queue_ext::compat
 
 // Whether named_segment() exists.

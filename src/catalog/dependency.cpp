@@ -231,12 +231,6 @@ depend_on_object(Dependent *dependent, SysCacheId cache, Oid object)
 }
 
 void
-depend_on_hash(Dependent *dependent, SysCacheId cache, uint32 hash)
-{
-	depend_on(dependent, {static_cast<int>(cache), hash});
-}
-
-void
 watch_function(Oid function)
 {
 	watch({PROCOID, GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(function))});

@@ -50,9 +50,6 @@ void depend_on_relation(Dependent *dependent, Oid relation);
 // and so on, as registered in dependency.cpp.
 void depend_on_object(Dependent *dependent, compat::SysCacheId cache, Oid object);
 
-// Likewise, for an object whose OID is not known, by the hash value of its messages.
-void depend_on_hash(Dependent *dependent, compat::SysCacheId cache, uint32 hash);
-
 // Watches a function, as a rule of PostgreSQL's own: a message about it makes all dependents
 // invalid.
 void watch_function(Oid function);

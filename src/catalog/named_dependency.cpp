@@ -261,4 +261,14 @@ depend_on_expression(Dependent *dependent, Node *expression)
 	(void) visit(expression, dependent);
 }
 
+// Copies the constraints first, as reading catalogs may free those of the relcache.
+void
+depend_on_checks(Dependent *dependent, Relation table)
+{
+	const TupleConstr *constraints = CreateTupleDescCopyConstr(RelationGetDescr(table))->constr;
+	for (int i = 0; constraints != nullptr && i < constraints->num_check; i++)
+		depend_on_expression(dependent,
+							 static_cast<Node *>(stringToNode(constraints->check[i].ccbin)));
+}
+
 } // namespace queue_ext::catalog

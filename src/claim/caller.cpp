@@ -46,6 +46,18 @@ static constexpr const char *clock_functions[] = {
 	"now", "transaction_timestamp", "statement_timestamp", "clock_timestamp", "timeofday",
 };
 
+namespace {
+
+// The state of a walk through expressions.
+struct Walk
+{
+	CallerUse *use;
+	Definition *definition;
+	List *tables; // whose policies have been added
+};
+
+} // namespace
+
 template <size_t count>
 static bool
 is_among(const char *name, const char *const (&names)[count])
@@ -60,7 +72,7 @@ is_among(const char *name, const char *const (&names)[count])
 static bool
 add_function(Oid function, void *context)
 {
-	auto *use = static_cast<CallerUse *>(context);
+	CallerUse *use = static_cast<Walk *>(context)->use;
 	if (func_volatile(function) == PROVOLATILE_IMMUTABLE)
 		return false;
 	if (function >= FirstNormalObjectId) {
@@ -116,51 +128,85 @@ add_parameter(CallerUse *use, const Param *parameter)
 	use->lease |= index == static_cast<int>(Parameter::lease);
 }
 
+static bool add_node(Node *node, void *context);
+
+// Adds what the rows that the table shows depend on: its policies. A view is a query of its own, which
+// may ask for anything.
+static void
+add_table(Walk *walk, Oid table)
+{
+	if (list_member_oid(walk->tables, table))
+		return;
+	walk->tables = lappend_oid(walk->tables, table);
+	Relation relation = try_relation_open(table, AccessShareLock);
+	if (relation == nullptr)
+		return;
+	if (relation->rd_rel->relkind == RELKIND_VIEW && walk->use->opaque == nullptr)
+		walk->use->opaque = psprintf("view %s", RelationGetRelationName(relation));
+	List *policies =
+		relation->rd_rel->relrowsecurity ? flat_policies(walk->definition, relation) : NIL;
+	relation_close(relation, NoLock);
+	ListCell *cell;
+	foreach (cell, policies)
+		(void) add_node(static_cast<Node *>(lfirst(cell)), walk);
+}
+
+// Adds the tables of a sub-select. The role decides which policies apply.
+static void
+add_tables(Walk *walk, const Query *query)
+{
+	walk->use->role = true;
+	ListCell *cell;
+	foreach (cell, query->rtable) {
+		const auto *entry = lfirst_node(RangeTblEntry, cell);
+		if (entry->rtekind == RTE_RELATION)
+			add_table(walk, entry->relid);
+	}
+}
+
 // Tree walker, also of the queries of sub-selects; never stops.
 static bool
 add_node(Node *node, void *context)
 {
 	if (node == nullptr)
 		return false;
-	auto *use = static_cast<CallerUse *>(context);
-	if (IsA(node, Query))
+	check_stack_depth();
+	auto *walk = static_cast<Walk *>(context);
+	if (IsA(node, Query)) {
+		add_tables(walk, reinterpret_cast<Query *>(node));
 		return compat::walk_query(reinterpret_cast<Query *>(node), add_node, context);
-	if (IsA(node, SubLink))
-		use->role = true; // its tables may have policies
-	else if (IsA(node, SQLValueFunction))
-		add_value_function(use, reinterpret_cast<SQLValueFunction *>(node));
+	}
+	if (IsA(node, SQLValueFunction))
+		add_value_function(walk->use, reinterpret_cast<SQLValueFunction *>(node));
 	else if (IsA(node, Param))
-		add_parameter(use, reinterpret_cast<Param *>(node));
+		add_parameter(walk->use, reinterpret_cast<Param *>(node));
 	else if (IsA(node, FuncExpr) &&
 			 (reinterpret_cast<FuncExpr *>(node)->funcid == F_CURRENT_SETTING_TEXT ||
 			  reinterpret_cast<FuncExpr *>(node)->funcid == F_CURRENT_SETTING_TEXT_BOOL))
-		add_setting(use, reinterpret_cast<FuncExpr *>(node));
+		add_setting(walk->use, reinterpret_cast<FuncExpr *>(node));
 	else
 		(void) check_functions_in_node(node, add_function, context);
 	return compat::walk_tree(node, add_node, context);
 }
 
+// Not with expression_planner_with_deps(), which must not meet columns from PostgreSQL 18 on. So a
+// function that is called by one that was put in place of its call is no dependency, and what was
+// found out may be outdated when it changes: the candidates' order suffers then, and nothing else.
 Node *
 flatten(Definition *definition, Node *expression)
 {
-	List *relations = NIL;
-	List *items = NIL;
 	auto *copy = static_cast<Expr *>(copyObjectImpl(expression));
-	auto *flat = reinterpret_cast<Node *>(expression_planner_with_deps(copy, &relations, &items));
-	ListCell *cell;
-	foreach (cell, items) {
-		const auto *item = lfirst_node(PlanInvalItem, cell);
-		catalog::depend_on_hash(&definition->dependent,
-								static_cast<compat::SysCacheId>(item->cacheId), item->hashValue);
-	}
+	auto *flat = reinterpret_cast<Node *>(expression_planner(copy));
+	catalog::depend_on_expression(&definition->dependent, expression);
 	catalog::depend_on_expression(&definition->dependent, flat);
 	return flat;
 }
 
 void
-add_use(CallerUse *use, Node *flat)
+add_use(CallerUse *use, Definition *definition, Node *flat)
 {
-	(void) add_node(flat, use);
+	Walk walk{use, definition, NIL};
+	(void) add_node(flat, &walk);
 }
 
 // Copies the conditions first, as reading catalogs may process an invalidation that frees the
@@ -182,12 +228,12 @@ flat_policies(Definition *definition, Relation table)
 }
 
 void
-add_policies(CallerUse *use, List *policies)
+add_policies(CallerUse *use, Definition *definition, List *policies)
 {
 	use->role = true; // to which each policy is granted
 	ListCell *cell;
 	foreach (cell, policies)
-		add_use(use, static_cast<Node *>(lfirst(cell)));
+		add_use(use, definition, static_cast<Node *>(lfirst(cell)));
 }
 
 CallerUse

@@ -31,19 +31,19 @@ struct CallerUse
 	const char *opaque; // what may depend on anything, in words; or null
 };
 
-// The expression with simple SQL functions in place of their calls. Records dependencies of the
-// definition on what it names and on these functions; to be called within make_dependent(). In the
+// The expression with simple SQL functions in place of their calls, to be looked at and not to be
+// evaluated. Records dependencies of the definition on what it names; to be called within make_dependent(). In the
 // current context. Raises what the planner raises.
 Node *flatten(definition::Definition *definition, Node *expression);
 
-// Adds what the flat expression asks. In the current context.
-void add_use(CallerUse *use, Node *flat);
+// Adds what the flat expression asks, and the policies of the tables of its sub-selects. Likewise.
+void add_use(CallerUse *use, definition::Definition *definition, Node *flat);
 
 // The conditions of the table's policies for a claim, flat. Likewise.
 List *flat_policies(definition::Definition *definition, Relation table);
 
 // Adds what they ask.
-void add_policies(CallerUse *use, List *policies);
+void add_policies(CallerUse *use, definition::Definition *definition, List *policies);
 
 // Copies it into the memory context.
 CallerUse copy_use(const CallerUse &use, MemoryContext context);

@@ -56,16 +56,12 @@ tell_path(CompiledClaim *claim, Ring *ring, const Choice &choice)
 }
 
 // An idle queue is answered from shared memory alone.
-uint64
-claim(Definition *definition, const Request &request, const Output &output)
+static uint64
+claim_by_ring(Definition *definition, const Choice &choice, const Request &request,
+			  const Output &output)
 {
-	const Choice choice = choose_path(definition);
-	if (choice.path == Path::portable)
-		return claim_portable(definition, request, output);
-	// A call further up the stack may be one of another variant.
-	const uint64 former_variant = set_variant(definition, request);
 	Ring *ring = ring_of(definition);
-	const RingKey &key = compiled_claim_of(definition)->key;
+	const RingKey &key = definition->claim->key;
 	tell_path(definition->claim, ring, choice);
 	uint64 claimed = 0;
 	if (!is_idle(definition, ring, request.call_time))
@@ -75,7 +71,30 @@ claim(Definition *definition, const Request &request, const Output &output)
 		counters.empty_pops = 1;
 		add(ring, key, counters);
 	}
-	definition->claim->key.variant = former_variant;
+	return claimed;
+}
+
+// Where callers differ, a call further up the stack may be one of another variant, so the former
+// one is restored, also on ERROR.
+uint64
+claim(Definition *definition, const Request &request, const Output &output)
+{
+	const Choice choice = choose_path(definition);
+	if (choice.path == Path::portable)
+		return claim_portable(definition, request, output);
+	const uint64 former_variant = set_variant(definition, request);
+	if (definition->claim->key.variant == former_variant)
+		return claim_by_ring(definition, choice, request, output);
+	volatile uint64 claimed = 0;
+	PG_TRY();
+	{
+		claimed = claim_by_ring(definition, choice, request, output);
+	}
+	PG_FINALLY();
+	{
+		definition->claim->key.variant = former_variant;
+	}
+	PG_END_TRY();
 	return claimed;
 }
 

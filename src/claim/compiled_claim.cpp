@@ -6,6 +6,7 @@
 
 #include "../catalog/row_key.hpp"
 #include "../catalog/kept.hpp"
+#include "../catalog/named_dependency.hpp"
 #include "../catalog/owner.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/name.hpp"
@@ -102,16 +103,17 @@ allocate(const CompiledClaim *claim, int count)
 
 // Returns what is too involved to be run without a statement, or null.
 static const char *
-add_columns(CompiledClaim *claim, Definition *definition, const List *targets, TupleDesc descriptor)
+add_columns(CompiledClaim *claim, const List *targets, Relation table)
 {
+	const TupleDesc descriptor = row::columns_of(table);
 	claim->columns = allocate<ColumnValue>(claim, list_length(targets));
 	ListCell *cell;
 	foreach (cell, targets) {
 		const auto *target = lfirst_node(TargetEntry, cell);
-		Node *flat = flatten(definition, reinterpret_cast<Node *>(target->expr));
-		ExprState *value = row::prepare_expression(flat, claim->context);
+		auto *expression = reinterpret_cast<Node *>(target->expr);
+		ExprState *value = row::prepare_expression(expression, claim->context);
 		if (value == nullptr)
-			return row::find_involved(flat);
+			return row::find_involved(expression);
 		claim->columns[claim->column_count++] = {
 			target->resno, value, TupleDescAttr(descriptor, target->resno - 1)->attnotnull};
 	}
@@ -242,9 +244,9 @@ prepare_row_key(const Definition *definition, Relation table, MemoryContext cont
 // Compiles the defaults of the columns that a job's sender does not give. False if a default is too
 // involved.
 static bool
-add_defaults(CompiledClaim *claim, Relation table)
+add_defaults(CompiledClaim *claim, Definition *definition, Relation table)
 {
-	const TupleDesc descriptor = RelationGetDescr(table);
+	const TupleDesc descriptor = row::columns_of(table);
 	claim->defaults = allocate<ColumnValue>(claim, descriptor->natts);
 	for (int i = 0; i < descriptor->natts; i++) {
 		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
@@ -253,6 +255,7 @@ add_defaults(CompiledClaim *claim, Relation table)
 			number == claim->run_at || number == claim->max_attempts)
 			continue;
 		Node *expression = build_column_default(table, number);
+		catalog::depend_on_expression(&definition->dependent, expression);
 		ExprState *value =
 			expression == nullptr ? nullptr : row::prepare_expression(expression, claim->context);
 		if (expression != nullptr && value == nullptr)
@@ -314,10 +317,10 @@ find_columns(CompiledClaim *claim, Relation table)
 
 // A job in an archived queue is not removed but moved, which takes a statement.
 static void
-fill_in_managed(CompiledClaim *claim, const Definition *definition, Relation table)
+fill_in_managed(CompiledClaim *claim, Definition *definition, Relation table)
 {
-	claim->can_insert =
-		find_trigger(table, TRIGGER_TYPE_INSERT, nullptr) == nullptr && add_defaults(claim, table);
+	claim->can_insert = find_trigger(table, TRIGGER_TYPE_INSERT, nullptr) == nullptr &&
+						add_defaults(claim, definition, table);
 	claim->can_remove = !definition->is_archived &&
 						find_trigger(table, TRIGGER_TYPE_DELETE, nullptr) == nullptr &&
 						is_keyed_by(table, claim->id);
@@ -426,7 +429,7 @@ fill_in_ring(CompiledClaim *claim, const Definition *definition, const Compiled 
 static Obstacle
 opaque_obstacle(const char *where, const char *what)
 {
-	return {psprintf("%s calls %s, which may depend on its caller", where, what),
+	return {psprintf("%s has %s, which may depend on its caller", where, what),
 			"Declare a function immutable if it is, or write it as one SQL expression."};
 }
 
@@ -440,7 +443,7 @@ obstacle_in(const char *fragment, const char *involved)
 // What a claim without a statement needs. Returns what keeps claims from being direct.
 static Obstacle
 fill_in_direct(CompiledClaim *claim, Definition *definition, const Compiled &compiled,
-			   Node *pending, Relation table)
+			   Relation table)
 {
 	const bool writes = definition->claim_mode == definition::ClaimMode::update;
 	if (claim->leaves != nullptr)
@@ -458,20 +461,20 @@ fill_in_direct(CompiledClaim *claim, Definition *definition, const Compiled &com
 				"A trigger that is created for UPDATE OF columns that \"on_claim\" does not write "
 				"does not fire."};
 	claim->has_foreign_key = writes && RelationGetFKeyList(table) != NIL;
-	claim->pending = row::prepare_condition(pending, claim->context);
+	claim->pending = row::prepare_condition(compiled.condition, claim->context);
 	if (claim->pending == nullptr)
-		return obstacle_in("\"pending\"", row::find_involved(pending));
+		return obstacle_in("\"pending\"", row::find_involved(compiled.condition));
 	if (!writes) {
 		claim->row_key = prepare_row_key(definition, table, claim->context);
 		if (claim->row_key == nullptr)
 			return {"the key has a type with user-defined functions", nullptr};
 		return {};
 	}
-	const char *involved =
-		add_columns(claim, definition, compiled.assignments, RelationGetDescr(table));
+	const char *involved = add_columns(claim, compiled.assignments, table);
 	if (involved != nullptr)
 		return obstacle_in("\"on_claim\"", involved);
-	if (!row::prepare_checks(RelationGetDescr(table), &claim->checks, claim->context))
+	catalog::depend_on_checks(&definition->dependent, table);
+	if (!row::prepare_checks(table, &claim->checks, claim->context))
 		return {"a CHECK constraint is too involved", nullptr};
 	if (definition->is_managed && !claim->has_policies)
 		fill_in_managed(claim, definition, table);
@@ -489,7 +492,7 @@ fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, 
 		return;
 	Node *pending = flatten(definition, compiled.condition);
 	CallerUse use{};
-	add_use(&use, pending);
+	add_use(&use, definition, pending);
 	claim->use_of_caller = copy_use(use, claim->context);
 	if (use.opaque != nullptr) {
 		claim->obstacle = opaque_obstacle("\"pending\"", use.opaque);
@@ -497,10 +500,10 @@ fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, 
 	}
 	List *policies = flat_policies(definition, table);
 	CallerUse policies_use{};
-	add_policies(&policies_use, policies);
+	add_policies(&policies_use, definition, policies);
 	claim->policies_use = copy_use(policies_use, claim->context);
 	fill_in_ring(claim, definition, compiled, table, pending, policies);
-	claim->obstacle = fill_in_direct(claim, definition, compiled, pending, table);
+	claim->obstacle = fill_in_direct(claim, definition, compiled, table);
 	claim->path = claim->obstacle.reason == nullptr ? Path::direct : Path::tid;
 }
 

@@ -5,6 +5,7 @@
 #include "completion.hpp"
 
 #include "../catalog/kept.hpp"
+#include "../catalog/named_dependency.hpp"
 #include "../catalog/row_key.hpp"
 #include "../definition/compiled.hpp"
 #include "wake_trigger.hpp"
@@ -25,8 +26,9 @@ allocate(const Completion *completion, int count)
 
 // False if an expression is too involved to be run without a statement.
 static bool
-add_columns(Completion *completion, const List *targets, TupleDesc descriptor)
+add_columns(Completion *completion, const List *targets, Relation table)
 {
+	const TupleDesc descriptor = row::columns_of(table);
 	completion->columns = allocate<ColumnValue>(completion, list_length(targets));
 	ListCell *cell;
 	foreach (cell, targets) {
@@ -95,8 +97,7 @@ has_wake_trigger_at_all(Relation table)
 
 // Returns whether completions can be direct; where not, what comes after is not filled in.
 static bool
-fill_in(Completion *completion, const Definition *definition, const Compiled &compiled,
-		Relation table)
+fill_in(Completion *completion, Definition *definition, const Compiled &compiled, Relation table)
 {
 	// A managed queue's jobs are removed (remove.hpp).
 	if (definition->is_managed || !row::is_plain(table) || !compiled.receipt_key.has_key())
@@ -105,9 +106,9 @@ fill_in(Completion *completion, const Definition *definition, const Compiled &co
 	if (completion->deletes && find_trigger(table, TRIGGER_TYPE_DELETE, nullptr) != nullptr)
 		return false;
 	if (!completion->deletes) {
-		if (!add_columns(completion, compiled.completion, RelationGetDescr(table)) ||
-			!row::prepare_checks(RelationGetDescr(table), &completion->checks,
-								 completion->context) ||
+		catalog::depend_on_checks(&definition->dependent, table);
+		if (!add_columns(completion, compiled.completion, table) ||
+			!row::prepare_checks(table, &completion->checks, completion->context) ||
 			find_trigger(table, TRIGGER_TYPE_UPDATE, written_by(completion)) != nullptr)
 			return false;
 		completion->has_foreign_key = RelationGetFKeyList(table) != NIL;

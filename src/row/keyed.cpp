@@ -47,11 +47,12 @@ read_shape(KeyedShape *shape, Relation relation)
 	catalog::depend_on_table(&shape->dependent, shape->oid);
 	list_free(RelationGetIndexList(relation)); // sets rd_pkindex
 	shape->index = relation->rd_pkindex;
+	catalog::depend_on_checks(&shape->dependent, relation);
 	const TupleDesc descriptor = RelationGetDescr(relation);
 	shape->is_plain = is_plain(relation) && !has_update_triggers(relation) &&
 					  OidIsValid(shape->index) &&
 					  TupleDescAttr(descriptor, 0)->attcollation == C_COLLATION_OID &&
-					  prepare_checks(descriptor, &shape->checks, shape->dependent.context);
+					  prepare_checks(relation, &shape->checks, shape->dependent.context);
 	MemoryContext old = MemoryContextSwitchTo(shape->dependent.context);
 	shape->evaluation = CreateStandaloneExprContext();
 	MemoryContextSwitchTo(old);

@@ -11,13 +11,15 @@ namespace queue_ext::row {
 
 // Whether the function is user-defined and not immutable, so that it might read what the statement
 // of a claim would have changed, or its EXECUTE has been granted or revoked: then a prepared
-// expression with it would not do for every caller. Any other is watched, since that may change.
+// expression with it would not do for every caller. One of PostgreSQL's own is watched, since that
+// may change; on the user's the caller must depend.
 static bool
 is_special_function(Oid function)
 {
-	if (function >= FirstNormalObjectId && func_volatile(function) != PROVOLATILE_IMMUTABLE)
+	if (function < FirstNormalObjectId)
+		catalog::watch_function(function);
+	else if (func_volatile(function) != PROVOLATILE_IMMUTABLE)
 		return true;
-	catalog::watch_function(function);
 	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	if (!HeapTupleIsValid(tuple))
 		return true;
@@ -121,6 +123,12 @@ prepare(Node *expression, MemoryContext context, Make &&make)
 	return state;
 }
 
+TupleDesc
+columns_of(Relation table)
+{
+	return CreateTupleDescCopyConstr(RelationGetDescr(table));
+}
+
 // ExecInitExpr() without a parent plan, as the executor does for a standalone expression.
 ExprState *
 prepare_expression(Node *expression, MemoryContext context)
@@ -147,9 +155,9 @@ prepare_condition(Node *expression, MemoryContext context)
 
 // ExecInitCheck() takes null for true, as CHECK does.
 bool
-prepare_checks(TupleDesc descriptor, Checks *checks, MemoryContext context)
+prepare_checks(Relation table, Checks *checks, MemoryContext context)
 {
-	const TupleConstr *constraints = descriptor->constr;
+	const TupleConstr *constraints = columns_of(table)->constr;
 	*checks = {};
 	if (constraints == nullptr || constraints->num_check == 0)
 		return true;

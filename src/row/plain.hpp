@@ -37,16 +37,23 @@ struct Checks
 	ExprState **states;
 };
 
+// A copy of the table's descriptor with its constraints, in the current context. To prepare an
+// expression may run a user-defined function, and that may rename a column: the relcache then has
+// another descriptor, also for an open relation, and may free the former one.
+TupleDesc columns_of(Relation table);
+
 // Prepares the expression for evaluation, in the context given; null if it is involved. This and
 // the next two functions leave what they allocate on the way in the current context, and watch the
-// functions that they meet.
+// functions of PostgreSQL's own that they meet. What is prepared is good until a function of the
+// user's in it changes, so that the caller must depend on the expression, or on the constraints
+// (depend_on_checks()).
 ExprState *prepare_expression(Node *expression, MemoryContext context);
 
 // Likewise, for a condition (ExecQual()).
 ExprState *prepare_condition(Node *expression, MemoryContext context);
 
 // Likewise, for the table's CHECK constraints. False if one of them is involved.
-bool prepare_checks(TupleDesc descriptor, Checks *checks, MemoryContext context);
+bool prepare_checks(Relation table, Checks *checks, MemoryContext context);
 
 // Whether the row satisfies the checks. Evaluates them in the ExprContext's per-tuple memory;
 // raises what their functions raise.

@@ -26,6 +26,12 @@ static Hidden hidden[max_hidden];
 static int hidden_first = 0;
 static int hidden_count = 0;
 
+// How many statements are being planned, one within the other, and how many were when begin_hiding()
+// was called; -1: it was not. What functions run that the planner evaluates is planned as usual:
+// PL/pgSQL keeps those plans.
+static int depth = 0;
+static int hiding_depth = -1;
+
 // How the statement should find its rows whose plan is being made.
 static Access planned = Access::by_key;
 
@@ -91,11 +97,18 @@ assume_many_rows(RelOptInfo *relation)
 	}
 }
 
-// Whether the relation has the alias of the queue's table in statements.
+// Whether the relation is the queue's table where a statement names it, or a child of that: the
+// first relation of the statement, or of the CTE that locks the rows, with the alias t. Sub-selects
+// of policies and views may use the alias, too, and may be pulled up into the statement.
 static bool
 is_queues_table(const PlannerInfo *root, const RelOptInfo *relation)
 {
-	return strcmp(root->simple_rte_array[relation->relid]->eref->aliasname, "t") == 0;
+	constexpr int first = 1;
+	const bool is_child = relation->reloptkind == RELOPT_OTHER_MEMBER_REL;
+	const int index = is_child ? bms_singleton_member(relation->top_parent_relids)
+							   : static_cast<int>(relation->relid);
+	return index == first && (root->parent_root == nullptr || root->parse->rowMarks != NIL) &&
+		   strcmp(root->simple_rte_array[first]->eref->aliasname, "t") == 0;
 }
 
 // Leaves no way to the rows but their TIDs, and of the children only the one that is wanted: the
@@ -114,6 +127,8 @@ show_tids(const PlannerInfo *root, RelOptInfo *relation)
 static void
 visit_relation(const PlannerInfo *root, RelOptInfo *relation)
 {
+	if (hiding_depth < 0 || depth != hiding_depth + 1)
+		return;
 	if (planned == Access::by_tid) {
 		if (is_queues_table(root, relation))
 			show_tids(root, relation);
@@ -124,19 +139,33 @@ visit_relation(const PlannerInfo *root, RelOptInfo *relation)
 		assume_many_rows(relation);
 }
 
+static void
+begin_planning()
+{
+	depth++;
+}
+
+static void
+end_planning()
+{
+	depth--;
+}
+
 void
 register_planner_hook()
 {
+	compat::register_planner_hook(begin_planning, end_planning);
 	compat::register_relation_hook(visit_relation);
 }
 
 Outer
 begin_hiding(Access access, Oid leaf)
 {
-	const Outer outer{hidden_first, planned, planned_leaf};
+	const Outer outer{hidden_first, hiding_depth, planned, planned_leaf};
 	hidden_first = hidden_count;
 	planned = access;
 	planned_leaf = leaf;
+	hiding_depth = depth;
 	return outer;
 }
 
@@ -147,6 +176,7 @@ end_hiding(const Outer &outer)
 	hidden_first = outer.first;
 	planned = outer.planned;
 	planned_leaf = outer.leaf;
+	hiding_depth = outer.depth;
 }
 
 int

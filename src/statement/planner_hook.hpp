@@ -16,6 +16,7 @@ void register_planner_hook();
 struct Outer
 {
 	int first;
+	int depth;
 	Access planned;
 	Oid leaf;
 };
