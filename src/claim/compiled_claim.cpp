@@ -559,6 +559,9 @@ has_policies_for_caller(const Definition *definition)
 		   check_enable_rls(definition->source, InvalidOid, true) == RLS_ENABLED;
 }
 
+// Of callers to whom the table's policies do not apply, while there are others.
+static constexpr uint64 unrestricted_variant = 1;
+
 uint64
 set_variant(Definition *definition, const Request &request)
 {
@@ -567,6 +570,8 @@ set_variant(Definition *definition, const Request &request)
 	uint64 variant = variant_of(claim->use_of_caller, request, 0);
 	if (has_policies_for_caller(definition))
 		variant = variant_of(claim->policies_use, request, variant);
+	else if (claim->has_policies)
+		variant = Max(variant, unrestricted_variant);
 	claim->key.variant = variant;
 	return former;
 }

@@ -374,15 +374,24 @@ give_back(const Note *note, const Candidates &candidates)
 		ask_for_sweep(note->ring, note->key);
 }
 
+// Rings of other callers, of the same rows, may have passed by what is claimable again.
+static void
+tell_other_callers(const Note *note)
+{
+	if (note->key.variant != 0)
+		wake_table(note);
+}
+
 // Ends claims by row locks. Candidates of which this transaction has locked none were tried in vain,
 // and are claimable only if others let them go: these are put back where that takes no sweep. Must
 // not raise.
 static void
 unlock(const Note *note)
 {
-	if (note->has_locked)
+	if (note->has_locked) {
 		give_back(note, note->left);
-	else if (!note->is_scattered)
+		tell_other_callers(note);
+	} else if (!note->is_scattered)
 		put_back_unchanged(note->ring, note->key, note->left.elements, note->left.count,
 						   note->generation);
 }
@@ -408,6 +417,8 @@ after_abort(const Note *note)
 	}
 	let_all_go(note);
 	give_back(note, note->taken);
+	if (note->taken.count > 0)
+		tell_other_callers(note);
 }
 
 // Must not raise: the transaction has committed.

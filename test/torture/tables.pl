@@ -404,7 +404,7 @@ while (time < $end || $round < 2)
 			sleep 0.3;
 			wait_for_server();
 		}
-		elsif (rand() < 0.1) 
+		elsif (rand() < 0.1)
 		{
 			my $how = pick('terminate', 'cancel');
 			$odd .= strike($how, "select pg_${how}_backend(pid) from ($victim) as v");
