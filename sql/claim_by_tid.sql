@@ -203,5 +203,23 @@ select q, p.* from unnest('{p1,k3}'::text[]) as q cross join lateral queue_claim
 set queue_ext.claim_path = auto;
 select path from queue_claim_stats where source in ('jobs'::regclass, 'ruled'::regclass);
 select queue_claim_path('nowhere');
+-- EXECUTE on a function of the user's counts as it is now, also in a CHECK.
+create function is_state(integer) returns boolean immutable language plpgsql as $$ begin return $1 >= 0; end $$;
+create table stated (id integer primary key, state integer not null default 0 check (is_state(state)));
+create index on stated (id) where state = 0;
+insert into stated values (1), (2);
+grant select, update on stated to test_tid_policy;
+select queue_attach('stated', 'stated', 'state = 0', 'id', 'state = 1');
+set role test_tid_policy;
+select path from queue_claim_path('stated');
+select id from queue_pop_rows(null::stated);
+reset role;
+revoke execute on function is_state(integer) from public;
+set role test_tid_policy;
+select path from queue_claim_path('stated');
+\set VERBOSITY sqlstate
+select id from queue_pop_rows(null::stated);
+\set VERBOSITY default
+reset role;
 drop schema test_claim_by_tid cascade;
 drop role test_tid_columns, test_tid_policy;
