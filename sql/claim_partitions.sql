@@ -48,7 +48,7 @@ insert into jobs select g, g % 2 from generate_series(2001, 2004) as g;
 select array_agg(id) from queue_pop_rows(null::jobs);
 drop table jobs_0;
 select array_agg(id) from queue_pop_rows(null::jobs, max_jobs => 10);
--- More partitions than statements are kept.
+-- More partitions than statements are kept: portable.
 create table wide (id integer primary key, state integer not null default 0) partition by list (id);
 do $$ begin
 	for i in 1..80 loop
@@ -58,9 +58,22 @@ end $$;
 create index on wide (id) where state = 0;
 insert into wide select generate_series(1, 80);
 select queue_attach('wide', 'wide', 'state = 0', 'id', 'state = state + 1');
+select path, reason from queue_claim_path('wide');
 select array_agg(id) = array(select generate_series(1, 70)) as in_order from queue_pop_rows(null::wide, max_jobs => 70);
 update wide set state = 0;
 select count(*) from queue_pop_rows(null::wide, max_jobs => 100);
+
+-- A leaf with another file: its candidates are of the former one.
+create table filed (id integer, region text, state integer not null default 0, primary key (region, id)) partition by list (region);
+create table filed_eu partition of filed for values in ('eu');
+create table filed_us partition of filed for values in ('us');
+create index on filed (id, region) where state = 0;
+insert into filed select g, case when g % 2 = 0 then 'eu' else 'us' end from generate_series(1, 400) as g;
+select queue_attach('filed', 'filed', 'state = 0', 'id, region', 'state = 1');
+select array_agg(id) from queue_pop_rows(null::filed, max_jobs => 4);
+delete from filed where state = 1;
+vacuum full filed_eu;
+select array_agg(id) from queue_pop_rows(null::filed, max_jobs => 4);
 
 -- A table with children has no key of all, so its order is not total.
 create table parent (id integer primary key, state integer not null default 0);

@@ -51,29 +51,34 @@ candidates_text(Definition *definition, const char *columns, const char *conditi
 }
 
 // The last columns are the TID and what the claim mode needs. In mode update that is whether the
-// row is still pending, in the lock modes its key.
+// row is still pending, in the lock modes its key. leaf: the only table to have rows of, or
+// InvalidOid.
 static const char *
-statement_text(Definition *definition)
+statement_text(Definition *definition, Oid leaf)
 {
+	const char *in_leaf =
+		OidIsValid(leaf)
+			? psprintf(" and t.tableoid operator(pg_catalog.=) %u::pg_catalog.oid", leaf)
+			: "";
 	switch (definition->claim_mode) {
 		case ClaimMode::update:
 			return psprintf(
 				"with candidate as materialized (%s for %s of t skip locked) update %s as t set %s"
-				" from candidate where t.ctid operator(pg_catalog.=) candidate.candidate_tid"
+				" from candidate where t.ctid operator(pg_catalog.=) candidate.candidate_tid%s"
 				" returning t.*, candidate.candidate_tid, (%s)",
-				candidates_text(definition, "t.ctid as candidate_tid", ""),
+				candidates_text(definition, "t.ctid as candidate_tid", in_leaf),
 				lock_strength(definition), definition->source_name,
-				definition::compiled_of(definition).on_claim,
+				definition::compiled_of(definition).on_claim, in_leaf,
 				definition::compiled_of(definition).pending);
 		case ClaimMode::transaction:
-			return psprintf("%s for %s of t skip locked",
-							candidates_text(definition,
-											psprintf("t.*, t.ctid, %s", row_key(definition)),
-											unknown_condition(definition)),
-							lock_strength(definition));
+			return psprintf(
+				"%s for %s of t skip locked",
+				candidates_text(definition, psprintf("t.*, t.ctid, %s", row_key(definition)),
+								psprintf("%s%s", in_leaf, unknown_condition(definition))),
+				lock_strength(definition));
 		case ClaimMode::session:
 			return candidates_text(definition, psprintf("%s, t, t.ctid", row_key(definition)),
-								   unknown_condition(definition));
+								   psprintf("%s%s", in_leaf, unknown_condition(definition)));
 	}
 	pg_unreachable();
 }
@@ -93,7 +98,8 @@ struct Claimer
 	Definition *definition;
 	const CompiledClaim *claim;
 	const Output *output;
-	Leaf *leaves; // opened so far
+	CommandId first_command; // with which the call began
+	Leaf *leaves;            // opened so far
 };
 
 // A candidate for the statement, and the row that it returned for it, or null.
@@ -129,7 +135,7 @@ open_leaf(Claimer *claimer, Oid table)
 		return nullptr;
 	}
 	auto *leaf = static_cast<Leaf *>(palloc(sizeof(Leaf)));
-	leaf->row = open_candidate_row(relation, claimer->claim);
+	leaf->row = open_candidate_row(relation, claimer->claim, claimer->first_command);
 	leaf->next = claimer->leaves;
 	claimer->leaves = leaf;
 	return leaf;
@@ -326,7 +332,7 @@ leaf_statement(Definition *definition, Oid table)
 		if (definition->leaves[i].table == table)
 			return definition->leaves[i].statement;
 	Statement fresh{};
-	const char *text = statement_text(definition);
+	const char *text = statement_text(definition, table);
 	statement::Tables tables = definition::tables_in(definition, text);
 	tables.leaf = table;
 	statement::prepare(&fresh, text, definition->row_type, Access::by_tid, tables);
@@ -345,7 +351,7 @@ statement_for(const Claimer *claimer, Oid table)
 	if (claimer->claim->leaves != nullptr)
 		return leaf_statement(claimer->definition, table);
 	return definition::prepared_of(claimer->definition, Prepared::claim_by_tid, Access::by_tid,
-								   [&] { return statement_text(claimer->definition); });
+								   [&] { return statement_text(claimer->definition, InvalidOid); });
 }
 
 // Runs the statement for the batch's candidates of one table.
@@ -405,7 +411,7 @@ bool
 claim_by_tid(Definition *definition, Ring *ring, Request *request, const Output &output,
 			 uint64 *claimed)
 {
-	Claimer claimer{definition, definition->claim, &output, nullptr};
+	Claimer claimer{definition, definition->claim, &output, GetCurrentCommandId(false), nullptr};
 	const bool is_settled = drain(definition, ring, request, {&claimer, try_all}, claimed);
 	for (Leaf *leaf = claimer.leaves; leaf != nullptr; leaf = leaf->next) {
 		close_candidate_row(&leaf->row);

@@ -28,14 +28,14 @@ written_in(Relation table, const CompiledClaim *claim)
 }
 
 CandidateRow
-open_candidate_row(Relation table, const CompiledClaim *claim)
+open_candidate_row(Relation table, const CompiledClaim *claim, CommandId first_command)
 {
 	CandidateRow row{};
 	row.table = table;
 	row.claim = claim;
 	row.slot = table_slot_create(table, nullptr);
 	row.lock_mode = row::lock_mode_for(table, written_in(table, claim));
-	row.first_command = GetCurrentCommandId(false);
+	row.first_command = first_command;
 	return row;
 }
 

@@ -25,7 +25,9 @@ struct CandidateRow
 
 // Begins to read rows of the table: the queue's, a partition of it, or a child. On ERROR, the
 // resource owner and the memory context release what it holds.
-CandidateRow open_candidate_row(Relation table, const CompiledClaim *claim);
+// first_command: the command ID with which the call began.
+CandidateRow open_candidate_row(Relation table, const CompiledClaim *claim,
+								CommandId first_command);
 
 void close_candidate_row(CandidateRow *row);
 

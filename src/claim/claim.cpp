@@ -43,9 +43,9 @@ claim_from(Ring *ring, Definition *definition, Path path, Request request, const
 static void
 tell_path(CompiledClaim *claim, Ring *ring, const Choice &choice)
 {
-	if (claim->told == ring && claim->told_path == choice.path)
-		return;
 	const char *reason = choice.obstacle.reason;
+	if (claim->told == ring && claim->told_path == choice.path && claim->told_reason == reason)
+		return;
 	char words[path_size];
 	snprintf(words, sizeof(words), "%s%s%s", name_of(choice.path), reason == nullptr ? "" : ": ",
 			 reason == nullptr ? "" : reason);
@@ -53,6 +53,7 @@ tell_path(CompiledClaim *claim, Ring *ring, const Choice &choice)
 	note_path(ring, claim->key, words);
 	claim->told = ring;
 	claim->told_path = choice.path;
+	claim->told_reason = reason;
 }
 
 // An idle queue is answered from shared memory alone.

@@ -4,9 +4,9 @@
 
 #include "compiled_claim.hpp"
 
-#include "../catalog/row_key.hpp"
 #include "../catalog/kept.hpp"
 #include "../catalog/named_dependency.hpp"
+#include "../catalog/row_key.hpp"
 #include "../catalog/owner.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/name.hpp"
@@ -174,6 +174,18 @@ add_expression(StringInfo text, Node *flat)
 	(void) add_versions(flat, text);
 }
 
+// The file of a partition or child, which need not be open; 0 if it is gone.
+static Oid
+file_of(Oid table)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	const Oid file = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relfilenode;
+	ReleaseSysCache(tuple);
+	return file;
+}
+
 // The digest of what RingKey::stamp covers. Numbers end in a comma and each text follows its
 // length, so that no two definitions give the same input.
 static Stamp
@@ -198,6 +210,8 @@ stamp_of(const CompiledClaim *claim, const Definition *definition, Relation tabl
 	}
 	for (int i = 0; i < claim->order_count; i++)
 		appendStringInfo(&text, "%d,", claim->order_columns[i]);
+	for (int i = 0; i < claim->leaf_count; i++)
+		appendStringInfo(&text, "%u,%u,", claim->leaves[i], file_of(claim->leaves[i]));
 	const Datum digest = DirectFunctionCall1(
 		sha256_bytea, PointerGetDatum(cstring_to_text_with_len(text.data, text.len)));
 	Stamp stamp;
@@ -390,6 +404,10 @@ find_leaves(CompiledClaim *claim, Definition *definition)
 					"Attach a queue to each heap table."};
 		claim->leaves[claim->leaf_count++] = table;
 	}
+	if (claim->leaf_count > definition::prepared_leaf_count)
+		return {
+			psprintf("the table has more than %d parts with rows", definition::prepared_leaf_count),
+			"Attach a queue to each part, or to groups of them."};
 	return {};
 }
 
@@ -584,6 +602,7 @@ ring_of(Definition *definition)
 		return nullptr;
 	if (claim->ring == nullptr || !is_of(claim->ring, claim->key)) {
 		definition->claim->ring = get_ring(claim->key);
+		definition->claim->told = nullptr;
 		// Before this claim was compiled, the trigger may have been disabled for a while.
 		distrust(claim->ring, claim->key);
 	}

@@ -2,10 +2,11 @@
 //
 // Invariant: claims are direct only where a claim is nothing but reading a row, evaluating
 // expressions, and writing or locking the row: on an ordinary table without children or rules, on
-// which no trigger fires for what a claim writes, and with expressions of PostgreSQL's own
-// functions alone (which do not change under a cached expression). The same holds for adding a job
-// to a managed queue and for removing it. Other claims of a heap table are by TID (by_tid.hpp). User-defined code may run nevertheless (row/use.hpp), so
-// one call at a time evaluates the expressions. A compiled claim lives as long as its definition.
+// which no trigger fires for what a claim writes, and with expressions of PostgreSQL's own functions
+// and of immutable ones, on which the definition depends. The same holds for adding a job to a
+// managed queue and for removing it. Other claims of heap tables are by TID (by_tid.hpp).
+// User-defined code may run, so one call at a time evaluates the expressions (row/use.hpp). A
+// compiled claim lives as long as its definition.
 
 #pragma once
 
@@ -87,8 +88,9 @@ struct CompiledClaim
 	row::Use use; // whether a call is evaluating the expressions
 	RingKey key;
 	Ring *ring; // where it was seen last; null: not looked up yet
-	Ring *told; // which was told that this backend's claims take told_path
+	Ring *told; // which was told that this backend's claims take that path, and why
 	Path told_path;
+	const char *told_reason;
 };
 
 // The definition's compiled claim, made when first asked for. The table must be locked. Raises what

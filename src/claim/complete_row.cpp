@@ -109,6 +109,8 @@ read_receipt(Completer *completer, const Row &job)
 	completer->keys = static_cast<ScanKey>(palloc(sizeof(ScanKeyData) * completion->key_count));
 	memcpy(completer->keys, completion->keys, sizeof(ScanKeyData) * completion->key_count);
 	for (int i = 0; i < completion->key_count; i++) {
+		// What the comparison remembers ends with the call, as the copy does.
+		completer->keys[i].sk_func.fn_mcxt = CurrentMemoryContext;
 		bool is_null;
 		completer->keys[i].sk_argument =
 			heap_getattr(&tuple, completion->key_columns[i], descriptor, &is_null);

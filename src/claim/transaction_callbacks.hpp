@@ -2,10 +2,10 @@
 //
 // Invariant: candidates whose claim is rolled back, with the transaction or with a subtransaction,
 // go back into their ring, and so do those whose claim was a lock that ends with the commit, unless
-// the transaction has changed the row; rows that a transaction makes claimable are told to rings when it has
-// committed, not before. From before other backends can see them until then, their table's wakes
-// (shared_memory.hpp) count the transaction as under way. Where there are too many to remember, or
-// other backends have taken some since, a sweep is requested instead.
+// the transaction has changed the row; rows that a transaction makes claimable are told to rings
+// when it has committed, not before. From before other backends can see them until then, their
+// table's wakes (shared_memory.hpp) count the transaction as under way. Where there are too many to
+// remember, or other backends have taken some since, a sweep is requested instead.
 //
 // Functions that note something raise 53200 for want of memory. note_tried() and the callbacks take
 // the rings' spinlocks.

@@ -86,7 +86,8 @@ struct PreparedClaim
 };
 constexpr int prepared_claim_count = 4;
 
-// The statement that claims rows of one partition or child by their TIDs.
+// The statement that claims rows of one partition or child by their TIDs. A queue with more of them
+// than statements would prepare them again and again.
 struct PreparedLeaf
 {
 	Oid table; // InvalidOid: none yet
@@ -127,7 +128,7 @@ struct Definition
 	int32 max_attempts;
 
 	const Compiled *compiled;      // null until compiled_of() is called
-	claim::CompiledClaim *claim;   // of the direct path; null until made
+	claim::CompiledClaim *claim;   // of claims from the ring; null until made
 	claim::Completion *completion; // likewise
 	unique::Lookup *lookup;        // of unique inserts; null until made
 

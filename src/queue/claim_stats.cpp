@@ -12,7 +12,8 @@ using claim::Ring;
 QUEUE_EXT_FUNCTION(queue_ext_queue_claim_counters);
 QUEUE_EXT_FUNCTION(queue_ext_queue_claim_stats_reset);
 
-// The objects of 0.1 have no column for the path, which is the last value. Leaves out the ring of a dropped table, which stays until another queue takes it over.
+// The objects of 0.1 have no column for the path, which is the last value. Leaves out the ring of a
+// dropped table, which stays until another queue takes it over.
 static void
 put_ring(const ReturnSetInfo *result, const Ring &ring)
 {
