@@ -27,8 +27,8 @@ select array_agg(id) from queue_pop_rows(null::jobs, 'q', 10);
 rollback;
 reset role;
 alter table jobs disable row level security;
-create function count_grants() returns bigint immutable language plpgsql as $$ begin return (select count(*) from test_alias_t.grants as t); end $$;
-create function count_jobs() returns bigint immutable language plpgsql as $$ begin return (select count(*) from test_alias_t.jobs as t); end $$;
+create function count_grants() returns bigint immutable language plpgsql as $$ declare n bigint; begin select count(*) into n from test_alias_t.grants as t; return n; end $$;
+create function count_jobs() returns bigint immutable language plpgsql as $$ declare n bigint; begin select count(*) into n from test_alias_t.jobs as t; return n; end $$;
 select queue_detach('q');
 select queue_attach('q', 'jobs', 'state = ''ready''', 'id, region', 'state = ''running '' || test_alias_t.count_grants() || test_alias_t.count_jobs()');
 \c -
