@@ -322,7 +322,7 @@ my %fault = (
 		my ($kind) = @_;
 		return strike('policy', "begin; alter policy own on $kind using (" . ($kind eq 'setting' ? "tenant = current_setting('app.tenant')" : "tenant = $as_role") . ') with check (true); commit');
 	},
-	index => sub { my ($kind) = @_; return strike('index', "create index more on $kind (id desc, part)", "drop index more") },
+	index => sub { my ($kind) = @_; return strike('index', "drop index if exists ${kind}_more", "create index ${kind}_more on $kind (id desc, part)", "drop index ${kind}_more") },
 	detach => sub {
 		my ($kind) = @_;
 		my $leaf = "${kind}_" . int rand $leaves;
