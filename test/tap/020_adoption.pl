@@ -167,7 +167,10 @@ for my $mode ('transaction', 'session')
 	run('popped', map { qq{select * from queue_pop_rows(null::job, 'by_$mode')} } 1 .. 20);
 	my ($text, $binary) = changes('popped');
 	is($text . $binary, '', "$mode: no change from a claim");
+	# What the session before has let go comes late by a sweep, unless a claim reads the table itself.
+	$node->safe_psql('postgres', 'alter database popped set queue_ext.claim_path = portable');
 	run('popped', map { qq{select queue_complete_row('by_$mode', j) from queue_pop_rows(null::job, 'by_$mode') j} } 1 .. 20);
+	$node->safe_psql('postgres', 'alter database popped reset queue_ext.claim_path');
 	my $first = $mode eq 'transaction' ? 301 : 321;
 	run('updated', map { qq{delete from job where id = $_} } $first .. $first + 19);
 	compare("completions in mode $mode", 20);
