@@ -21,14 +21,11 @@ rights_for(ClaimMode mode)
 	return mode == ClaimMode::session ? ACL_SELECT : ACL_SELECT | ACL_UPDATE;
 }
 
-// What keeps claims of this caller, or of this moment, from any ring. The statement by TID reads
-// TIDs, for which columns' privileges do not suffice.
+// What keeps claims of this caller from the path by TID. The statement reads TIDs, for which columns'
+// privileges do not suffice.
 static Obstacle
-find_ring_obstacle(const Definition *definition)
+find_tid_obstacle(const Definition *definition)
 {
-	if (has_wakes(definition->source))
-		return {"this transaction has made rows of the table claimable",
-				"Claims of later transactions take another path."};
 	if (definition->claim->policies_use.opaque != nullptr && has_policies_for_caller(definition))
 		return {"a row security policy calls a function that may depend on its caller",
 				"Declare the function immutable if it is, or write it as one SQL expression."};
@@ -66,16 +63,19 @@ choose_path(Definition *definition)
 	const CompiledClaim *claim = compiled_claim_of(definition);
 	if (claim->path == Path::portable)
 		return {Path::portable, claim->obstacle};
-	const Obstacle to_ring = find_ring_obstacle(definition);
-	if (to_ring.reason != nullptr)
-		return {Path::portable, to_ring};
-	Obstacle to_direct = claim->obstacle;
-	if (claim->path == Path::direct)
-		to_direct = find_direct_obstacle(definition);
+	if (has_wakes(definition->source))
+		return {Path::portable,
+				{"this transaction has made rows of the table claimable",
+				 "Claims of later transactions take another path."}};
+	const Obstacle to_direct =
+		claim->path == Path::direct ? find_direct_obstacle(definition) : claim->obstacle;
+	if (to_direct.reason == nullptr && is_direct_allowed())
+		return {Path::direct, {}};
+	const Obstacle to_tid = find_tid_obstacle(definition);
+	if (to_tid.reason != nullptr)
+		return {Path::portable, to_tid};
 	if (!is_direct_allowed())
 		return {Path::tid, {"queue_ext.claim_path is tid", "Set it to auto."}};
-	if (to_direct.reason == nullptr)
-		return {Path::direct, {}};
 	return {is_tid_allowed() ? Path::tid : Path::portable, to_direct};
 }
 

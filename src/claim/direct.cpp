@@ -293,10 +293,12 @@ try_claim(Claimer *claimer, Candidate *candidate)
 	pg_unreachable();
 }
 
-// When the lease of a claim of now ends.
+// When the lease of a claim of now ends; only a managed queue's claims have leases.
 static TimestampTz
 lease_end(const Definition *definition, const Request &request)
 {
+	if (!definition->is_managed)
+		return PG_INT64_MAX;
 	const Interval *lease = definition::lease_of(definition, request.lease);
 	return DatumGetTimestampTz(DirectFunctionCall2(
 		timestamptz_pl_interval, TimestampTzGetDatum(request.call_time), IntervalPGetDatum(lease)));
@@ -315,7 +317,9 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 		ResetExprContext(claimer->writer.context);
 		claimer->counters.claims += try_claim(claimer, &candidates[i]);
 	}
-	return {claimer->counters, claimer->needs_statement, lease_end(claimer->definition, *request)};
+	const TimestampTz due =
+		claimer->counters.claims > 0 ? lease_end(claimer->definition, *request) : PG_INT64_MAX;
+	return {claimer->counters, claimer->needs_statement, due};
 }
 
 bool

@@ -60,7 +60,7 @@ try_taken(const Definition *definition, Ring *ring, Request *request, const Trie
 	if (tried.needs_statement)
 		ask_for_sweep(ring, key); // for the candidates not tried
 	note_tried(ring, key, taken, tried.counters);
-	if (tried.counters.claims > 0 && definition->is_managed)
+	if (tried.due != PG_INT64_MAX)
 		note_lease(ring, key, tried.due);
 	return tried;
 }

@@ -20,7 +20,7 @@ struct Tried
 {
 	RingCounters counters;
 	bool needs_statement; // the rest cannot be claimed in this way
-	TimestampTz due;      // when the first of a managed queue's becomes claimable again
+	TimestampTz due;      // when the first of a managed queue's claims ends; else PG_INT64_MAX
 };
 
 // Tries the candidates, in order, and puts the rows won into the call's output. It may move the
