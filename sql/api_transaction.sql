@@ -56,7 +56,7 @@ exception when others then
 end $$;
 begin read only;
 select distinct p.proname as function,
-       error_of(format('select %s(%s)', p.proname, (
+       error_of(format('%s %s(%s)', case p.prokind when 'p' then 'call' else 'select' end, p.proname, (
            select string_agg(case when n = 1 and type = 'text'::regtype then '''jobs'''
                                   when type = 'anyelement'::regtype then 'null::jobs'
                                   when type = 'anyarray'::regtype then 'null::jobs[]'

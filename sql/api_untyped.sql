@@ -22,6 +22,7 @@ select p.proname as function,
 from pg_proc p
 join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
 join pg_extension e on e.oid = d.refobjid and e.extname = 'queue_ext' and p.prorettype <> 'trigger'::regtype
+	and p.prokind <> 'p'
 cross join generate_series((p.pronargs - p.pronargdefaults)::integer, p.pronargs) as n
 group by p.proname
 order by p.proname;

@@ -391,6 +391,78 @@ set_inserted_columns(EState *estate, Bitmapset *columns)
 #endif
 }
 
+// This backend's number among all, from 0. 17 moved it out of PGPROC.
+inline int
+my_number()
+{
+#if PG_VERSION_NUM >= 170000
+	return MyProcNumber;
+#else
+	return MyProc->pgprocno;
+#endif
+}
+
+// Wakes the backend of that number, if there is one.
+inline void
+set_latch_of(int number)
+{
+	SetLatch(&GetPGProcByNumber(number)->procLatch);
+}
+
+// What a waiting backend shows in pg_stat_activity. 17 added names for extensions.
+inline uint32
+wait_event()
+{
+#if PG_VERSION_NUM >= 170000
+	static uint32 event = 0;
+	if (event == 0)
+		event = WaitEventExtensionNew("QueueExtWait");
+	return event;
+#else
+	return PG_WAIT_EXTENSION;
+#endif
+}
+
+// Whether this backend has a client, and the system tells when it closes its connection.
+inline bool
+can_see_client()
+{
+	return MyProcPort != nullptr && WaitEventSetCanReportClosed();
+}
+
+// Has the next CHECK_FOR_INTERRUPTS() raise FATAL 08006 if the client has closed its connection.
+inline void
+check_client()
+{
+	if (!can_see_client() || pq_check_connection())
+		return;
+	ClientConnectionLost = 1;
+	InterruptPending = 1;
+}
+
+// Waits for the latch, and resets it, so long at most. Ends early when the client closes its
+// connection, as check_client() finds it.
+inline void
+wait_for_latch(long ms)
+{
+	if (!can_see_client()) {
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms,
+						 wait_event());
+		ResetLatch(MyLatch);
+		return;
+	}
+	WaitEvent event;
+	ModifyWaitEvent(FeBeWaitSet, FeBeWaitSetSocketPos, WL_SOCKET_CLOSED, nullptr);
+	const int count = WaitEventSetWait(FeBeWaitSet, ms, &event, 1, wait_event());
+	if (count == 1 && (event.events & WL_POSTMASTER_DEATH) != 0)
+		proc_exit(1);
+	if (count == 1 && (event.events & WL_SOCKET_CLOSED) != 0) {
+		ClientConnectionLost = 1;
+		InterruptPending = 1;
+	}
+	ResetLatch(MyLatch);
+}
+
 // Called for each relation that the planner has looked up, after the hook that was installed
 // before. 19 replaced get_relation_info_hook by build_simple_rel_hook.
 inline void (*visit_relation)(const PlannerInfo *root, RelOptInfo *relation) = nullptr;

@@ -639,6 +639,29 @@ cannot_prepare()
 						   "session mode")));
 }
 
+void
+cannot_commit(const char *procedure)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
+			 errmsg("%s cannot run inside a transaction block, a function or a block that handles "
+					"exceptions",
+					procedure),
+			 errdetail("It commits before it waits."),
+			 errhint("Call it outside a transaction block, or call queue_wait() there, and then "
+					 "queue_pop().")));
+}
+
+void
+cannot_wait(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+			 errmsg("cannot wait for a job in this transaction"), errdetail_internal("%s", detail),
+			 errhint("Call queue_wait() outside a transaction block, or as the first "
+					 "statement of a transaction in READ COMMITTED.")));
+}
+
 // The wording of PostgreSQL's own trigger functions.
 void
 not_a_trigger_call(const char *function)

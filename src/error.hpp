@@ -151,6 +151,10 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void many_queues_on_table(Oid table);
 // 0A000: the transaction has finished jobs in session mode, so it cannot be prepared.
 [[noreturn]] void cannot_prepare();
+// 2D000: the procedure must commit, and cannot.
+[[noreturn]] void cannot_commit(const char *procedure);
+// 25001: the transaction cannot wait without a snapshot; the detail says why.
+[[noreturn]] void cannot_wait(const char *detail);
 
 // 39P01: a trigger function was not called by the trigger manager.
 [[noreturn]] void not_a_trigger_call(const char *function);

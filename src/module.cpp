@@ -9,6 +9,7 @@
 #include "claim/held_row.hpp"
 #include "claim/path.hpp"
 #include "claim/transaction_callbacks.hpp"
+#include "claim/wait.hpp"
 #include "compat.hpp"
 #include "definition/definition_cache.hpp"
 #include "definition/registry.hpp"
@@ -34,6 +35,7 @@ _PG_init(void)
 	queue_ext::claim::register_shared_memory();
 	queue_ext::claim::register_transaction_callbacks();
 	queue_ext::claim::register_filler();
+	queue_ext::claim::register_waits();
 	queue_ext::catalog::register_dependencies();
 	queue_ext::catalog::register_own_tables();
 	queue_ext::definition::register_definition_cache();

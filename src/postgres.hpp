@@ -81,12 +81,15 @@ extern "C" {
 #include "storage/condition_variable.h"
 #include "storage/dsm.h"
 #include "storage/ipc.h"
+#include "storage/latch.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/lwlock.h"
+#include "storage/proc.h"
 #include "storage/procarray.h"
 #include "storage/shmem.h"
 #include "storage/spin.h"
+#include "tcop/pquery.h"
 #include "tcop/utility.h"
 #include "utils/acl.h"
 #include "utils/array.h"
@@ -106,6 +109,7 @@ extern "C" {
 #include "utils/numeric.h"
 #include "utils/partcache.h"
 #include "utils/plancache.h"
+#include "utils/portal.h"
 #include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/resowner.h"
@@ -118,6 +122,12 @@ extern "C" {
 #include "utils/typcache.h"
 #include "utils/varlena.h"
 #include "utils/wait_event.h"
+
+// From libpq/libpq.h, which includes headers of Kerberos that a machine that only builds extensions
+// need not have.
+extern PGDLLIMPORT WaitEventSet *FeBeWaitSet;
+#define FeBeWaitSetSocketPos 0
+extern bool pq_check_connection(void);
 }
 
 // Before 16, PGXS hides no symbols and PGDLLEXPORT is empty. The Makefile hides all symbols, so

@@ -10,6 +10,7 @@
 #include "drain.hpp"
 #include "held_row.hpp"
 #include "portable.hpp"
+#include "ring_waiting.hpp"
 #include "shared_memory.hpp"
 
 namespace queue_ext::claim {
@@ -62,6 +63,8 @@ claim_by_ring(Definition *definition, const Choice &choice, const Request &reque
 			  const Output &output)
 {
 	Ring *ring = ring_of(definition);
+	if (ring == nullptr)
+		return claim_portable(definition, request, output);
 	const RingKey &key = definition->claim->key;
 	tell_path(definition->claim, ring, choice);
 	uint64 claimed = 0;
@@ -72,30 +75,20 @@ claim_by_ring(Definition *definition, const Choice &choice, const Request &reque
 		counters.empty_pops = 1;
 		add(ring, key, counters);
 	}
+	if (!request.is_chosen)
+		note_pop(ring, key, claimed > 0);
 	return claimed;
 }
 
-// Where callers differ, a call further up the stack may be one of another variant, so the former
-// one is restored, also on ERROR.
 uint64
 claim(Definition *definition, const Request &request, const Output &output)
 {
 	const Choice choice = choose_path(definition);
 	if (choice.path == Path::portable)
 		return claim_portable(definition, request, output);
-	const uint64 former_variant = set_variant(definition, request);
-	if (definition->claim->key.variant == former_variant)
-		return claim_by_ring(definition, choice, request, output);
 	volatile uint64 claimed = 0;
-	PG_TRY();
-	{
-		claimed = claim_by_ring(definition, choice, request, output);
-	}
-	PG_FINALLY();
-	{
-		definition->claim->key.variant = former_variant;
-	}
-	PG_END_TRY();
+	with_variant(definition, request,
+				 [&] { claimed = claim_by_ring(definition, choice, request, output); });
 	return claimed;
 }
 

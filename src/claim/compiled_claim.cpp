@@ -604,7 +604,8 @@ ring_of(Definition *definition)
 		definition->claim->ring = get_ring(claim->key);
 		definition->claim->told = nullptr;
 		// Before this claim was compiled, the trigger may have been disabled for a while.
-		distrust(claim->ring, claim->key);
+		if (claim->ring != nullptr)
+			distrust(claim->ring, claim->key);
 	}
 	return claim->ring;
 }

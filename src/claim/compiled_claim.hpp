@@ -100,6 +100,28 @@ const CompiledClaim *compiled_claim_of(definition::Definition *definition);
 // Sets the variant of the call, by which it finds its ring. Returns the former one.
 uint64 set_variant(definition::Definition *definition, const Request &request);
 
+// Calls body() with that variant. Where callers differ, a call further up the stack may be one of
+// another variant, so the former one is restored, also on ERROR.
+template <typename Body>
+void
+with_variant(definition::Definition *definition, const Request &request, Body &&body)
+{
+	const uint64 former = set_variant(definition, request);
+	if (definition->claim->key.variant == former) {
+		body();
+		return;
+	}
+	PG_TRY();
+	{
+		body();
+	}
+	PG_FINALLY();
+	{
+		definition->claim->key.variant = former;
+	}
+	PG_END_TRY();
+}
+
 // Whether the table's policies apply to the caller.
 bool has_policies_for_caller(const definition::Definition *definition);
 
@@ -111,7 +133,7 @@ bool is_leaf(const CompiledClaim *claim, Oid table);
 const char *find_trigger(Relation table, int16 event, const Bitmapset *written);
 
 // The ring of the queue for callers of the variant, made if there is none; null where claims are
-// portable. Takes locks as get_ring() does.
+// portable, or where no ring can be made. Takes locks as get_ring() does.
 Ring *ring_of(definition::Definition *definition);
 
 } // namespace queue_ext::claim

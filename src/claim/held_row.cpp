@@ -10,6 +10,7 @@
 #include "../error.hpp"
 #include "../key/fnv.hpp"
 #include "held_table.hpp"
+#include "shared_memory.hpp"
 
 namespace queue_ext::claim {
 
@@ -340,6 +341,7 @@ void
 register_held_row_callbacks()
 {
 	register_held_tables();
+	register_locked_tables(visit_held_tables);
 	RegisterXactCallback(on_transaction_end, nullptr);
 	RegisterSubXactCallback(on_subtransaction_end, nullptr);
 }

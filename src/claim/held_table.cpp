@@ -57,6 +57,13 @@ leave_table(HeldTable *table)
 }
 
 void
+visit_held_tables(void (*visit)(Oid table))
+{
+	for (const HeldTable *table = tables; table != nullptr; table = table->next)
+		visit(table->oid);
+}
+
+void
 mark_table(HeldTable *table)
 {
 	table->is_changed = true;

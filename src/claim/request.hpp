@@ -13,6 +13,8 @@ struct Request
 	TimestampTz call_time;
 	const Interval *lease; // null: the queue's
 	const text *worker;    // may be null
+	bool is_waiting;       // the backend waits if there is nothing to claim
+	bool is_chosen;        // it was woken for a job (ring_waiting.hpp)
 };
 
 } // namespace queue_ext::claim

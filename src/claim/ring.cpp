@@ -4,7 +4,7 @@
 
 #include "ring.hpp"
 
-#include "section.hpp"
+#include "ring_section.hpp"
 #include "sorted_run.hpp"
 
 namespace queue_ext::claim {
@@ -25,73 +25,11 @@ constexpr int most_doublings = 10;
 // What it costs to try a candidate in vain.
 constexpr int64 pass_cost_us = 6;
 
-// The candidate at that index from the first, wrapping around: never outside the array, whatever
-// the bytes say.
-static Candidate *
-at(Ring *ring, uint32 index)
-{
-	return &ring->candidates[(ring->first + index) % ring_size];
-}
-
-// Leaves the cursor alone: a caller that loses candidates by this must request a sweep.
-static void
-clear(Ring *ring)
-{
-	ring->first = 0;
-	ring->count = 0;
-}
-
-// A sweep under way keeps the request: finish_fill() leaves sweep_due at 0 then.
-static void
-request_sweep(Ring *ring)
-{
-	ring->sweep_due = 0;
-	ring->idle_until = 0;
-}
-
-// Runs body under the spinlock if the ring is of the key, and returns whether it is. Body must not
-// raise, wait or take another lock. section: the caller's name (section.hpp).
-template <typename Body>
-static bool
-with_ring(Ring *ring, const RingKey &key, Body &&body, const char *section = __builtin_FUNCTION())
-{
-	SpinLockAcquire(&ring->mutex);
-	const uint64 begun = now();
-	const bool is_ours = ring->key == key;
-	// The bytes are not trusted: keep what body indexes by within bounds.
-	if (ring->first >= ring_size || ring->count > ring_size) {
-		clear(ring);
-		request_sweep(ring);
-	}
-	if (is_ours)
-		body();
-	const uint64 ended = now();
-	SpinLockRelease(&ring->mutex);
-	add_stay(section, ended - begun);
-	return is_ours;
-}
-
-// Whether a row may be claimable that the last sweep did not see: a sweep is requested, the
-// earliest known time has come, or the table's wake-up generation has moved.
-static bool
-is_row_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
-{
-	return ring->sweep_due == 0 || now >= ring->row_due || wake_generation != ring->wake_generation;
-}
-
 // Also when the sweep interval is over, as rows become claimable without a wake-up, too.
 static bool
 is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
 	return now >= ring->sweep_due || is_row_due(ring, now, wake_generation);
-}
-
-// Whether a sorted ring is to hold a claimable row of that sort key. Rows behind the cursor are
-// left to the fills.
-static bool
-covers(const Ring *ring, const SortKey &sort_key)
-{
-	return ring->is_at_end || (ring->cursor.size > 0 && !(ring->cursor.sort_key < sort_key));
 }
 
 static void
@@ -110,6 +48,21 @@ reach(Ring *ring, const SortKey &sort_key)
 }
 
 void
+dismiss(Ring *ring)
+{
+	bool is_all = false;
+	while (!is_all) {
+		Woken woken;
+		woken.count = 0;
+		SpinLockAcquire(&ring->mutex);
+		ring->waiters.news++;
+		is_all = take_all(&ring->waiters, &woken);
+		SpinLockRelease(&ring->mutex);
+		wake(woken);
+	}
+}
+
+void
 reset(Ring *ring, const RingKey &key)
 {
 	SpinLockAcquire(&ring->mutex);
@@ -125,6 +78,7 @@ reset(Ring *ring, const RingKey &key)
 	ring->takeovers = 0;
 	ring->row_due = PG_INT64_MAX;
 	ring->idle_until = 0;
+	ring->is_quiet = false;
 	ring->nothing_at = 0;
 	ring->filler = 0;
 	ring->has_dropped = false;
@@ -135,6 +89,7 @@ reset(Ring *ring, const RingKey &key)
 	ring->counters = {};
 	ring->path[0] = '\0';
 	SpinLockRelease(&ring->mutex);
+	dismiss(ring);
 }
 
 bool
@@ -143,22 +98,9 @@ is_of(Ring *ring, const RingKey &key)
 	return with_ring(ring, key, [] {});
 }
 
-// How many of the first count candidates may be taken. During a fill a sorted ring may hold offers
-// behind the cursor, and lack what comes before them.
-static int
-takeable(Ring *ring, int count)
-{
-	count = Min(count, static_cast<int>(ring->count));
-	if (!ring->key.is_sorted)
-		return count;
-	while (count > 0 && !covers(ring, at(ring, count - 1)->sort_key()))
-		count--;
-	return count;
-}
-
 Taken
-take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, int max_count,
-	 Candidate *candidates)
+take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, bool is_waiting,
+	 int max_count, Candidate *candidates)
 {
 	Taken taken{};
 	taken.is_low = true;
@@ -166,8 +108,10 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, in
 		ring->used_at = now;
 		taken.nothing_at = ring->nothing_at;
 		taken.sweep_generation = ring->sweep_generation;
-		if (is_sweep_due(ring, now, wake_generation))
+		taken.is_quiet = is_quiet(ring, now, wake_generation);
+		if (is_sweep_due(ring, now, wake_generation) && !(is_waiting && taken.is_quiet))
 			return;
+		taken.is_quiet = taken.is_quiet && ring->count == 0;
 		taken.is_idle = now < ring->idle_until;
 		taken.count = takeable(ring, max_count);
 		for (int i = 0; i < taken.count; i++)
@@ -385,6 +329,7 @@ offer(Ring *ring, const RingKey &key, const Candidate *candidates, int count)
 	with_ring(ring, key, [&] {
 		ring->idle_until = 0;
 		insert_all(ring, candidates, count, Added::newest);
+		announce(ring, count);
 	});
 }
 
@@ -398,8 +343,10 @@ offer_from(Ring *ring, const RingKey &key, const SortKey &first)
 		const bool is_behind = ring->cursor.size > 0 && ring->cursor.sort_key < first;
 		if (!is_behind || ring->filler != 0)
 			request_sweep(ring);
-		else
+		else {
 			ring->is_at_end = false;
+			announce(ring, ring_size); // more than were listed
+		}
 	});
 }
 
@@ -424,6 +371,7 @@ put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 		return;
 	with_ring(ring, key, [&] {
 		ring->idle_until = 0;
+		announce(ring, count);
 		if (key.is_sorted)
 			insert_all(ring, candidates, count, Added::any);
 		else if (ring->change_generation == generation)
@@ -452,7 +400,10 @@ put_back_unchanged(Ring *ring, const RingKey &key, const Candidate *candidates, 
 void
 distrust(Ring *ring, const RingKey &key)
 {
-	with_ring(ring, key, [&] { ring->idle_until = 0; });
+	with_ring(ring, key, [&] {
+		ring->idle_until = 0;
+		ring->is_quiet = false;
+	});
 }
 
 void
@@ -464,7 +415,10 @@ ask_for_sweep(Ring *ring, const RingKey &key)
 void
 expect(Ring *ring, const RingKey &key, TimestampTz due)
 {
-	with_ring(ring, key, [&] { ring->row_due = Min(ring->row_due, due); });
+	with_ring(ring, key, [&] {
+		ring->row_due = Min(ring->row_due, due);
+		announce_time(ring, due);
+	});
 }
 
 // The number of waits in vain after which the fill is taken over: twice the time that the last such
@@ -510,6 +464,7 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generati
 			if (now >= ring->row_due)
 				ring->row_due = PG_INT64_MAX;
 			ring->idle_until = 0;
+			ring->is_quiet = false;
 			ring->wake_generation = wake_generation;
 			ring->sweep_generation++;
 			ring->in_flight = 0; // the sweep reads these rows, too
@@ -596,6 +551,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 		} else
 			append(ring, order, fill);
 		*added = static_cast<int>(ring->count) - count_before;
+		announce_rest(ring, 1);
 		const int64 cost = fill.ended - fill.began;
 		ring->takeovers = 0;
 		ring->counters.fill_time_us += cost;
@@ -612,8 +568,12 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 			return;
 		ring->sweep_due = next_sweep(ring);
 		// A row that fell due while the sweep read may have been claimable at each moment.
-		if (ring->count == 0 && fill.idle_until > fill.ended)
+		if (ring->count == 0 && fill.idle_until > fill.ended) {
 			ring->idle_until = Min(fill.idle_until, ring->sweep_due);
+			ring->is_quiet = true;
+			ring->quiet_until = fill.idle_until;
+		}
+		announce_time(ring, next_event(ring));
 	});
 	ConditionVariableBroadcast(&ring->filled);
 	return !is_lost;
@@ -670,6 +630,7 @@ count(Ring *ring, const RingCounters &more)
 	const int64 passed = more.locked + more.gone + more.not_pending;
 	if (passed == 0)
 		return;
+	ring->is_quiet = false; // such a row may be claimable again, and nobody tells
 	ring->sweep_cost_us += passed * pass_cost_us;
 	if (ring->sweep_due != 0 && ring->sweep_due != PG_INT64_MAX)
 		ring->sweep_due = Max(ring->sweep_due, next_sweep(ring));

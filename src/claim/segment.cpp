@@ -106,10 +106,20 @@ find_anchor_by_name()
 #endif
 }
 
+// What attach_segment() was asked to call.
+static void (*exit_callback)() = nullptr;
+
+static void
+on_detach(dsm_segment *, Datum)
+{
+	exit_callback();
+}
+
 // Attaches the segment to which the anchor leads, or creates it; leaves *segment alone if the
 // server has too many segments. AddinShmemInitLock must be held.
 static void
-find_segment(Segment *segment, size_t size, void (*initialize)(void *memory, size_t size))
+find_segment(Segment *segment, size_t size, void (*initialize)(void *memory, size_t size),
+			 void (*at_exit)())
 {
 	const bool is_new = anchor->segment == DSM_HANDLE_INVALID;
 	dsm_segment *found =
@@ -123,18 +133,20 @@ find_segment(Segment *segment, size_t size, void (*initialize)(void *memory, siz
 		anchor->segment = dsm_segment_handle(found);
 	}
 	dsm_pin_mapping(found);
+	exit_callback = at_exit;
+	on_dsm_detach(found, on_detach, static_cast<Datum>(0));
 	*segment = mapped;
 }
 
 Segment
-attach_segment(size_t size, void (*initialize)(void *memory, size_t size))
+attach_segment(size_t size, void (*initialize)(void *memory, size_t size), void (*at_exit)())
 {
 	find_anchor_in_main_segment();
 	if (anchor == nullptr)
 		find_anchor_by_name();
 	Segment segment{};
 	if (anchor != nullptr)
-		(void) with_init_lock([&] { find_segment(&segment, size, initialize); });
+		(void) with_init_lock([&] { find_segment(&segment, size, initialize, at_exit); });
 	is_attached = segment.memory != nullptr;
 	if (anchor != nullptr && !is_attached)
 		anchor->has_strays = true;

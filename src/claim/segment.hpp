@@ -26,8 +26,10 @@ struct Segment
 
 // Attaches the segment; creates it with that size and initializes it if there is none yet. Takes
 // AddinShmemInitLock, in a subtransaction; raises only for want of the backend's own memory. Must
-// be called once in a backend.
-Segment attach_segment(size_t size, void (*initialize)(void *memory, size_t size));
+// be called once in a backend. at_exit is called when the backend exits, after its locks have been
+// released, with the segment still attached.
+Segment attach_segment(size_t size, void (*initialize)(void *memory, size_t size),
+					   void (*at_exit)());
 
 // Whether no backend has had to do without the segment, so that the rings in it are told of every
 // change.

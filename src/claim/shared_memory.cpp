@@ -9,6 +9,7 @@
 #include "shared_memory.hpp"
 
 #include "../compat.hpp"
+#include "ring_waiting.hpp"
 #include "segment.hpp"
 
 namespace queue_ext::claim {
@@ -34,7 +35,7 @@ struct Set
 	Wakes wakes[wakes_per_set];
 };
 
-// The layout of the segment.
+// The layout of the segment; after the sets come the entries of those who wait (waiters.hpp).
 struct SharedMemory
 {
 	LWLock lock;
@@ -51,9 +52,15 @@ static SharedMemory *shared = nullptr;
 static int set_count = 0; // in the memory attached
 
 static size_t
+sets_size(int sets)
+{
+	return MAXALIGN(offsetof(SharedMemory, sets) + sizeof(Set) * sets);
+}
+
+static size_t
 size_for(int sets)
 {
-	return offsetof(SharedMemory, sets) + sizeof(Set) * sets;
+	return sets_size(sets) + waiters_size(sets * set_size);
 }
 
 // How many sets there are in so much memory. Its size may have been rounded up to whole pages,
@@ -61,7 +68,10 @@ size_for(int sets)
 static int
 sets_in(size_t size)
 {
-	return static_cast<int>((size - offsetof(SharedMemory, sets)) / sizeof(Set));
+	int sets = static_cast<int>(size / sizeof(Set));
+	while (size_for(sets) > size)
+		sets--;
+	return sets;
 }
 static_assert(sizeof(Set) > FPM_PAGE_SIZE);
 
@@ -77,6 +87,7 @@ initialize(Set *set)
 		pg_atomic_init_u32(&wakes.generation, 0);
 		pg_atomic_init_u32(&wakes.under_way, 0);
 		pg_atomic_init_u32(&wakes.sorted, 0);
+		pg_atomic_init_u32(&wakes.waiting, 0);
 	}
 }
 
@@ -87,8 +98,12 @@ initialize(void *memory, size_t size, int tranche)
 	memset(memory, 0, size);
 	fresh->tranche = tranche;
 	LWLockInitialize(&fresh->lock, fresh->tranche);
-	for (int i = 0; i < sets_in(size); i++)
+	const int sets = sets_in(size);
+	for (int i = 0; i < sets; i++)
 		initialize(&fresh->sets[i]);
+	for (int i = 0; i < sets * set_size; i++)
+		fresh->sets[i / set_size].rings[i % set_size].waiters.place = i;
+	use_waiters(reinterpret_cast<char *>(memory) + sets_size(sets), sets * set_size, true);
 }
 
 // Runs once for a server, so that it uses up one LWLock tranche.
@@ -116,6 +131,22 @@ register_shared_memory()
 	request_anchor();
 }
 
+// Calls a function for each table with rows that this backend holds by locks.
+static void (*visit_locked_tables)(void (*visit)(Oid table)) = nullptr;
+
+void
+register_locked_tables(void (*visit_tables)(void (*visit)(Oid table)))
+{
+	visit_locked_tables = visit_tables;
+}
+
+// The backend exits, and its locks are released.
+static void
+tell_of_locks()
+{
+	visit_locked_tables([](Oid table) { wake_table(table, get_wakes(table)); });
+}
+
 // The shared memory, attached by the first call, or else this backend's own. Raises only for want
 // of memory.
 static SharedMemory *
@@ -123,7 +154,7 @@ attached()
 {
 	if (shared != nullptr)
 		return shared;
-	Segment segment = attach_segment(size_for(wanted_sets()), initialize_shared);
+	Segment segment = attach_segment(size_for(wanted_sets()), initialize_shared, tell_of_locks);
 	if (segment.memory != nullptr)
 		compat::register_tranche(static_cast<SharedMemory *>(segment.memory)->tranche, "queue_ext");
 	else {
@@ -135,6 +166,8 @@ attached()
 	}
 	shared = static_cast<SharedMemory *>(segment.memory);
 	set_count = sets_in(segment.size);
+	use_waiters(reinterpret_cast<char *>(shared) + sets_size(set_count), set_count * set_size,
+				false);
 	return shared;
 }
 
@@ -173,24 +206,31 @@ find_in(Set *set, const RingKey &key)
 	return nullptr;
 }
 
+static bool
+is_older(const Ring &ring, const Ring *other)
+{
+	return ring.waiters.count == 0 && (other == nullptr || ring.used_at < other->used_at);
+}
+
 // The ring of the set that makes room: the least recently used, but one of the queue itself if it
-// has too many. Reads used_at without spinlocks, as a hint.
+// has too many; null if there are backends waiting at each. Reads used_at and the number of these
+// without spinlocks, as hints: one that comes to wait now is woken by the reset.
 static Ring *
 least_recently_used(Set *set, const RingKey &key)
 {
-	Ring *oldest = &set->rings[0];
+	Ring *oldest = nullptr;
 	Ring *own = nullptr;
 	int own_count = 0;
 	for (Ring &ring : set->rings) {
-		if (ring.used_at < oldest->used_at)
+		if (is_older(ring, oldest))
 			oldest = &ring;
 		if (!ring.key.is_of_queue(key))
 			continue;
 		own_count++;
-		if (own == nullptr || ring.used_at < own->used_at)
+		if (is_older(ring, own))
 			own = &ring;
 	}
-	return own_count < most_variants ? oldest : own;
+	return own_count < most_variants || own == nullptr ? oldest : own;
 }
 
 // Looks for the ring again under the exclusive lock, as another backend may have made it in
@@ -209,12 +249,12 @@ get_ring(const RingKey &key)
 	ring = find_in(set, key);
 	if (ring == nullptr)
 		ring = least_recently_used(set, key);
-	if (!(ring->key == key)) {
+	if (ring != nullptr && !(ring->key == key)) {
 		reset(ring, key);
 		ring->used_at = GetCurrentTimestamp();
 	}
 	LWLockRelease(&shared->lock);
-	if (key.is_sorted) {
+	if (ring != nullptr && key.is_sorted) {
 		const auto place = (set - shared->sets) * set_size + (ring - set->rings);
 		pg_atomic_write_u32(&get_wakes(key.table)->sorted, static_cast<uint32>(place));
 	}
@@ -280,6 +320,33 @@ find_sorted_ring(Oid table, RingKey *key)
 	SpinLockRelease(&ring->mutex);
 	const bool is_right = key->is_sorted && key->table == table && key->database == MyDatabaseId;
 	return is_right ? ring : nullptr;
+}
+
+// Calls visit(Ring *) for the rings at which backends wait.
+template <typename Visit>
+static void
+visit_waiting(Visit &&visit)
+{
+	for (int place = 0; place < ring_count(); place += rings_in_word)
+		for (uint32 left = waiting_rings(place); left != 0; left &= left - 1) {
+			const int found = place + pg_rightmost_one_pos32(left);
+			if (found < ring_count())
+				visit(ring_at(found));
+		}
+}
+
+void
+wake_table(Oid table, Wakes *wakes)
+{
+	const uint32 generation = pg_atomic_add_fetch_u32(&wakes->generation, 1);
+	if (pg_atomic_read_u32(&wakes->waiting) > 0)
+		visit_waiting([&](Ring *ring) { announce_at(ring, MyDatabaseId, table, generation); });
+}
+
+void
+dismiss_waiting(Oid table)
+{
+	visit_waiting([&](Ring *ring) { dismiss_at(ring, MyDatabaseId, table); });
 }
 
 // The bytes are not trusted: ends the texts with a zero.

@@ -16,8 +16,13 @@ namespace queue_ext::claim {
 // Called once, by _PG_init.
 void register_shared_memory();
 
-// The ring of the key; if there is none, resets the least recently used one of its set. Takes the
-// LWLock, and the ring's spinlock. Raises only for want of memory.
+// Has visit_tables called when the backend exits: the rows of the tables for which it calls visit
+// are no longer locked, and may be claimed by others. It must not raise. Called once, by _PG_init.
+void register_locked_tables(void (*visit_tables)(void (*visit)(Oid table)));
+
+// The ring of the key; if there is none, resets the least recently used one of its set at which
+// nobody waits; null if there is no such. Takes the LWLock, and the ring's spinlock. Raises only for
+// want of memory.
 Ring *get_ring(const RingKey &key);
 
 // What all queues of a table share about wake-ups. A table keeps its wakes until the server stops.
@@ -29,6 +34,7 @@ struct Wakes
 	pg_atomic_uint32 generation; // raised when rows became claimable that no ring was told of
 	pg_atomic_uint32 under_way;  // transactions about to commit claimable rows
 	pg_atomic_uint32 sorted;     // the index of a sorted ring, perhaps of this table
+	pg_atomic_uint32 waiting;    // backends that wait for a job of it
 };
 
 // The table's wakes. Takes no lock once the segment is attached; raises only for want of memory.
@@ -36,6 +42,13 @@ Wakes *get_wakes(Oid table);
 
 // The table's sorted ring, and its key in *key; null if none is known. Takes the ring's spinlock.
 Ring *find_sorted_ring(Oid table, RingKey *key);
+
+// Raises the wake-up generation, so that all rings of the table are swept, and wakes a backend at
+// each at which some wait. Takes the spinlocks of these. Never raises.
+void wake_table(Oid table, Wakes *wakes);
+
+// Wakes all who wait at the table's rings, since a queue of it has ended. Likewise.
+void dismiss_waiting(Oid table);
 
 // Copies the ring of that index; false if it is not of this database. Takes the ring's spinlock.
 bool copy_ring(int place, Ring *copy);

@@ -49,6 +49,7 @@ struct Note
 	bool is_under_way;     // counted in the wakes as such
 	bool has_writes;       // other backends may have passed by what it wrote
 	bool has_moved;        // rows that can be claimed after the commit are at other TIDs
+	bool ends;             // a queue of the table has ended
 };
 
 } // namespace
@@ -188,6 +189,12 @@ note_moved(Oid table)
 }
 
 void
+note_end(Oid table)
+{
+	note_of_table(table)->ends = true;
+}
+
+void
 note_wake(Oid table)
 {
 	note_of_table(table)->wakes = true;
@@ -314,7 +321,7 @@ announce(Note *note)
 static void
 wake_table(const Note *note)
 {
-	pg_atomic_fetch_add_u32(&note->shared->generation, 1);
+	wake_table(note->key.table, note->shared);
 }
 
 // Tells the rings what the transaction has made claimable. Runs after the commit, so it must not
@@ -429,6 +436,8 @@ after_commit(const Note *note)
 		wake(note);
 	if (note->has_moved)
 		wake_table(note);
+	if (note->ends)
+		dismiss_waiting(note->key.table);
 	if (note->ring != nullptr && note->due != PG_INT64_MAX)
 		expect(note->ring, note->key, note->due);
 	// Where the claim was a row lock it has ended.
@@ -506,6 +515,7 @@ merge_into(Note *parent, const Note *child)
 	parent->wakes |= child->wakes;
 	parent->has_writes |= child->has_writes;
 	parent->has_moved |= child->has_moved;
+	parent->ends |= child->ends;
 	parent->due = Min(parent->due, child->due);
 }
 

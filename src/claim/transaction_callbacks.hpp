@@ -42,6 +42,10 @@ void note_writes(Oid table);
 // so that no backend has taken the queue to be idle.
 void note_moved(Oid table);
 
+// Notes that a queue of the table is gone once this transaction has committed: those who wait for
+// its jobs are to look.
+void note_end(Oid table);
+
 // Notes that rows of the table may be claimable once this transaction has committed.
 void note_wake(Oid table);
 

@@ -69,6 +69,7 @@ enum class Prepared {
 	fill_head,     // reads candidates for the ring, from the head of the order
 	fill_behind,   // the same, from behind the cursor
 	any_pending,   // whether a row is pending, locked or not
+	ready,         // finds a row that looks pending
 	next_due, // of a managed queue: the earliest time at which a row becomes claimable by itself
 	recheck,  // in mode session: the row, if it is still pending
 	unique_find,

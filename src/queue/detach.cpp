@@ -5,6 +5,7 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../claim/transaction_callbacks.hpp"
 #include "../claim/wake_trigger.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
@@ -32,6 +33,7 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 	const Oid source = definition->source;
 	const bool is_managed = definition->is_managed;
 	definition::delete_definition(definition->name, source);
+	claim::note_end(source);
 	if (!definition::has_queue(source))
 		claim::drop_wake_trigger(source);
 	if (is_managed)

@@ -6,6 +6,7 @@
 
 #include "../argument.hpp"
 #include "../catalog/owner.hpp"
+#include "../claim/transaction_callbacks.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
 #include "../definition/shape.hpp"

@@ -43,4 +43,34 @@ in_subtransaction(Body &&body, IsExpected &&is_expected)
 	return is_done;
 }
 
+// Runs body in a subtransaction that is rolled back, which releases its locks. Raises what body
+// raises.
+template <typename Body>
+void
+rolled_back(Body &&body)
+{
+	const MemoryContext context = CurrentMemoryContext;
+	const ResourceOwner owner = CurrentResourceOwner;
+	BeginInternalSubTransaction(nullptr);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		body();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		ErrorData *error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		ReThrowError(error);
+	}
+	PG_END_TRY();
+	RollbackAndReleaseCurrentSubTransaction();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+}
+
 } // namespace queue_ext::statement

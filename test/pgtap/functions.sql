@@ -110,7 +110,17 @@ insert into wanted values
 	('queue_extend_many(queue text, ids bigint[], attempts integer[], '
 		'lease interval DEFAULT NULL::interval)', 'SETOF bigint'),
 	('queue_cancel_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
-	('queue_requeue_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint');
+	('queue_requeue_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
+	('queue_wait(IN queue text, IN wait interval DEFAULT ''00:01:00''::interval)', null),
+	('queue_pop_wait(IN queue text, IN wait interval DEFAULT ''00:01:00''::interval, '
+		'IN lease interval DEFAULT NULL::interval, IN worker text DEFAULT NULL::text, '
+		'INOUT id bigint DEFAULT NULL::bigint, INOUT attempt integer DEFAULT NULL::integer, '
+		'INOUT payload jsonb DEFAULT NULL::jsonb, INOUT priority smallint DEFAULT NULL::smallint, '
+		'INOUT run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
+		'INOUT max_attempts integer DEFAULT NULL::integer, '
+		'INOUT leased_until timestamp with time zone DEFAULT NULL::timestamp with time zone, '
+		'INOUT leased_by text DEFAULT NULL::text, INOUT last_error text DEFAULT NULL::text, '
+		'INOUT created_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', null);
 
 create temporary view member as
 select p.*

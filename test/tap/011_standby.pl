@@ -78,7 +78,7 @@ my @writers = split /\n/, $primary->safe_psql(
 	select distinct p.proname from pg_proc p
 	join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
 	join pg_extension e on e.oid = d.refobjid and e.extname = 'queue_ext'
-	where p.proname not like 'fnv%' and p.proname not in ('queue_counts', 'queue_claim_path', 'queue_is_held', 'queue_claim_counters',
+	where p.proname not like 'fnv%' and p.prokind <> 'p' and p.proname not in ('queue_counts', 'queue_claim_path', 'queue_is_held', 'queue_claim_counters',
 		'queue_claim_stats_reset', 'queue_lock', 'queue_try_lock', 'queue_unique_key', 'queue_wake')
 	order by 1});
 cmp_ok(scalar @writers, '>=', 28, 'there are functions that write');
@@ -90,6 +90,15 @@ for my $writer (@writers)
 		"select $writer($call{$writer})",
 		extra_params => [ '-v', 'VERBOSITY=verbose' ]);
 	like($error, qr/ERROR:  25006: cannot execute \Q$writer\E\(\) /, "$writer() on a standby");
+}
+
+for my $procedure (qw(queue_wait queue_pop_wait))
+{
+	my ($status, $out, $error) = $standby->psql(
+		'postgres',
+		"call $procedure('q')",
+		extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+	like($error, qr/ERROR:  25006: cannot execute \Q$procedure\E\(\) /, "$procedure() on a standby");
 }
 
 # A read-only transaction on the primary is refused in the same words.

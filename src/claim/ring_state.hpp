@@ -1,0 +1,173 @@
+// ring_state.hpp - what a ring is made of (ring.hpp).
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "waiters.hpp"
+
+namespace queue_ext::claim {
+
+// A digest (SHA-256) of all that a cursor's layout and a candidate's meaning depend on: the queue's
+// definition, the table's columns and its relfilenode.
+struct Stamp
+{
+	unsigned char bytes[32];
+};
+
+// What a ring is for. A ring with another stamp, or sorted where the key is not (or vice versa), is
+// reset, so that no cursor and no candidate is read as one of another layout.
+struct RingKey
+{
+	Oid database;
+	Oid table;
+	Stamp stamp;
+	NameData queue; // in the table's schema
+	bool is_sorted;
+	uint64 variant; // of callers (caller.hpp); 0: all callers alike
+
+	bool is_of_queue(const RingKey &other) const
+	{
+		return database == other.database && table == other.table &&
+			   strncmp(NameStr(queue), NameStr(other.queue), NAMEDATALEN) == 0;
+	}
+	bool is_of_callers(const RingKey &other) const
+	{
+		return variant == other.variant && is_of_queue(other);
+	}
+	bool operator==(const RingKey &other) const
+	{
+		return is_sorted == other.is_sorted &&
+			   memcmp(stamp.bytes, other.stamp.bytes, sizeof(stamp.bytes)) == 0 &&
+			   is_of_callers(other);
+	}
+};
+
+// A job's key in the order of its managed queue: priority, run_at, id.
+struct SortKey
+{
+	int32 priority;
+	TimestampTz run_at;
+	int64 id;
+
+	bool operator<(const SortKey &other) const
+	{
+		if (priority != other.priority)
+			return priority < other.priority;
+		if (run_at != other.run_at)
+			return run_at < other.run_at;
+		return id < other.id;
+	}
+	bool operator==(const SortKey &other) const
+	{
+		return priority == other.priority && run_at == other.run_at && id == other.id;
+	}
+};
+
+// What identifies a row version in a ring that is not sorted.
+struct RowVersion
+{
+	TransactionId writer; // xmin, the XID that wrote it
+	Oid table;            // which has it: the queue's, a partition of it, or a child
+};
+
+// A row version's TID, and how to recognize another row that has reused the TID: in a sorted ring
+// by the sort key, in any other by the XID that wrote the version.
+struct Candidate
+{
+	ItemPointerData tid;
+	int16 priority;
+	TimestampTz run_at;
+	union
+	{
+		int64 id;
+		RowVersion version;
+	};
+
+	SortKey sort_key() const
+	{
+		return {priority, run_at, id};
+	}
+	bool is_at_place_of(const Candidate &other) const
+	{
+		return ItemPointerEquals(const_cast<ItemPointer>(&tid),
+								 const_cast<ItemPointer>(&other.tid));
+	}
+};
+
+// The largest cursor in bytes; rows whose order columns take more have none.
+constexpr int max_cursor_size = 256;
+// The position in the queue's order up to which fills have read: a sort key, or the order columns
+// of a row (cursor_row.hpp).
+struct Cursor
+{
+	uint16 size; // 0: there is none
+	SortKey sort_key;
+	unsigned char bytes[max_cursor_size];
+};
+
+// Statistics of a queue's claims, since its ring was made or the counters were reset.
+struct RingCounters
+{
+	int64 claims;       // rows claimed
+	int64 empty_pops;   // calls that claimed none
+	int64 fills;        // reads behind the cursor
+	int64 sweeps;       // reads from the head of the order
+	int64 locked;       // candidates locked by others, or known to the claimer's session
+	int64 gone;         // candidates whose row version was replaced or removed
+	int64 not_pending;  // candidates that were no longer pending
+	int64 fill_time_us; // spent reading candidates
+	int64 wakes;        // of backends that waited
+};
+
+// How long the words are, with a zero at the end, that say how claims from a ring are made.
+constexpr int path_size = 128;
+
+// How many candidates a ring holds.
+constexpr int ring_size = 512;
+// How many rows a fill reads at most; it is due when no more candidates than low_water are left.
+constexpr int fill_size = 256;
+constexpr int low_water = 128;
+static_assert(low_water + fill_size <= ring_size);
+
+// One queue's ring, in shared memory; without the segment, in a backend's own.
+struct Ring
+{
+	slock_t mutex;
+	RingKey key;
+	TimestampTz used_at; // of the last take(); the least recently used ring makes room
+
+	uint32 first; // index of the first candidate
+	uint32 count;
+	Candidate candidates[ring_size];
+
+	Cursor cursor;
+	bool is_at_end;           // fills have read to the end of the queue
+	TimestampTz sweep_due;    // when to sweep; 0: requested; PG_INT64_MAX: under way
+	uint32 wake_generation;   // the table's (shared_memory.hpp) when the last sweep began
+	TimestampTz swept_at;     // when the last sweep ended
+	int64 sweep_cost_us;      // its duration, plus the cost of candidates tried in vain since
+	int64 fill_cost_us;       // the duration of the last read behind the cursor
+	TimestampTz row_due;      // the earliest time known at which a row becomes claimable
+	TimestampTz idle_until;   // no row is claimable before, unless a wake-up comes
+	bool is_quiet;            // idle but for what has been offered since
+	TimestampTz quiet_until;  // the time until then by the clock
+	uint64 nothing_at;        // nothing was pending after so many transactions; 0: unknown
+	int32 filler;             // PID of the backend that is filling the ring, or 0
+	bool has_dropped;         // the fill under way may miss candidates that were let go
+	SortKey dropped;          // the lowest sort key of those
+	uint32 sweep_generation;  // of the last sweep that began
+	int32 in_flight;          // candidates taken since then and still being tried
+	int64 claims_before;      // counters.claims when it began
+	int64 gone_before;        // counters.gone when it began
+	uint32 fill_generation;   // of the fill under way, or the last one
+	bool is_sweeping;         // that fill is a sweep
+	int32 takeovers;          // of fills, since one was finished
+	uint32 change_generation; // counts takes, fills and put-backs
+	ConditionVariable filled; // broadcast when a fill ends
+	Waiters waiters;
+	RingCounters counters;
+	char path[path_size]; // how claims are made by the backend that came last
+};
+
+} // namespace queue_ext::claim

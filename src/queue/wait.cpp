@@ -1,0 +1,251 @@
+// wait.cpp - queue_wait, queue_pop_wait: procedures that sleep until a job is claimable.
+//
+// No snapshot may be held during the sleep, since it would keep VACUUM from removing what is deleted
+// meanwhile, so these are procedures: they commit before they sleep. In a transaction block, where a
+// procedure cannot commit, queue_wait() can sleep if the statement's own snapshot is the only one,
+// which it gives back; it looks for jobs in subtransactions that are rolled back, so that no lock on
+// the table is left.
+
+#include "../postgres.hpp"
+
+#include "../argument.hpp"
+#include "../claim/claim.hpp"
+#include "../claim/ready.hpp"
+#include "../claim/wait.hpp"
+#include "../compat.hpp"
+#include "../definition/open.hpp"
+#include "../error.hpp"
+#include "../statement/subtransaction.hpp"
+
+namespace queue_ext::queue {
+
+using claim::Request;
+using claim::Wait;
+using definition::Definition;
+using definition::Use;
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_wait);
+QUEUE_EXT_FUNCTION(queue_ext_queue_pop_wait);
+
+// Whether the procedure may commit: neither in a transaction block, nor in a function, nor in a block
+// of PL/pgSQL that handles exceptions.
+static bool
+can_commit(FunctionCallInfo fcinfo)
+{
+	const Node *context = fcinfo->context;
+	return context != nullptr && IsA(context, CallContext) &&
+		   !reinterpret_cast<const CallContext *>(context)->atomic && !IsSubTransaction();
+}
+
+// Gives back the snapshot of the statement that calls the procedure. False, with all as it was, if
+// another is active, or if it is not the statement's own.
+static bool
+forget_own_snapshot()
+{
+	Portal portal = ActivePortal;
+	if (portal == nullptr || portal->portalSnapshot == nullptr || !ActiveSnapshotSet() ||
+		GetActiveSnapshot() != portal->portalSnapshot)
+		return false;
+	Snapshot snapshot = RegisterSnapshot(portal->portalSnapshot);
+	PopActiveSnapshot();
+	const bool is_only_one = !ActiveSnapshotSet();
+	if (!is_only_one)
+		PushActiveSnapshotWithLevel(snapshot, portal->createLevel);
+	portal->portalSnapshot = is_only_one ? nullptr : GetActiveSnapshot();
+	UnregisterSnapshot(snapshot);
+	return is_only_one;
+}
+
+// Raises 25001 unless the transaction can wait without a snapshot.
+static void
+prepare_to_wait_in_transaction()
+{
+	if (IsolationUsesXactSnapshot())
+		error::cannot_wait("The isolation level of the transaction is not READ COMMITTED.");
+	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		error::cannot_wait("The transaction has written.");
+	if (!forget_own_snapshot() || TransactionIdIsValid(MyProc->xmin))
+		error::cannot_wait(
+			"Another statement, cursor or PL/pgSQL block of the transaction is under way.");
+}
+
+// The argument, whole and in memory that outlives a commit.
+static const text *
+copy_text(FunctionCallInfo fcinfo, int n)
+{
+	return PG_ARGISNULL(n) ? nullptr : PG_GETARG_TEXT_P_COPY(n);
+}
+
+// Reads argument 1. Raises 22004, 22023, 22008.
+static Wait
+read_wait(FunctionCallInfo fcinfo, bool is_claiming)
+{
+	argument::check_not_null(fcinfo, 1, "wait");
+	Wait wait{};
+	wait.is_claiming = is_claiming;
+	wait.until =
+		end_of_interval(GetCurrentTimestamp(), argument::optional_not_negative(fcinfo, 1, "wait"));
+	return wait;
+}
+
+// Looks for a job in the queue, whose definition and all that the look needs are forgotten after it.
+// look(Definition *) is not called while the queue is paused.
+template <typename Open, typename Look>
+static bool
+look(Wait *wait, const Request &request, MemoryContext round, Open &&open, Look &&look_in)
+{
+	compat::check_client();
+	CHECK_FOR_INTERRUPTS();
+	MemoryContext old = MemoryContextSwitchTo(round);
+	Definition *definition = open();
+	begin_look(wait, definition->is_paused ? nullptr : definition, request);
+	const bool is_found = !definition->is_paused && look_in(definition);
+	end_look(wait, is_found);
+	MemoryContextSwitchTo(old);
+	return is_found;
+}
+
+static MemoryContext
+create_round()
+{
+	return AllocSetContextCreate(CurrentMemoryContext, "queue_ext wait", ALLOCSET_DEFAULT_SIZES);
+}
+
+static bool
+look_for_ready(const text *name, Wait *wait, MemoryContext round)
+{
+	Request request{};
+	request.call_time = GetCurrentTimestamp();
+	request.max_jobs = 1;
+	return look(
+		wait, request, round, [&] { return definition::open_queue(name, Use::claim); },
+		[&](Definition *definition) { return claim::is_job_ready(definition, request); });
+}
+
+static void
+wait_between_transactions(const text *name, Wait *wait)
+{
+	MemoryContext round = create_round();
+	do {
+		MemoryContextReset(round);
+		SPI_commit();
+		EnsurePortalSnapshotExists();
+		if (look_for_ready(name, wait, round))
+			return;
+		SPI_commit();
+	} while (claim::sleep(wait));
+}
+
+static void
+wait_in_transaction(const text *name, Wait *wait)
+{
+	MemoryContext round = create_round();
+	bool is_ready = false;
+	do {
+		MemoryContextReset(round);
+		statement::rolled_back([&] {
+			PushActiveSnapshot(GetTransactionSnapshot());
+			is_ready = look_for_ready(name, wait, round);
+			PopActiveSnapshot();
+		});
+	} while (!is_ready && claim::sleep(wait));
+}
+
+Datum
+queue_ext_queue_wait(PG_FUNCTION_ARGS)
+{
+	argument::check_may_write("queue_wait()");
+	argument::check_not_null(fcinfo, 0, "queue");
+	const text *name = copy_text(fcinfo, 0);
+	Wait wait = read_wait(fcinfo, false);
+	if (can_commit(fcinfo)) {
+		SPI_connect_ext(SPI_OPT_NONATOMIC);
+		wait_between_transactions(name, &wait);
+		SPI_finish();
+	} else {
+		prepare_to_wait_in_transaction();
+		wait_in_transaction(name, &wait);
+	}
+	return static_cast<Datum>(0);
+}
+
+// Claims a job and copies it into the memory context. False if there is none.
+static bool
+pop_one(const text *name, Wait *wait, Request *request, MemoryContext round, MemoryContext result,
+		TupleDesc columns, HeapTuple *job)
+{
+	request->call_time = GetCurrentTimestamp();
+	request->is_chosen = wait->is_chosen;
+	return look(
+		wait, *request, round,
+		[&] {
+			return definition::open_managed_queue(
+				name, Use::claim,
+				"Use queue_wait(), and queue_pop_rows(), which returns rows of its table.");
+		},
+		[&](Definition *definition) {
+			Tuplestorestate *store = tuplestore_begin_heap(false, false, work_mem);
+			if (claim::claim(definition, *request, {store, columns}) == 0)
+				return false;
+			TupleTableSlot *slot = MakeSingleTupleTableSlot(columns, &TTSOpsMinimalTuple);
+			(void) tuplestore_gettupleslot(store, true, false, slot);
+			MemoryContextSwitchTo(result);
+			*job = ExecCopySlotHeapTuple(slot);
+			MemoryContextSwitchTo(round);
+			ExecDropSingleTupleTableSlot(slot);
+			tuplestore_end(store);
+			return true;
+		});
+}
+
+// Waits for a job and claims it. Null if the time is over.
+static HeapTuple
+pop_or_wait(const text *name, Wait *wait, Request *request, MemoryContext result, TupleDesc columns)
+{
+	MemoryContext round = create_round();
+	HeapTuple job = nullptr;
+	// The claim shall be the only work of its transaction.
+	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		SPI_commit();
+	do {
+		MemoryContextReset(round);
+		EnsurePortalSnapshotExists();
+		if (pop_one(name, wait, request, round, result, columns, &job))
+			return job;
+		SPI_commit();
+	} while (claim::sleep(wait));
+	return nullptr;
+}
+
+// The columns of a job are arguments, too: the result of a procedure has no other form.
+Datum
+queue_ext_queue_pop_wait(PG_FUNCTION_ARGS)
+{
+	argument::check_may_write("queue_pop_wait()");
+	argument::check_not_null(fcinfo, 0, "queue");
+	const text *name = copy_text(fcinfo, 0);
+	Wait wait = read_wait(fcinfo, true);
+	Request request{};
+	request.max_jobs = 1;
+	request.is_waiting = true;
+	request.lease = argument::optional_positive(fcinfo, 2, "lease");
+	request.worker = copy_text(fcinfo, 3);
+	if (!can_commit(fcinfo))
+		error::cannot_commit("queue_pop_wait()");
+	TupleDesc columns = nullptr;
+	if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "queue_pop_wait() does not return a row");
+	BlessTupleDesc(columns);
+	MemoryContext result = CurrentMemoryContext;
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	HeapTuple job = pop_or_wait(name, &wait, &request, result, columns);
+	SPI_finish();
+	if (job != nullptr)
+		PG_RETURN_DATUM(heap_copy_tuple_as_datum(job, columns));
+	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * columns->natts));
+	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * columns->natts));
+	memset(nulls, 1, columns->natts);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(columns, values, nulls)));
+}
+
+} // namespace queue_ext::queue
