@@ -28,6 +28,7 @@ insert into calls (function, arguments) values
 	('queue_pop', array['queue', $$'jobs'$$, 'max_jobs', '1', 'lease', $$'1 hour'::interval$$, 'worker', $$'ada'$$]),
 	('queue_pop_rows', array['source', 'null::t', 'queue', $$'t'$$, 'max_jobs', '1', 'lease', $$'1 hour'::interval$$, 'worker', $$'ada'$$]),
 	('queue_complete', array['queue', $$'jobs'$$, 'id', '1', 'attempt', '1']),
+	('queue_complete_pop', array['queue', $$'jobs'$$, 'done_id', '1', 'done_attempt', '1', 'lease', $$'1 hour'::interval$$, 'worker', $$'ada'$$]),
 	('queue_complete_many', array['queue', $$'jobs'$$, 'ids', $$'{1}'::bigint[]$$, 'attempts', $$'{1}'::integer[]$$]),
 	('queue_complete_row', array['queue', $$'t'$$, 'job', $$'(1,1)'::t$$]),
 	('queue_fail', array['queue', $$'jobs'$$, 'id', '1', 'attempt', '1', 'error', $$'x'$$, 'retry_in', $$'1 hour'::interval$$]),

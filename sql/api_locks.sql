@@ -54,6 +54,7 @@ from unnest(array[
 	'queue_pop(''jobs'', 2)',
 	'queue_pop(''paused'')',
 	'queue_complete(''jobs'', 1, 1)',
+	'queue_complete_pop(''jobs'', -1, 1)',
 	'queue_complete_many(''jobs'', ''{}'', ''{}'')',
 	'queue_fail(''jobs'', 2, 1)',
 	'queue_release(''jobs'', 2, 2)',

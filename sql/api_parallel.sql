@@ -64,6 +64,7 @@ from unnest(array[
 	$$queue_pop_rows(null::t, 'x')$$,
 	$$queue_pop_rows(null::t, 's')$$,
 	$$queue_complete('jobs', 1, 1)$$,
+	$$queue_complete_pop('jobs', 1, 1)$$,
 	$$queue_complete_many('jobs', '{1}', '{1}')$$,
 	$$queue_fail('jobs', 1, 1)$$,
 	$$queue_fail_many('jobs', '{1}', '{1}')$$,

@@ -52,6 +52,8 @@ insert into calls (target, call, before) values
 	('s', 'queue_pop_rows(null::s, max_jobs => 100)', null),
 	('jobs', 'queue_complete(''jobs'', 1, 1)', null),
 	('jobs', 'queue_complete(''jobs'', 99, 1)', null),
+	('jobs', 'queue_complete_pop(''jobs'', 1, 1)', null),
+	('jobs', 'queue_complete_pop(''jobs'', null, null)', null),
 	('jobs', 'queue_complete_many(''jobs'', ''{1,99}'', ''{1,1}'')', null),
 	('jobs', 'queue_complete_many(''jobs'', ''{}'', ''{}'')', null),
 	('jobs', 'queue_fail(''jobs'', 1, 1)', null),

@@ -99,6 +99,17 @@ is_not_null(TupleDesc descriptor, int index)
 #endif
 }
 
+// To be called when all columns have been set. New in 19.
+inline void
+finish_descriptor(TupleDesc descriptor)
+{
+#if PG_VERSION_NUM >= 190000
+	TupleDescFinalize(descriptor);
+#else
+	(void) descriptor;
+#endif
+}
+
 // Marks the column dropped. No type has attlen 0, so check_attrmap_match() does not match it with a
 // dropped column of the row: the row is converted, and the column becomes null. 18 added
 // CompactAttribute, a copy of some fields that must be refreshed.

@@ -50,6 +50,18 @@ removes_directly(Definition *definition, Action action)
 	return action == Action::complete && claim::can_remove_directly(definition);
 }
 
+bool
+finish_and_wake(Definition *definition, Action action, Receipt receipt,
+				const FinishOptions &options)
+{
+	const bool is_done = removes_directly(definition, action)
+							 ? claim::remove_directly(definition, &receipt, 1, &receipt.id) > 0
+							 : finish_one(definition, action, receipt, options);
+	if (is_done)
+		wake(definition, action, options);
+	return is_done;
+}
+
 Datum
 finish_job(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOptions &options)
 {
@@ -61,12 +73,7 @@ finish_job(FunctionCallInfo fcinfo, Action action, Attempt attempt, const Finish
 	receipt.has_attempt = !PG_ARGISNULL(2);
 	receipt.attempt = receipt.has_attempt ? PG_GETARG_INT32(2) : 0;
 	Definition *definition = open_managed_queue(name, Use::write, row_hint);
-	const bool is_done = removes_directly(definition, action)
-							 ? claim::remove_directly(definition, &receipt, 1, &receipt.id) > 0
-							 : finish_one(definition, action, receipt, options);
-	if (is_done)
-		wake(definition, action, options);
-	PG_RETURN_BOOL(is_done);
+	PG_RETURN_BOOL(finish_and_wake(definition, action, receipt, options));
 }
 
 namespace {

@@ -30,4 +30,9 @@ Datum finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt,
 bool finish_row(FunctionCallInfo fcinfo, Action action, const FinishOptions &options,
 				Datum *extended);
 
+// For a job of a managed queue: finish_one(), without a statement where that is possible, and makes a
+// job that was given back known to claims. Raises what these raise.
+bool finish_and_wake(definition::Definition *definition, Action action, claim::Receipt receipt,
+					 const FinishOptions &options);
+
 } // namespace queue_ext::queue

@@ -111,6 +111,11 @@ insert into wanted values
 		'lease interval DEFAULT NULL::interval)', 'SETOF bigint'),
 	('queue_cancel_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
 	('queue_requeue_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
+	('queue_complete_pop(queue text, done_id bigint, done_attempt integer, lease interval DEFAULT NULL::interval, '
+		'worker text DEFAULT NULL::text, OUT completed boolean, OUT id bigint, OUT attempt integer, OUT payload jsonb, '
+		'OUT priority smallint, OUT run_at timestamp with time zone, OUT max_attempts integer, '
+		'OUT leased_until timestamp with time zone, OUT leased_by text, OUT last_error text, '
+		'OUT created_at timestamp with time zone)', 'record'),
 	('queue_wait(IN queue text, IN wait interval DEFAULT ''00:01:00''::interval)', null),
 	('queue_pop_wait(IN queue text, IN wait interval DEFAULT ''00:01:00''::interval, '
 		'IN lease interval DEFAULT NULL::interval, IN worker text DEFAULT NULL::text, '

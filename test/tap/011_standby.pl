@@ -69,7 +69,7 @@ my %call = (
 	map({ $_ => q{'m', '1 hour'} } qw(timeout_acquire timeout_acquire_fenced)),
 	lock_set_retries => q{'m', 1},
 	map({ $_ => q{'q', 1, 1} }
-		qw(queue_complete queue_fail queue_release queue_extend queue_cancel queue_requeue)),
+		qw(queue_complete queue_complete_pop queue_fail queue_release queue_extend queue_cancel queue_requeue)),
 	map({ $_ => q{'q', '{1}', '{1}'} }
 		qw(queue_complete_many queue_fail_many queue_release_many queue_extend_many
 		  queue_cancel_many queue_requeue_many)),);

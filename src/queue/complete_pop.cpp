@@ -1,0 +1,92 @@
+// complete_pop.cpp - queue_complete_pop: completes a job and claims the next, in one call.
+
+#include "../postgres.hpp"
+
+#include "../argument.hpp"
+#include "../claim/claim.hpp"
+#include "../compat.hpp"
+#include "../definition/open.hpp"
+#include "../error.hpp"
+#include "finish_call.hpp"
+
+namespace queue_ext::queue {
+
+using claim::Request;
+using definition::Definition;
+using definition::Use;
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_complete_pop);
+
+// The columns of the result that are those of a job: all but the first.
+static TupleDesc
+job_columns(TupleDesc result)
+{
+	TupleDesc columns = CreateTemplateTupleDesc(result->natts - 1);
+	for (int i = 1; i < result->natts; i++)
+		TupleDescCopyEntry(columns, static_cast<AttrNumber>(i), result,
+						   static_cast<AttrNumber>(i + 1));
+	compat::finish_descriptor(columns);
+	return columns;
+}
+
+// Claims a job and puts its columns behind the first. Leaves all alone if there is none.
+static void
+pop_into(Definition *definition, const Request &request, TupleDesc columns, Datum *values,
+		 bool *nulls)
+{
+	Tuplestorestate *store = tuplestore_begin_heap(false, false, work_mem);
+	if (claim::claim(definition, request, {store, columns}) == 0)
+		return;
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(columns, &TTSOpsMinimalTuple);
+	(void) tuplestore_gettupleslot(store, true, true, slot);
+	slot_getallattrs(slot);
+	memcpy(&values[1], slot->tts_values, sizeof(Datum) * columns->natts);
+	memcpy(&nulls[1], slot->tts_isnull, sizeof(bool) * columns->natts);
+}
+
+// Reads arguments 1 and 2. False if both are null: there is nothing to complete yet. Raises 22004 if
+// one is.
+static bool
+read_receipt(FunctionCallInfo fcinfo, claim::Receipt *receipt)
+{
+	if (PG_ARGISNULL(1) && PG_ARGISNULL(2))
+		return false;
+	receipt->id = argument::required_int64(fcinfo, 1, "done_id");
+	receipt->attempt = argument::required_int32(fcinfo, 2, "done_attempt");
+	receipt->has_attempt = true;
+	return true;
+}
+
+// A stale receipt claims nothing: the worker may have lost more than this job.
+Datum
+queue_ext_queue_complete_pop(PG_FUNCTION_ARGS)
+{
+	argument::check_may_write("queue_complete_pop()");
+	const text *name = argument::required_text(fcinfo, 0, "queue");
+	claim::Receipt receipt{};
+	const bool has_done = read_receipt(fcinfo, &receipt);
+	Request request{};
+	request.max_jobs = 1;
+	request.lease = argument::optional_positive(fcinfo, 3, "lease");
+	request.worker = PG_ARGISNULL(4) ? nullptr : PG_GETARG_TEXT_PP(4);
+	TupleDesc result = nullptr;
+	if (get_call_result_type(fcinfo, nullptr, &result) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "queue_complete_pop() does not return a row");
+	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * result->natts));
+	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * result->natts));
+	memset(nulls, 1, result->natts);
+	Definition *definition = definition::open_managed_queue(
+		name, Use::write, "Use queue_complete_row(), and queue_pop_rows().");
+	bool is_good = true;
+	if (has_done) {
+		is_good = finish_and_wake(definition, Action::complete, receipt, options_now());
+		values[0] = BoolGetDatum(is_good);
+		nulls[0] = false;
+	}
+	request.call_time = GetCurrentTimestamp();
+	if (is_good && !definition->is_paused)
+		pop_into(definition, request, job_columns(result), values, nulls);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(result), values, nulls)));
+}
+
+} // namespace queue_ext::queue
