@@ -67,6 +67,7 @@ claim_by_ring(Definition *definition, const Choice &choice, const Request &reque
 		return claim_portable(definition, request, output);
 	const RingKey &key = definition->claim->key;
 	tell_path(definition->claim, ring, choice);
+	const bool was_chosen = request.is_chosen != nullptr && *request.is_chosen;
 	uint64 claimed = 0;
 	if (!is_idle(definition, ring, request.call_time))
 		claimed = claim_from(ring, definition, choice.path, request, output);
@@ -75,7 +76,7 @@ claim_by_ring(Definition *definition, const Choice &choice, const Request &reque
 		counters.empty_pops = 1;
 		add(ring, key, counters);
 	}
-	if (!request.is_chosen)
+	if (!was_chosen)
 		note_pop(ring, key, claimed > 0);
 	return claimed;
 }

@@ -24,7 +24,7 @@ is_told_idle(const CompiledClaim *claim, Ring *ring, TimestampTz call_time)
 	pg_read_barrier();
 	const uint32 wake_generation = pg_atomic_read_u32(&wakes->generation);
 	return is_quiet && is_shared_by_all() &&
-		   take(ring, claim->key, call_time, wake_generation, false, 0, nullptr).is_idle;
+		   take(ring, claim->key, call_time, wake_generation, {}, 0, nullptr).is_idle;
 }
 
 // Whether no transaction that writes has ended since a sweep found nothing: then nothing is pending
@@ -34,7 +34,7 @@ is_unchanged(const CompiledClaim *claim, Ring *ring, TimestampTz call_time)
 {
 	if (!may_stay_empty(claim))
 		return false;
-	const uint64 nothing_at = take(ring, claim->key, call_time, 0, false, 0, nullptr).nothing_at;
+	const uint64 nothing_at = take(ring, claim->key, call_time, 0, {}, 0, nullptr).nothing_at;
 	return nothing_at != 0 && nothing_at == ended_transactions();
 }
 
@@ -147,7 +147,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
 		const Taken taken =
 			take(ring, key, request->call_time, pg_atomic_read_u32(&watch.wakes->generation),
-				 request->is_waiting, asked, candidates);
+				 {request->is_waiting, request->is_chosen}, asked, candidates);
 		if (taken.is_foreign)
 			return false;
 		if (!has_begun)

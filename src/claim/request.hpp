@@ -14,7 +14,7 @@ struct Request
 	const Interval *lease; // null: the queue's
 	const text *worker;    // may be null
 	bool is_waiting;       // the backend waits if there is nothing to claim
-	bool is_chosen;        // it was woken for a job (ring_waiting.hpp)
+	bool *is_chosen;       // it was woken for a job, and has taken none yet (wait.hpp); may be null
 };
 
 } // namespace queue_ext::claim

@@ -99,7 +99,7 @@ is_of(Ring *ring, const RingKey &key)
 }
 
 Taken
-take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, bool is_waiting,
+take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, const Taker &taker,
 	 int max_count, Candidate *candidates)
 {
 	Taken taken{};
@@ -109,7 +109,7 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, bo
 		taken.nothing_at = ring->nothing_at;
 		taken.sweep_generation = ring->sweep_generation;
 		taken.is_quiet = is_quiet(ring, now, wake_generation);
-		if (is_sweep_due(ring, now, wake_generation) && !(is_waiting && taken.is_quiet))
+		if (is_sweep_due(ring, now, wake_generation) && !(taker.is_waiting && taken.is_quiet))
 			return;
 		taken.is_quiet = taken.is_quiet && ring->count == 0;
 		taken.is_idle = now < ring->idle_until;
@@ -121,6 +121,11 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, bo
 		ring->in_flight += taken.count;
 		if (taken.count > 0)
 			taken.generation = ++ring->change_generation;
+		if (taken.count > 0 && taker.is_chosen != nullptr && *taker.is_chosen) {
+			*taker.is_chosen = false;
+			ring->waiters.claiming = Max(ring->waiters.claiming - 1, 0);
+			announce_rest(ring, 0);
+		}
 		taken.is_low = ring->count <= low_water && !ring->is_at_end && ring->filler == 0;
 	});
 	return taken;

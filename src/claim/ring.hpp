@@ -52,11 +52,17 @@ struct Taken
 	uint64 nothing_at;       // nothing is pending while no more transactions than these have ended
 };
 
+// Who takes candidates.
+struct Taker
+{
+	bool is_waiting; // routine sweeps of a quiet ring are not for this call
+	bool *is_chosen; // null, or whether it was woken for a candidate: reset when it has one
+};
+
 // Takes up to max_count candidates, in order, into candidates; none when a sweep is due. They are
-// in flight until let_go(). wake_generation: the table's current one. is_waiting: routine sweeps of a
-// quiet ring are not for this call.
-Taken take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, bool is_waiting,
-		   int max_count, Candidate *candidates);
+// in flight until let_go(). wake_generation: the table's current one.
+Taken take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation,
+		   const Taker &taker, int max_count, Candidate *candidates);
 
 // Whether there was a moment since sweep sweep_generation at which no row was claimable: a later
 // sweep has read the queue to its end, all candidates have been tried in vain, and since it began

@@ -28,7 +28,9 @@ namespace {
 struct Current
 {
 	Wait wait;
-	Wakes *wakes; // that count it; null: there is none
+	bool is_chosen;  // it was woken for a job, and has not answered yet
+	bool is_in_list; // unless it has been taken out
+	Wakes *wakes;    // that count it; null: there is none
 	SubTransactionId begun_in;
 };
 
@@ -50,8 +52,9 @@ end_wait()
 	if (wakes == nullptr)
 		return;
 	current.wakes = nullptr;
-	if (current.wait.is_chosen || leave_list(current.wait.ticket))
+	if (current.is_chosen || (current.is_in_list && leave_list(current.wait.ticket)))
 		answer(current.wait.ticket, current.wait.is_claiming, Answer::none);
+	current.is_chosen = false;
 	pg_atomic_fetch_sub_u32(&wakes->waiting, 1);
 }
 
@@ -107,7 +110,7 @@ begin_look(Wait *wait, Definition *definition, const Request &request)
 	Ticket ticket{};
 	if (definition != nullptr)
 		find_ticket(&ticket, definition, request);
-	if (wait->is_chosen && ticket.ring != wait->ticket.ring)
+	if (current.is_chosen && ticket.ring != wait->ticket.ring)
 		end_look(wait, false);
 	wait->ticket = ticket;
 	wait->changes = changes;
@@ -117,16 +120,20 @@ void
 end_look(Wait *wait, bool found)
 {
 	futile = found ? 0 : futile + 1;
-	if (!wait->is_chosen)
-		return;
-	wait->is_chosen = false;
 	Wakes *wakes = current.wakes;
 	current.wakes = nullptr;
 	// One that returns to its client is answered by the client's pop.
-	if (wait->is_claiming || !found)
+	if (current.is_chosen && (wait->is_claiming || !found))
 		answer(current.wait.ticket, wait->is_claiming, found ? Answer::found : Answer::nothing);
+	current.is_chosen = false;
 	if (wakes != nullptr)
 		pg_atomic_fetch_sub_u32(&wakes->waiting, 1);
+}
+
+bool *
+chosen()
+{
+	return &current.is_chosen;
 }
 
 // Sleeps until that time, or until the latch is set.
@@ -185,11 +192,11 @@ sleep(Wait *wait)
 	}
 	if (wait->ticket.ring == nullptr)
 		return sleep_some(wait, poll_us);
-	current = {*wait, get_wakes(wait->ticket.key.table), GetCurrentSubTransactionId()};
+	current = {*wait, false, true, get_wakes(wait->ticket.key.table), GetCurrentSubTransactionId()};
 	pg_atomic_fetch_add_u32(&current.wakes->waiting, 1);
 	const Turn turn = stand_in_list(wait);
-	wait->is_chosen = turn == Turn::go;
-	current.wait.is_chosen = wait->is_chosen;
+	current.is_in_list = false;
+	current.is_chosen = turn == Turn::go;
 	if (turn == Turn::go)
 		return true;
 	pg_atomic_fetch_sub_u32(&current.wakes->waiting, 1);

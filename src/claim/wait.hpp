@@ -22,7 +22,6 @@ struct Wait
 {
 	Ticket ticket;
 	bool is_claiming; // it claims when it is woken; else it returns to its client
-	bool is_chosen;   // it was woken for a job, and has not answered yet
 	TimestampTz until;
 	uint64 changes; // of relations, that the last look has seen
 };
@@ -31,6 +30,9 @@ struct Wait
 // queue that is paused, at which there is nothing to wait for but time. Raises what compiling a claim
 // raises.
 void begin_look(Wait *wait, definition::Definition *definition, const Request &request);
+
+// Whether this backend was woken for a job, and has not answered yet.
+bool *chosen();
 
 // To be called after it. Where found is false, wait() is next.
 void end_look(Wait *wait, bool found);

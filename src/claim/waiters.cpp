@@ -26,6 +26,10 @@ static Waiter *waiters_of_all = nullptr;
 static pg_atomic_uint32 *words = nullptr;
 static int word_count = 0;
 
+// How many may be on their way to a job at a time: to wake a process takes about as long as to send a
+// job, so that is left to those who are on their way, each of which wakes the next.
+constexpr int most_claiming = 2;
+
 static size_t
 entries_size()
 {
@@ -182,6 +186,11 @@ take_announced(Waiters *waiters, Woken *woken)
 	while (waiters->announced > 0 && waiters->count > 0) {
 		if (woken->count == most_woken)
 			return false;
+		// The others are woken by these.
+		if (waiters->claiming >= most_claiming) {
+			waiters->is_late |= !waiters->is_ticking;
+			break;
+		}
 		bool is_claiming;
 		const int32 number = take_first(waiters, &is_claiming);
 		if (number == 0)

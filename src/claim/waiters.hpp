@@ -27,7 +27,7 @@ struct Waiters
 	uint32 news;         // counts the events that may have made jobs claimable
 	int32 announced;     // backends to be woken at the end of this stay under the spinlock
 	bool is_late;        // likewise, the last one: its timer is set too late
-	int32 claiming;      // woken, and about to claim
+	int32 claiming;      // woken, and about to take a candidate
 	int32 loans;         // woken, and returned to clients that have not popped yet
 	bool has_new_loan;   // since the last tick
 	bool is_ticking;     // the last one's timer is set for the loans

@@ -175,7 +175,7 @@ pop_one(const text *name, Wait *wait, Request *request, MemoryContext round, Mem
 		TupleDesc columns, HeapTuple *job)
 {
 	request->call_time = GetCurrentTimestamp();
-	request->is_chosen = wait->is_chosen;
+	request->is_chosen = claim::chosen();
 	return look(
 		wait, *request, round,
 		[&] {
