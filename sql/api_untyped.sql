@@ -84,6 +84,24 @@ execute c2;
 prepare c3 as select queue_claim_stats_reset();
 execute c3;
 
+-- A receipt must have its attempt.
+prepare w1 as select queue_complete($1, $2);
+execute w1('jobs', 1);
+prepare w2 as select queue_complete_many($1, $2);
+execute w2('jobs', '{1}');
+prepare w3 as select queue_fail($1, $2);
+execute w3('jobs', 1);
+prepare w4 as select queue_fail_many($1, $2);
+execute w4('jobs', '{1}');
+prepare w5 as select queue_release($1, $2);
+execute w5('jobs', 1);
+prepare w6 as select queue_release_many($1, $2);
+execute w6('jobs', '{1}');
+prepare w7 as select queue_extend($1, $2);
+execute w7('jobs', 1);
+prepare w8 as select queue_extend_many($1, $2);
+execute w8('jobs', '{1}');
+
 prepare e1 as select queue_extend($1, $2, $3);
 execute e1('jobs', 1, 1);
 prepare e2 as select queue_extend($1, $2, $3, $4);

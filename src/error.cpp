@@ -14,6 +14,15 @@ null_argument(const char *what)
 }
 
 void
+attempt_missing(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("\"%s\" must not be null", what),
+			 errhint("Specify both columns of the receipt, id and attempt, as queue_pop() returned "
+					 "them.")));
+}
+
+void
 null_element(const char *what)
 {
 	ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),

@@ -12,6 +12,8 @@ namespace queue_ext::error {
 
 // 22004: "what" must not be null.
 [[noreturn]] void null_argument(const char *what);
+// 22004: a receipt without its attempt; "what" is the argument, attempt or attempts.
+[[noreturn]] void attempt_missing(const char *what);
 // 22004: an array has a null element where a value is required.
 [[noreturn]] void null_element(const char *what);
 // 22023: an integer is outside [lowest, highest].

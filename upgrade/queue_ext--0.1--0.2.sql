@@ -102,6 +102,72 @@ as 'MODULE_PATHNAME', 'queue_ext_lock_throttled_resource_enum';
 comment on function @extschema@.lock_throttled_resource(anyenum, text) is
 	'locks the throttled resource named by an enum value if its limit allows it now; true takes effect if the transaction commits, false returns at once';
 
+-- Receipts without an attempt: an error that says so, instead of "no such function".
+
+create or replace function @extschema@.queue_complete(queue text, id bigint, attempt integer default null) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_complete';
+
+create or replace function @extschema@.queue_complete_many(queue text, ids bigint[], attempts integer[] default null) returns setof bigint
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_complete_many';
+
+create or replace function @extschema@.queue_fail(
+	queue text,
+	id bigint,
+	attempt integer default null,
+	error text default null,
+	retry_in interval default null
+) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_fail';
+
+create or replace function @extschema@.queue_fail_many(
+	queue text,
+	ids bigint[],
+	attempts integer[] default null,
+	errors text[] default null,
+	retry_in interval default null
+) returns setof bigint
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_fail_many';
+
+create or replace function @extschema@.queue_release(
+	queue text,
+	id bigint,
+	attempt integer default null,
+	run_at timestamptz default null
+) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_release';
+
+create or replace function @extschema@.queue_release_many(
+	queue text,
+	ids bigint[],
+	attempts integer[] default null,
+	run_at timestamptz default null
+) returns setof bigint
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_release_many';
+
+create or replace function @extschema@.queue_extend(
+	queue text,
+	id bigint,
+	attempt integer default null,
+	lease interval default null
+) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_extend';
+
+create or replace function @extschema@.queue_extend_many(
+	queue text,
+	ids bigint[],
+	attempts integer[] default null,
+	lease interval default null
+) returns setof bigint
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_extend_many';
+
 -- Comments, worded anew.
 comment on table @extschema@.queue_definition is
 	'registry of queue_ext: one row for each queue, written by its functions only';

@@ -1,11 +1,11 @@
-create function @extschema@.queue_complete(queue text, id bigint, attempt integer) returns boolean
+create function @extschema@.queue_complete(queue text, id bigint, attempt integer default null) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_complete';
 
 comment on function @extschema@.queue_complete(text, bigint, integer) is
 	'completes a job: removes it from its queue; false if the receipt is stale';
 
-create function @extschema@.queue_complete_many(queue text, ids bigint[], attempts integer[]) returns setof bigint
+create function @extschema@.queue_complete_many(queue text, ids bigint[], attempts integer[] default null) returns setof bigint
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_complete_many';
 
@@ -15,7 +15,7 @@ comment on function @extschema@.queue_complete_many(text, bigint[], integer[]) i
 create function @extschema@.queue_fail(
 	queue text,
 	id bigint,
-	attempt integer,
+	attempt integer default null,
 	error text default null,
 	retry_in interval default null
 ) returns boolean
@@ -28,7 +28,7 @@ comment on function @extschema@.queue_fail(text, bigint, integer, text, interval
 create function @extschema@.queue_fail_many(
 	queue text,
 	ids bigint[],
-	attempts integer[],
+	attempts integer[] default null,
 	errors text[] default null,
 	retry_in interval default null
 ) returns setof bigint
@@ -41,7 +41,7 @@ comment on function @extschema@.queue_fail_many(text, bigint[], integer[], text[
 create function @extschema@.queue_release(
 	queue text,
 	id bigint,
-	attempt integer,
+	attempt integer default null,
 	run_at timestamptz default null
 ) returns boolean
 language c volatile parallel unsafe
@@ -53,7 +53,7 @@ comment on function @extschema@.queue_release(text, bigint, integer, timestamptz
 create function @extschema@.queue_release_many(
 	queue text,
 	ids bigint[],
-	attempts integer[],
+	attempts integer[] default null,
 	run_at timestamptz default null
 ) returns setof bigint
 language c volatile parallel unsafe rows 100
@@ -65,7 +65,7 @@ comment on function @extschema@.queue_release_many(text, bigint[], integer[], ti
 create function @extschema@.queue_extend(
 	queue text,
 	id bigint,
-	attempt integer,
+	attempt integer default null,
 	lease interval default null
 ) returns boolean
 language c volatile parallel unsafe
@@ -77,7 +77,7 @@ comment on function @extschema@.queue_extend(text, bigint, integer, interval) is
 create function @extschema@.queue_extend_many(
 	queue text,
 	ids bigint[],
-	attempts integer[],
+	attempts integer[] default null,
 	lease interval default null
 ) returns setof bigint
 language c volatile parallel unsafe rows 100

@@ -68,8 +68,8 @@ finish_job(FunctionCallInfo fcinfo, Action action, Attempt attempt, const Finish
 	const text *name = argument::required_text(fcinfo, 0, "queue");
 	Receipt receipt{};
 	receipt.id = argument::required_int64(fcinfo, 1, "id");
-	if (attempt == Attempt::required)
-		argument::check_not_null(fcinfo, 2, "attempt");
+	if (attempt == Attempt::required && PG_ARGISNULL(2))
+		error::attempt_missing("attempt");
 	receipt.has_attempt = !PG_ARGISNULL(2);
 	receipt.attempt = receipt.has_attempt ? PG_GETARG_INT32(2) : 0;
 	Definition *definition = open_managed_queue(name, Use::write, row_hint);
@@ -93,7 +93,9 @@ static Receipts
 read_receipts(FunctionCallInfo fcinfo, Attempt attempt)
 {
 	ArrayType *ids = argument::required_array(fcinfo, 1, "ids");
-	const bool has_attempts = attempt == Attempt::required || !PG_ARGISNULL(2);
+	const bool has_attempts = !PG_ARGISNULL(2);
+	if (attempt == Attempt::required && !has_attempts)
+		error::attempt_missing("attempts");
 	ArrayType *attempts = has_attempts ? argument::required_array(fcinfo, 2, "attempts") : nullptr;
 
 	Datum *id_values;

@@ -94,20 +94,20 @@ insert into wanted values
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'text'),
 	('queue_pop(queue text, max_jobs integer DEFAULT 1, lease interval DEFAULT NULL::interval, '
 		'worker text DEFAULT NULL::text)', 'SETOF queue_job'),
-	('queue_complete(queue text, id bigint, attempt integer)', 'boolean'),
-	('queue_fail(queue text, id bigint, attempt integer, error text DEFAULT NULL::text, '
+	('queue_complete(queue text, id bigint, attempt integer DEFAULT NULL::integer)', 'boolean'),
+	('queue_fail(queue text, id bigint, attempt integer DEFAULT NULL::integer, error text DEFAULT NULL::text, '
 		'retry_in interval DEFAULT NULL::interval)', 'boolean'),
-	('queue_release(queue text, id bigint, attempt integer, '
+	('queue_release(queue text, id bigint, attempt integer DEFAULT NULL::integer, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'boolean'),
-	('queue_extend(queue text, id bigint, attempt integer, lease interval DEFAULT NULL::interval)', 'boolean'),
+	('queue_extend(queue text, id bigint, attempt integer DEFAULT NULL::integer, lease interval DEFAULT NULL::interval)', 'boolean'),
 	('queue_cancel(queue text, id bigint, attempt integer DEFAULT NULL::integer)', 'boolean'),
 	('queue_requeue(queue text, id bigint, attempt integer DEFAULT NULL::integer)', 'boolean'),
-	('queue_complete_many(queue text, ids bigint[], attempts integer[])', 'SETOF bigint'),
-	('queue_fail_many(queue text, ids bigint[], attempts integer[], errors text[] DEFAULT NULL::text[], '
+	('queue_complete_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
+	('queue_fail_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[], errors text[] DEFAULT NULL::text[], '
 		'retry_in interval DEFAULT NULL::interval)', 'SETOF bigint'),
-	('queue_release_many(queue text, ids bigint[], attempts integer[], '
+	('queue_release_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[], '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'SETOF bigint'),
-	('queue_extend_many(queue text, ids bigint[], attempts integer[], '
+	('queue_extend_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[], '
 		'lease interval DEFAULT NULL::interval)', 'SETOF bigint'),
 	('queue_cancel_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
 	('queue_requeue_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
