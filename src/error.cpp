@@ -425,6 +425,14 @@ not_assignments(const char *label)
 }
 
 void
+begins_with_clause(const char *label, const char *clause, int position)
+{
+	ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
+					errmsg("\"%s\" must not begin with \"%s\"", label, clause),
+					errhint("Leave out \"%s\".", clause), errposition(position)));
+}
+
+void
 fragment_has_parameter(const char *label)
 {
 	ereport(ERROR,

@@ -100,6 +100,9 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void not_an_expression(const char *label);
 [[noreturn]] void not_an_order(const char *label);
 [[noreturn]] void not_assignments(const char *label);
+// 42601: the fragment begins with the words of a clause, at that character of the statement that
+// was parsed.
+[[noreturn]] void begins_with_clause(const char *label, const char *clause, int position);
 // 42P02: the fragment has a parameter such as $1.
 [[noreturn]] void fragment_has_parameter(const char *label);
 // 0A000: a sub-select of the fragment locks rows.

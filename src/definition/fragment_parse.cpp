@@ -75,18 +75,113 @@ text_of(const Fragment &fragment)
 	return psprintf("%s%s", statement_before(fragment.kind), fragment.text);
 }
 
-// Parses the fragment; raises 42601 unless it is one list of its kind and nothing more. A semicolon
-// shows in stmt_len, which is zero for a statement that ends with the text.
+// Parses the fragment; NIL unless it is one list of its kind and nothing more. A semicolon shows in
+// stmt_len, which is zero for a statement that ends with the text.
+static List *
+parse_one(const Fragment &fragment)
+{
+	const List *statements = raw_parser(text_of(fragment), RAW_PARSE_DEFAULT);
+	if (list_length(statements) != 1)
+		return NIL;
+	const auto *statement = linitial_node(RawStmt, statements);
+	return statement->stmt_len == 0 ? list_in(statement->stmt, fragment.kind) : NIL;
+}
+
+// Likewise, but NIL for a syntax error, too. The raw parser only allocates memory, so there is
+// nothing to clean up after its error.
+static List *
+try_to_parse_one(const Fragment &fragment)
+{
+	const MemoryContext context = CurrentMemoryContext;
+	List *volatile list = NIL;
+	PG_TRY();
+	{
+		list = parse_one(fragment);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		ErrorData *error = CopyErrorData();
+		FlushErrorState();
+		if (error->sqlerrcode != ERRCODE_SYNTAX_ERROR)
+			ReThrowError(error);
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+	return list;
+}
+
+// The words of the clauses that fragments are put into, or are taken from.
+static constexpr const char *clauses[] = {
+	"where", "on", "when", "having", "and", "or", "order by", "by", "set",
+};
+
+static const char *
+skip_space(const char *cursor)
+{
+	while (scanner_isspace(*cursor))
+		cursor++;
+	return cursor;
+}
+
+// Whether the character may be within a name.
+static bool
+is_of_name(char character)
+{
+	const auto byte = static_cast<unsigned char>(character);
+	return isalnum(byte) || byte == '_' || byte == '$' || IS_HIGHBIT_SET(byte);
+}
+
+// Returns the position behind these words, if the text begins with them, in any case; else null.
+static const char *
+skip_words(const char *text, const char *words)
+{
+	for (; *words != '\0'; words++) {
+		if (*words == ' ') {
+			const char *next = skip_space(text);
+			if (next == text)
+				return nullptr;
+			text = next;
+		} else if (pg_ascii_tolower(static_cast<unsigned char>(*text++)) !=
+				   static_cast<unsigned char>(*words))
+			return nullptr;
+	}
+	return is_of_name(*text) ? nullptr : skip_space(text);
+}
+
+// The clause whose words the text, which does not begin with space, seems to begin with; or null. A
+// column may have such a name: "=" or "." follows it then.
+static const char *
+clause_of(const char *text)
+{
+	for (const char *clause : clauses) {
+		const char *rest = skip_words(text, clause);
+		if (rest != nullptr && *rest != '\0' && *rest != '=' && *rest != '.')
+			return clause;
+	}
+	return nullptr;
+}
+
+// Raises 42601 if the fragment cannot be parsed and begins with the words of a clause.
+static void
+check_begin(const Fragment &fragment)
+{
+	const char *begin = skip_space(fragment.text);
+	const char *clause = clause_of(begin);
+	if (clause == nullptr || try_to_parse_one(fragment) != NIL)
+		return;
+	const size_t before = strlen(statement_before(fragment.kind)) + (begin - fragment.text);
+	error::begins_with_clause(fragment.label, clause, static_cast<int>(before) + 1);
+}
+
+// Parses the fragment; raises 42601 unless it is one list of its kind and nothing more.
 static List *
 parse_list(const Fragment &fragment)
 {
-	const List *statements = raw_parser(text_of(fragment), RAW_PARSE_DEFAULT);
-	if (list_length(statements) == 1) {
-		const auto *statement = linitial_node(RawStmt, statements);
-		List *list = statement->stmt_len == 0 ? list_in(statement->stmt, fragment.kind) : NIL;
-		if (list != NIL)
-			return list;
-	}
+	check_begin(fragment);
+	List *list = parse_one(fragment);
+	if (list != NIL)
+		return list;
 	switch (fragment.kind) {
 		case FragmentKind::condition:
 			error::not_an_expression(fragment.label);
