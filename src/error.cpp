@@ -265,6 +265,48 @@ no_such_queue(const char *text)
 }
 
 void
+queue_in_other_schema(const char *text, const char *schema, const char *full)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", text),
+					errdetail("A queue of that name is in schema \"%s\".", schema),
+					errhint("Specify %s.", quote_literal_cstr(full))));
+}
+
+void
+queue_outside_path(const char *text, const char *schema, const char *full)
+{
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", text),
+		 errdetail("A queue of that name is in schema \"%s\", which is not in \"search_path\".",
+				   schema),
+		 errhint("Specify %s, or add the schema to \"search_path\".", quote_literal_cstr(full))));
+}
+
+// PostgreSQL, too, passes over a schema of the search path without USAGE.
+void
+queue_in_closed_schema(const char *text, const char *schema)
+{
+	const char *role = GetUserNameFromId(GetUserId(), false);
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", text),
+		 errdetail("A queue of that name is in schema \"%s\", on which role \"%s\" has no USAGE "
+				   "privilege.",
+				   schema, role),
+		 errhint("The owner of the schema can run GRANT USAGE ON SCHEMA %s TO %s.",
+				 quote_identifier(schema), quote_identifier(role))));
+}
+
+void
+queue_of_other_case(const char *text, const char *name, const char *spelling)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", text),
+					errdetail("The name of queue \"%s\" differs in case.", name),
+					errhint("Specify %s.", quote_literal_cstr(spelling))));
+}
+
+void
 queue_left_behind(const char *text)
 {
 	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", text),

@@ -98,6 +98,7 @@ extern "C" {
 #include "utils/datetime.h"
 #include "utils/datum.h"
 #include "utils/fmgroids.h"
+#include "utils/formatting.h"
 #include "utils/freepage.h"
 #include "utils/guc.h"
 #include "utils/hsearch.h"

@@ -16,6 +16,7 @@
 #include "name.hpp"
 #include "registry.hpp"
 #include "shape.hpp"
+#include "similar.hpp"
 
 namespace queue_ext::definition {
 
@@ -112,9 +113,10 @@ is_left_behind(Oid table)
 void
 raise_no_such_queue(const char *text)
 {
-	if (is_left_behind(find_table(parse_name(text))))
+	const Name name = parse_name(text);
+	if (is_left_behind(find_table(name)))
 		error::queue_left_behind(text);
-	error::no_such_queue(text);
+	raise_unknown(name, text);
 }
 
 Definition *

@@ -41,7 +41,8 @@ Definition *open_queue_of_table(Oid table, Use use);
 // Likewise, for the queue of that name on that table; null when there is none.
 Definition *open_queue_of_name(Oid table, const char *name, Use use);
 
-// Raises 42704; the hint says how to create the queue, or to adopt its table.
+// Raises 42704; the hint says how to create the queue, or to adopt its table, or which queue may be
+// meant.
 [[noreturn]] void raise_no_such_queue(const char *text);
 
 // Whether the relation was left behind by a managed queue: it has the columns of such a queue's

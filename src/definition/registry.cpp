@@ -196,6 +196,20 @@ find_names(Oid source)
 	return names;
 }
 
+List *
+find_all()
+{
+	List *all = NIL;
+	each_row({nullptr, InvalidOid}, [&](HeapTuple row, TupleDesc descriptor) {
+		const RowReader reader{row, descriptor};
+		auto *registered = static_cast<Registered *>(palloc(sizeof(Registered)));
+		*registered = {TextDatumGetCString(reader.get(column_name)), source_of(row, descriptor)};
+		all = lappend(all, registered);
+		return true;
+	});
+	return all;
+}
+
 // No queue has an empty name.
 bool
 has_queue(Oid source)

@@ -42,6 +42,16 @@ bool has_queue(Oid source);
 // The names of all queues of the table, as char *, in the current context.
 List *find_names(Oid source);
 
+// A row of the registry, whose table may have been dropped.
+struct Registered
+{
+	char *name;
+	Oid source;
+};
+
+// All rows, as Registered *, in the current context. Reads the whole registry.
+List *find_all();
+
 // Whether the table has a queue of another name.
 bool has_other_queue(Oid source, const char *name);
 
