@@ -216,6 +216,39 @@ walk_query(Query *query, bool (*walker)(Node *, void *), void *context)
 #endif
 }
 
+// What the executor checks of a relation that a query names.
+struct Permission
+{
+	Oid relation;
+	Oid role; // InvalidOid: the current one
+	AclMode rights;
+	Bitmapset *selected;
+	Bitmapset *inserted;
+	Bitmapset *updated;
+};
+
+// Calls visit(permission) for each relation of the query itself. 16 moved them out of RangeTblEntry.
+template <typename Visit>
+void
+each_permission(const Query *query, Visit &&visit)
+{
+	ListCell *cell;
+#if PG_VERSION_NUM >= 160000
+	foreach (cell, query->rteperminfos) {
+		const auto *entry = lfirst_node(RTEPermissionInfo, cell);
+		visit(Permission{entry->relid, entry->checkAsUser, entry->requiredPerms,
+						 entry->selectedCols, entry->insertedCols, entry->updatedCols});
+	}
+#else
+	foreach (cell, query->rtable) {
+		const auto *entry = lfirst_node(RangeTblEntry, cell);
+		if (entry->rtekind == RTE_RELATION)
+			visit(Permission{entry->relid, entry->checkAsUser, entry->requiredPerms,
+							 entry->selectedCols, entry->insertedCols, entry->updatedCols});
+	}
+#endif
+}
+
 // 19 registers the name of an LWLock tranche when it allocates the tranche ID, for all backends.
 inline int
 new_tranche(const char *name)

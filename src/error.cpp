@@ -117,6 +117,32 @@ check_not_blank(const char *what, const text *value)
 						errmsg("\"%s\" must not be blank", what)));
 }
 
+// The wording of aclcheck_error().
+void
+no_right(const char *table, const char *grants)
+{
+	ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					errmsg("permission denied for table %s", table),
+					grants == nullptr ? 0 : errhint("%s", grant_hint(grants))));
+}
+
+char *
+grant_hint(const char *grants)
+{
+	return psprintf("The owner can run %s.", grants);
+}
+
+// The wording of aclcheck_error().
+void
+no_right_on_schema(const char *schema, const char *right)
+{
+	const char *role = quote_identifier(GetUserNameFromId(GetUserId(), false));
+	ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					errmsg("permission denied for schema %s", schema),
+					errhint("The owner can run GRANT %s ON SCHEMA %s TO %s.", right,
+							quote_identifier(schema), role)));
+}
+
 void
 unknown_counted_state(const char *state)
 {
@@ -294,8 +320,8 @@ queue_in_closed_schema(const char *text, const char *schema)
 		 errdetail("A queue of that name is in schema \"%s\", on which role \"%s\" has no USAGE "
 				   "privilege.",
 				   schema, role),
-		 errhint("The owner of the schema can run GRANT USAGE ON SCHEMA %s TO %s.",
-				 quote_identifier(schema), quote_identifier(role))));
+		 errhint("The owner can run GRANT USAGE ON SCHEMA %s TO %s.", quote_identifier(schema),
+				 quote_identifier(role))));
 }
 
 void

@@ -2,7 +2,8 @@
 //
 // Each function raises and does not return, except: check_ functions return if the value is valid,
 // warn_ and debug_ functions send a message and return. None takes a lock. Errors that PostgreSQL
-// itself words (privileges, read-only transactions, constraints) are left to it.
+// itself words (read-only transactions, constraints) are left to it; those of privileges have its
+// words, and a hint.
 
 #pragma once
 
@@ -34,6 +35,14 @@ void check_not_negative(const char *what, const Interval *value);
 bool is_blank(const text *value);
 // 22023: the text is blank.
 void check_not_blank(const char *what, const text *value);
+// 42501: the caller has not the rights on the table that the call needs; the commands grant them,
+// and may be null.
+[[noreturn]] void no_right(const char *table, const char *grants);
+// The hint of such an error.
+char *grant_hint(const char *grants);
+// 42501: the caller has not that right on the schema.
+[[noreturn]] void no_right_on_schema(const char *schema, const char *right);
+
 // Of unique inserts.
 // 22023: an element is not a state that can count as a duplicate; or the array is empty.
 [[noreturn]] void unknown_counted_state(const char *state);

@@ -4,13 +4,18 @@
 
 #include "../postgres.hpp"
 
+#include "../error.hpp"
+#include "../missing_rights.hpp"
+
 namespace queue_ext::catalog {
 
 // Raises 42501 unless the caller has one of the rights on the table or on a column of it: then the
 // caller could take the same lock by a statement. The statement or direct path checks what it
-// needs, with the table locked. Does nothing if the table does not exist.
-inline void
-check_any_right(Oid table, AclMode rights)
+// needs, with the table locked. Does nothing if the table does not exist. make_needs() returns what
+// the whole call needs (missing_rights::Need *), for the hint.
+template <typename MakeNeeds>
+void
+check_any_right(Oid table, AclMode rights, MakeNeeds &&make_needs)
 {
 	bool is_missing = false;
 	if (pg_class_aclcheck_ext(table, GetUserId(), rights, &is_missing) == ACLCHECK_OK || is_missing)
@@ -21,7 +26,7 @@ check_any_right(Oid table, AclMode rights)
 		return;
 	const char *name = get_rel_name(table);
 	if (name != nullptr)
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, name);
+		error::no_right(name, missing_rights::grants_for(make_needs()));
 }
 
 } // namespace queue_ext::catalog

@@ -335,7 +335,8 @@ leaf_statement(Definition *definition, Oid table)
 	const char *text = statement_text(definition, table);
 	statement::Tables tables = definition::tables_in(definition, text);
 	tables.leaf = table;
-	statement::prepare(&fresh, text, definition->row_type, Access::by_tid, tables);
+	statement::prepare(&fresh, text, definition->row_type, Access::by_tid, tables,
+					   {act_of(Prepared::claim_by_tid), definition->name});
 	fresh.follows_partitions = definition->is_partitioned;
 	definition::note_growth(definition);
 	definition::PreparedLeaf *leaf = &definition->leaves[definition->next_leaf];

@@ -177,7 +177,8 @@ claim_statement(Definition *definition, int max_jobs)
 		const char *text = claim_text(definition, max_jobs);
 		statement::prepare(&fresh.statement, text, definition->row_type,
 						   definition::compiled_of(definition).access,
-						   definition::tables_in(definition, text));
+						   definition::tables_in(definition, text),
+						   {act_of(definition::Prepared::claim_by_tid), definition->name});
 		fresh.statement.follows_partitions = definition->is_partitioned;
 		definition::note_growth(definition);
 		// Parsing may have run user-defined code that claims, so that other statements are there

@@ -60,7 +60,7 @@ prepare(const char *text, const statement::Named &named)
 {
 	Statement prepared{};
 	statement::prepare(&prepared, statement::qualify(text, ""), nullptr, 0,
-					   statement::Access::by_key, {&named, 1});
+					   statement::Access::by_key, {&named, 1}, {});
 	const Statement statement = prepared;
 	statement::discard_later(&prepared);
 	return statement;

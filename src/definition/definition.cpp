@@ -33,4 +33,54 @@ tables_in(const Definition *definition, const char *text)
 	return {definition->tables, names_archive ? 2 : 1};
 }
 
+// The fragments that the statement evaluates are in parentheses.
+const char *
+act_of(Prepared which)
+{
+	switch (which) {
+		case Prepared::send:
+		case Prepared::send_many:
+			return "insert into";
+		case Prepared::complete:
+		case Prepared::complete_many:
+		case Prepared::complete_row:
+			return "completion (\"on_complete\") in";
+		case Prepared::fail:
+		case Prepared::fail_many:
+		case Prepared::fail_row:
+			return "failure (\"on_fail\") in";
+		case Prepared::release:
+		case Prepared::release_many:
+		case Prepared::release_row:
+			return "release (\"on_release\") in";
+		case Prepared::extend:
+		case Prepared::extend_many:
+		case Prepared::extend_row:
+			return "extension (\"on_extend\") in";
+		case Prepared::cancel:
+		case Prepared::cancel_many:
+			return "cancellation in";
+		case Prepared::requeue:
+		case Prepared::requeue_many:
+			return "requeue in";
+		case Prepared::claim_by_tid:
+		case Prepared::claim_located:
+			return "claim (\"pending\", \"order_by\", \"on_claim\") from";
+		case Prepared::row_key:
+			return "search by key in";
+		case Prepared::fill_head:
+		case Prepared::fill_behind:
+			return "search (\"pending\", \"order_by\") in";
+		case Prepared::any_pending:
+		case Prepared::next_due:
+		case Prepared::recheck:
+			return "search (\"pending\") in";
+		case Prepared::unique_find:
+		case Prepared::unique_insert:
+		case Prepared::unique_insert_many:
+			return "unique insert into";
+	}
+	pg_unreachable();
+}
+
 } // namespace queue_ext::definition

@@ -158,6 +158,9 @@ bool take_growth();
 // definition's.
 statement::Tables tables_in(const Definition *definition, const char *text);
 
+// What a statement of that kind does, for the context of errors.
+const char *act_of(Prepared which);
+
 // The definition's statement of that kind, prepared on the first call from the text that
 // make_text() returns. Raises what make_text() and prepare() raise. Needs SPI open.
 template <typename MakeText>
@@ -167,7 +170,8 @@ prepared_of(Definition *definition, Prepared which, statement::Access access, Ma
 	statement::Statement *statement = &definition->prepared[static_cast<int>(which)];
 	if (!statement->is_prepared()) {
 		const char *text = make_text();
-		prepare(statement, text, definition->row_type, access, tables_in(definition, text));
+		prepare(statement, text, definition->row_type, access, tables_in(definition, text),
+				{act_of(which), definition->name});
 		statement->follows_partitions = definition->is_partitioned;
 		note_growth(definition);
 	}

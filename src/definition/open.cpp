@@ -11,6 +11,7 @@
 #include "../catalog/owner.hpp"
 #include "../catalog/rights.hpp"
 #include "../error.hpp"
+#include "../missing_rights.hpp"
 #include "definition_cache.hpp"
 #include "meaning.hpp"
 #include "name.hpp"
@@ -32,8 +33,55 @@ writes(const Definition *definition, Use use)
 		case Use::fail:
 			return definition->fragments.on_fail != nullptr;
 		default:
-			return use == Use::write;
+			return use == Use::write || use == Use::remove || use == Use::purge;
 	}
+}
+
+// What INSERT and SELECT are needed on to add a job.
+static missing_rights::Need *
+insert_need(const Definition *definition, Use use)
+{
+	static constexpr const char *inserted[] = {"payload", "priority", "run_at", "max_attempts",
+											   "unique_key"};
+	static constexpr const char *selected[] = {"id",      "run_at",  "leased_until",
+											   "dead_at", "payload", "unique_key"};
+	const bool is_unique = use == Use::insert_unique;
+	const Oid source = definition->source;
+	missing_rights::Need *need = missing_rights::need_of(source, ACL_SELECT | ACL_INSERT);
+	need->inserted = missing_rights::columns_of(source, inserted, is_unique ? 5 : 4);
+	need->selected = missing_rights::columns_of(source, selected, is_unique ? 6 : 1);
+	return need;
+}
+
+// What the caller needs on the archive to remove a job.
+static missing_rights::Need *
+archive_need(const Definition *definition)
+{
+	static constexpr const char *selected[] = {"id"};
+	missing_rights::Need *need =
+		missing_rights::need_of(definition->archive, ACL_SELECT | ACL_INSERT);
+	need->selected = missing_rights::columns_of(definition->archive, selected, lengthof(selected));
+	return need;
+}
+
+// What the caller needs for the use, on the queue's table and its archive. The fragments may need
+// less, such as UPDATE on some columns, or more.
+static List *
+needs_of(const Definition *definition, Use use)
+{
+	const Oid source = definition->source;
+	if (use == Use::insert || use == Use::insert_unique)
+		return list_make1(insert_need(definition, use));
+	if (!writes(definition, use))
+		return list_make1(missing_rights::need_of(source, ACL_SELECT));
+	const bool deletes =
+		use == Use::purge || (use == Use::remove && definition->fragments.on_complete == nullptr);
+	if (!deletes)
+		return list_make1(missing_rights::need_of(source, ACL_SELECT | ACL_UPDATE));
+	List *needs = list_make1(missing_rights::need_of(source, ACL_SELECT | ACL_DELETE));
+	if (use == Use::remove && definition->is_archived && definition->archive_name != nullptr)
+		needs = lappend(needs, archive_need(definition));
+	return needs;
 }
 
 // The lock mode for the use. Raises 42501 unless the caller has the rights for it. For Use::own,
@@ -47,12 +95,13 @@ checked_lock(const Definition *definition, Use use)
 		lock_queues_of(source);
 		return AccessShareLock;
 	}
-	if (use == Use::insert || writes(definition, use)) {
-		catalog::check_any_right(source, use == Use::insert ? ACL_INSERT : ACL_UPDATE | ACL_DELETE);
-		return RowExclusiveLock;
-	}
-	catalog::check_any_right(source, ACL_SELECT);
-	return AccessShareLock;
+	const bool inserts = use == Use::insert || use == Use::insert_unique;
+	const bool is_written = inserts || writes(definition, use);
+	AclMode rights = ACL_SELECT;
+	if (is_written)
+		rights = inserts ? ACL_INSERT : ACL_UPDATE | ACL_DELETE;
+	catalog::check_any_right(source, rights, [&] { return needs_of(definition, use); });
+	return is_written ? RowExclusiveLock : AccessShareLock;
 }
 
 // Locks the table of the queue that find() returns, in the mode of the use. find() is called again

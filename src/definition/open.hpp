@@ -16,14 +16,17 @@ namespace queue_ext::definition {
 // What the caller is about to do with the queue: it decides which lock the queue's table gets, and
 // which rights on the table the caller must have before that.
 enum class Use {
-	name,    // only read the definition: no lock, no right needed
-	read,    // ACCESS SHARE, SELECT
-	insert,  // ROW EXCLUSIVE, INSERT
-	write,   // ROW EXCLUSIVE, UPDATE or DELETE
-	claim,   // as write; in mode session, which writes nothing, as read
-	release, // as write if the queue has on_release, else as read
-	fail,    // as write if the queue has on_fail, else as read
-	own,     // lock_queues_of() the table, then ACCESS SHARE; ownership
+	name,          // only read the definition: no lock, no right needed
+	read,          // ACCESS SHARE, SELECT
+	insert,        // ROW EXCLUSIVE, INSERT
+	insert_unique, // the same
+	write,         // ROW EXCLUSIVE, UPDATE or DELETE
+	remove,        // the same; what it deletes goes to the archive
+	purge,         // the same; what it deletes is gone
+	claim,         // as write; in mode session, which writes nothing, as read
+	release,       // as write if the queue has on_release, else as read
+	fail,          // as write if the queue has on_fail, else as read
+	own,           // lock_queues_of() the table, then ACCESS SHARE; ownership
 };
 
 // The queue of that name. Locks its table until the end of the transaction, so that neither can

@@ -87,6 +87,16 @@ source_of(HeapTuple row, TupleDesc descriptor)
 	return DatumGetObjectId(heap_getattr(row, column_source, descriptor, &is_null));
 }
 
+// InvalidOid if there is no such schema. Raises 42501 unless the caller has USAGE on it.
+static Oid
+named_schema(const char *name)
+{
+	const Oid schema = get_namespace_oid(name, true);
+	if (OidIsValid(schema) && compat::check_schema(schema, GetUserId(), ACL_USAGE) != ACLCHECK_OK)
+		error::no_right_on_schema(name, "USAGE");
+	return LookupExplicitNamespace(name, true); // pg_temp, too
+}
+
 Oid
 find_source(const Name &name, const char *text, Dependent *dependent)
 {
@@ -94,7 +104,7 @@ find_source(const Name &name, const char *text, Dependent *dependent)
 	Oid path[max_path];
 	int path_length = 1;
 	if (name.is_qualified())
-		path[0] = LookupExplicitNamespace(name.schema, true);
+		path[0] = named_schema(name.schema);
 	else
 		path_length = Min(statement::search_path_schemas(path, max_path), max_path);
 	if (dependent != nullptr && name.is_qualified())
@@ -304,10 +314,12 @@ write(const char *text, RowWriter *row)
 	const Oid registry = catalog::registry_oid();
 	catalog::as_owner_of(registry, [&] {
 		statement::with_spi([&] {
-			const int result = SPI_execute_with_args(text, column_count, row->types, row->values,
-													 row->nulls, false, 0);
-			if (result < 0)
-				elog(ERROR, "could not write the registry: %s", SPI_result_code_string(result));
+			statement::without_text(text, {"registry of queues", nullptr}, [&] {
+				const int result = SPI_execute_with_args(text, column_count, row->types,
+														 row->values, row->nulls, false, 0);
+				if (result < 0)
+					elog(ERROR, "could not write the registry: %s", SPI_result_code_string(result));
+			});
 		});
 	});
 	tell_of_change(DatumGetObjectId(row->values[column_source - 1]));

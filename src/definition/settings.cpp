@@ -93,6 +93,15 @@ settings_of_row()
 	return settings;
 }
 
+// The JSON object is $1.
+static constexpr const char *read_text =
+	"select (s operator(pg_catalog.->>) 'lease')::pg_catalog.interval,"
+	" (s operator(pg_catalog.->>) 'backoff_base')::pg_catalog.interval,"
+	" (s operator(pg_catalog.->>) 'backoff_cap')::pg_catalog.interval,"
+	" (s operator(pg_catalog.->>) 'max_attempts')::pg_catalog.int4,"
+	" (s operator(pg_catalog.->>) 'archive')::pg_catalog.bool"
+	" from (select $1::pg_catalog.jsonb) as c(s)";
+
 // A statement parses the JSON, so that bad text raises PostgreSQL's own errors.
 bool
 read_comment(Oid table, Settings *settings)
@@ -108,16 +117,12 @@ read_comment(Oid table, Settings *settings)
 	statement::with_spi([&] {
 		Oid types[] = {TEXTOID};
 		Datum values[] = {CStringGetTextDatum(comment + sizeof(beginning) - 1)};
-		const int result = SPI_execute_with_args(
-			"select (s operator(pg_catalog.->>) 'lease')::pg_catalog.interval,"
-			" (s operator(pg_catalog.->>) 'backoff_base')::pg_catalog.interval,"
-			" (s operator(pg_catalog.->>) 'backoff_cap')::pg_catalog.interval,"
-			" (s operator(pg_catalog.->>) 'max_attempts')::pg_catalog.int4,"
-			" (s operator(pg_catalog.->>) 'archive')::pg_catalog.bool"
-			" from (select $1::pg_catalog.jsonb) as c(s)",
-			lengthof(types), types, values, nullptr, true, 1);
-		if (result != SPI_OK_SELECT)
-			elog(ERROR, "could not read a comment: %s", SPI_result_code_string(result));
+		statement::without_text(read_text, {}, [&] {
+			const int result =
+				SPI_execute_with_args(read_text, lengthof(types), types, values, nullptr, true, 1);
+			if (result != SPI_OK_SELECT)
+				elog(ERROR, "could not read a comment: %s", SPI_result_code_string(result));
+		});
 		*settings = settings_of_row();
 	});
 	error_context_stack = callback.previous;

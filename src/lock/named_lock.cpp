@@ -88,9 +88,18 @@ static constexpr const char *statements[] = {
 	"update %1$s set retries_left = $5 where task_id operator(pg_catalog.=) $1",
 };
 
+// What changes a lock, and also what may make one.
+constexpr AclMode change_rights = ACL_SELECT | ACL_UPDATE;
+constexpr AclMode acquire_rights = change_rights | ACL_INSERT;
+
+// In the order of the statements.
+static constexpr AclMode rights[] = {
+	ACL_SELECT, ACL_INSERT, acquire_rights, change_rights, acquire_rights,
+};
+
 // What this backend knows of the table, and its prepared statements.
-static row::KeyedTable locks = {"named_lock", columns,    lengthof(columns),
-								statements,   parameters, lengthof(parameters)};
+static row::KeyedTable locks = {"named_lock", columns,    lengthof(columns),   statements,
+								rights,       parameters, lengthof(parameters)};
 
 using Arguments = row::Arguments<lengthof(parameters)>;
 
@@ -224,13 +233,13 @@ try_to_release(const Opened &opened, HeapTuple row, const int64 *token)
 	return put(opened, row, &changes);
 }
 
-// Calls change(opened, row) with the newest version of the row. Releases the lock on the table if
+// Calls change(opened, row), which needs these rights, with the newest version of the row. Releases the lock on the table if
 // there is no row or the change was refused.
 template <typename Change>
 static Outcome
-change_once(const text *task_id, Change &&change)
+change_once(const text *task_id, AclMode rights, Change &&change)
 {
-	const Opened opened = row::open(&locks);
+	const Opened opened = row::open(&locks, rights);
 	if (!opened.is_direct) {
 		row::close(opened, false);
 		return Outcome::not_direct;
@@ -249,12 +258,12 @@ change_once(const text *task_id, Change &&change)
 // Repeats change_once() as long as other transactions change the row.
 template <typename Change>
 static Outcome
-change_row(const text *task_id, Change &&change)
+change_row(const text *task_id, AclMode rights, Change &&change)
 {
 	static_assert(std::is_trivially_destructible_v<std::remove_reference_t<Change>>);
 	for (;;) {
 		CHECK_FOR_INTERRUPTS();
-		const Outcome outcome = change_once(task_id, change);
+		const Outcome outcome = change_once(task_id, rights, change);
 		if (outcome != Outcome::again)
 			return outcome;
 	}
@@ -285,7 +294,7 @@ acquire(const text *task_id, const Interval *timeout)
 	int64 token = 0;
 	Outcome outcome = Outcome::no_row;
 	with_row(task_id, [&] {
-		outcome = change_row(task_id, [&](const Opened &opened, HeapTuple row) {
+		outcome = change_row(task_id, acquire_rights, [&](const Opened &opened, HeapTuple row) {
 			return try_to_acquire(opened, row, timeout, &token);
 		});
 		return outcome != Outcome::no_row;
@@ -303,9 +312,10 @@ release(const text *task_id, const int64 *token)
 	for (;;) {
 		CHECK_FOR_INTERRUPTS();
 		Arguments arguments(task_id);
-		const Outcome outcome = change_row(task_id, [&](const Opened &opened, HeapTuple row) {
-			return try_to_release(opened, row, token);
-		});
+		const Outcome outcome =
+			change_row(task_id, change_rights, [&](const Opened &opened, HeapTuple row) {
+				return try_to_release(opened, row, token);
+			});
 		if (outcome == Outcome::not_direct) {
 			if (token != nullptr)
 				arguments.set(parameter_token, Int64GetDatum(*token));

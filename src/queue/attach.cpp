@@ -167,9 +167,8 @@ check_source(Oid source)
 		error::no_such_table(source);
 	catalog::check_owner(source);
 	const Oid schema = get_rel_namespace(source);
-	const AclResult result = compat::check_schema(schema, GetUserId(), ACL_CREATE);
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_SCHEMA, get_namespace_name(schema));
+	if (compat::check_schema(schema, GetUserId(), ACL_CREATE) != ACLCHECK_OK)
+		error::no_right_on_schema(get_namespace_name(schema), "CREATE");
 }
 
 // Enters the queue into the registry before it compiles the fragments: they are compiled as every

@@ -75,8 +75,9 @@ queue_ext_queue_complete_pop(PG_FUNCTION_ARGS)
 	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * result->natts));
 	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * result->natts));
 	memset(nulls, 1, result->natts);
-	Definition *definition = definition::open_managed_queue(
-		name, Use::write, "Use queue_complete_row(), and queue_pop_rows().");
+	Definition *definition =
+		definition::open_managed_queue(name, has_done ? Use::remove : Use::claim,
+									   "Use queue_complete_row(), and queue_pop_rows().");
 	bool is_good = true;
 	if (has_done) {
 		is_good = finish_and_wake(definition, Action::complete, receipt, options_now());

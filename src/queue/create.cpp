@@ -11,6 +11,7 @@
 
 #include "../argument.hpp"
 #include "../claim/wake_trigger.hpp"
+#include "../compat.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/name.hpp"
 #include "../definition/open.hpp"
@@ -36,6 +37,9 @@ creation_schema(const Name &name)
 {
 	RangeVar *target =
 		makeRangeVar(name.is_qualified() ? pstrdup(name.schema) : nullptr, pstrdup(name.name), -1);
+	const Oid schema = RangeVarGetCreationNamespace(target);
+	if (compat::check_schema(schema, GetUserId(), ACL_CREATE) != ACLCHECK_OK)
+		error::no_right_on_schema(get_namespace_name(schema), "CREATE");
 	return RangeVarGetAndCheckCreationNamespace(target, NoLock, nullptr);
 }
 

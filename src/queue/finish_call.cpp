@@ -50,6 +50,13 @@ removes_directly(Definition *definition, Action action)
 	return action == Action::complete && claim::can_remove_directly(definition);
 }
 
+// Cancelling and completing remove the job from the table.
+static Use
+use_for_job(Action action)
+{
+	return action == Action::complete || action == Action::cancel ? Use::remove : Use::write;
+}
+
 bool
 finish_and_wake(Definition *definition, Action action, Receipt receipt,
 				const FinishOptions &options)
@@ -72,7 +79,7 @@ finish_job(FunctionCallInfo fcinfo, Action action, Attempt attempt, const Finish
 		error::attempt_missing("attempt");
 	receipt.has_attempt = !PG_ARGISNULL(2);
 	receipt.attempt = receipt.has_attempt ? PG_GETARG_INT32(2) : 0;
-	Definition *definition = open_managed_queue(name, Use::write, row_hint);
+	Definition *definition = open_managed_queue(name, use_for_job(action), row_hint);
 	PG_RETURN_BOOL(finish_and_wake(definition, action, receipt, options));
 }
 
@@ -137,7 +144,7 @@ finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt, const Finis
 		if (errors != receipts.count)
 			error::length_mismatch("ids", receipts.count, "errors", errors);
 	}
-	Definition *definition = open_managed_queue(name, Use::write, row_hint);
+	Definition *definition = open_managed_queue(name, use_for_job(action), row_hint);
 	if (removes_directly(definition, action)) {
 		auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * (receipts.count + 1)));
 		sort_receipts(receipts.elements, receipts.count);
@@ -162,6 +169,8 @@ use_for(Action action)
 			return Use::release;
 		case Action::fail:
 			return Use::fail;
+		case Action::complete:
+			return Use::remove;
 		default:
 			return Use::write;
 	}

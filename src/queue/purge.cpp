@@ -6,6 +6,7 @@
 #include "../definition/managed.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
+#include "../missing_rights.hpp"
 #include "../unique/history.hpp"
 #include "by_state.hpp"
 
@@ -37,9 +38,10 @@ is_done(const char *state)
 static int64
 forget_done(const Definition *definition)
 {
-	const AclResult result = pg_class_aclcheck(definition->source, GetUserId(), ACL_DELETE);
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_TABLE, get_rel_name(definition->source));
+	const Oid source = definition->source;
+	if (pg_class_aclcheck(source, GetUserId(), ACL_DELETE) != ACLCHECK_OK)
+		error::no_right(get_rel_name(source), missing_rights::grants_for(list_make1(
+												  missing_rights::need_of(source, ACL_DELETE))));
 	if (check_enable_rls(definition->source, InvalidOid, true) == RLS_ENABLED)
 		error::forget_under_row_security(get_rel_name(definition->source));
 	return unique::forget_all(definition->source);
@@ -57,7 +59,7 @@ queue_ext_queue_purge(PG_FUNCTION_ARGS)
 		check_state(state_name);
 
 	const Definition *definition =
-		open_managed_queue(name, definition::Use::write, "Ask its table.");
+		open_managed_queue(name, definition::Use::purge, "Ask its table.");
 	(void) unique::forget_expired();
 	if (is_done(state_name))
 		PG_RETURN_INT64(forget_done(definition));

@@ -109,7 +109,7 @@ queue_ext_queue_unique_insert(PG_FUNCTION_ARGS)
 	argument::check_may_write("queue_unique_insert()");
 	const text *name = argument::required_text(fcinfo, argument_queue, "queue");
 	argument::check_not_null(fcinfo, argument_payload, "payload");
-	Definition *definition = definition::open_managed_queue(name, Use::insert, for_others);
+	Definition *definition = definition::open_managed_queue(name, Use::insert_unique, for_others);
 	const Datum payload = PG_GETARG_DATUM(argument_payload);
 	Outcome outcome{};
 	insert_all(fcinfo, definition, &payload, 1, &outcome);
@@ -129,7 +129,7 @@ queue_ext_queue_unique_insert_many(PG_FUNCTION_ARGS)
 	ArrayType *array = argument::required_array(fcinfo, argument_payload, "payloads");
 	if (array_contains_nulls(array))
 		error::null_element("payloads");
-	Definition *definition = definition::open_managed_queue(name, Use::insert, for_others);
+	Definition *definition = definition::open_managed_queue(name, Use::insert_unique, for_others);
 
 	Datum *payloads;
 	int count;

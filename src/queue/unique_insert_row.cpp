@@ -33,7 +33,9 @@ check_table(Oid table)
 		error::no_such_table(table);
 	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
 		error::cannot_insert_into(get_rel_name(table), kind);
-	catalog::check_any_right(table, ACL_INSERT);
+	catalog::check_any_right(table, ACL_INSERT, [&] {
+		return list_make1(missing_rights::need_of(table, ACL_SELECT | ACL_INSERT));
+	});
 }
 
 namespace {

@@ -77,12 +77,14 @@ learn(KeyedTable *table, Relation relation)
 
 // The rights are checked before the lock is taken, and again if the wait for it accepted messages.
 Opened
-open(KeyedTable *table)
+open(KeyedTable *table, AclMode rights)
 {
 	const Oid oid = catalog::lock_found([&]() -> catalog::Wanted {
 		// After an invalidation the name may mean another table.
 		const Oid found = is_known(table) ? table->shape->oid : catalog::own_relation(table->name);
-		catalog::check_any_right(found, ACL_INSERT | ACL_UPDATE | ACL_DELETE);
+		catalog::check_any_right(found, ACL_INSERT | ACL_UPDATE | ACL_DELETE, [&] {
+			return list_make1(missing_rights::need_of(found, rights));
+		});
 		return {found, RowExclusiveLock};
 	});
 	Relation relation = table_open(oid, NoLock);
@@ -246,7 +248,7 @@ prepared_of(KeyedTable *table, int number, const Opened &opened)
 			quote_qualified_identifier(get_namespace_name(RelationGetNamespace(opened.relation)),
 									   RelationGetRelationName(opened.relation));
 		statement::prepare(statement, psprintf(table->statements[number], name), table->parameters,
-						   table->parameter_count, statement::Access::by_key, {});
+						   table->parameter_count, statement::Access::by_key, {}, {});
 	}
 	return *statement;
 }
@@ -257,7 +259,7 @@ uint64
 run(KeyedTable *table, int statement, const Datum *values, const char *nulls)
 {
 	// Locks the table and accepts invalidation messages; the lock is kept.
-	const Opened opened = open(table);
+	const Opened opened = open(table, table->rights[statement]);
 	const Statement prepared = prepared_of(table, statement, opened);
 	close(opened, true);
 	return statement::run(prepared, values, nulls);

@@ -8,7 +8,7 @@
 // some columns only); then the caller runs a statement.
 //
 // Example:
-//     const Opened opened = open(&table);
+//     const Opened opened = open(&table, ACL_SELECT | ACL_UPDATE);
 //     HeapTuple row = find(opened, key);
 //     Changes changes{};
 //     changes.set(column_owner, owner);
@@ -49,6 +49,7 @@ struct KeyedTable
 		*columns; // the first ones of the table; the first is the key, of type text
 	int column_count;
 	const char *const *statements; // their texts, for psprintf; the table is %1$s
+	const AclMode *rights;         // that each of them needs
 	const Oid *parameters;         // of all statements; the first is the key
 	int parameter_count;
 
@@ -69,7 +70,7 @@ struct Opened
 // Opens the table and locks it ROW EXCLUSIVE. Raises 42501, before it takes the lock, for a caller
 // without any right to write the table; 55000 where the extension is not created, or the table does
 // not have the expected columns.
-Opened open(KeyedTable *table);
+Opened open(KeyedTable *table, AclMode rights);
 
 // Closes the table. The lock is kept until the end of the transaction if something has been
 // written, else released.

@@ -6,6 +6,7 @@
 
 #include "../compat.hpp"
 #include "../error.hpp"
+#include "own_text.hpp"
 #include "plan_tree.hpp"
 #include "planner_hook.hpp"
 #include "search_path.hpp"
@@ -338,10 +339,17 @@ keep_generic_plan(SPIPlanPtr plan, Access access, const Tables &tables)
 	}
 }
 
+// As keep_generic_plan(), for callers who do not run the statement then.
+static void
+make_plan_alone(SPIPlanPtr plan, Access access, const Tables &tables)
+{
+	without_text(plan, {}, [&] { keep_generic_plan(plan, access, tables); });
+}
+
 bool
 is_served(SPIPlanPtr plan, Access access, const Tables &tables)
 {
-	keep_generic_plan(plan, access, tables);
+	make_plan_alone(plan, access, tables);
 	const RowSource rows = row_source_of(statements_of(plan));
 	return rows.limit == nullptr ||
 		   (judge(rows.limit, access).is_served && !reads_ahead(rows.limit));
@@ -350,7 +358,7 @@ is_served(SPIPlanPtr plan, Access access, const Tables &tables)
 List *
 index_reads_of(SPIPlanPtr plan, Access access, const Tables &tables)
 {
-	keep_generic_plan(plan, access, tables);
+	make_plan_alone(plan, access, tables);
 	const RowSource rows = row_source_of(statements_of(plan));
 	return rows.limit == nullptr ? NIL : index_reads_of(rows.limit, rows.range_table);
 }
@@ -358,7 +366,7 @@ index_reads_of(SPIPlanPtr plan, Access access, const Tables &tables)
 double
 estimated_rows(SPIPlanPtr plan, Access access, const Tables &tables)
 {
-	keep_generic_plan(plan, access, tables);
+	make_plan_alone(plan, access, tables);
 	return linitial_node(PlannedStmt, statements_of(plan))->planTree->plan_rows;
 }
 

@@ -65,26 +65,29 @@ parameter_type(Parameter parameter)
 
 // All parameters are declared, since each statement uses some of them.
 void
-prepare(Statement *statement, const char *text, Oid row_type, Access access, const Tables &tables)
+prepare(Statement *statement, const char *text, Oid row_type, Access access, const Tables &tables,
+		const Label &label)
 {
 	Oid types[parameter_count];
 	for (int i = 0; i < parameter_count; i++)
 		types[i] = OidIsValid(parameters[i].type) ? parameters[i].type : row_type;
-	prepare(statement, text, types, parameter_count, access, tables);
+	prepare(statement, text, types, parameter_count, access, tables, label);
 }
 
 // CURSOR_OPT_GENERIC_PLAN: plancache.c never makes a custom plan, which would be planned under the
 // session's settings.
 void
 prepare(Statement *statement, const char *text, const Oid *types, int type_count, Access access,
-		const Tables &tables)
+		const Tables &tables, const Label &label)
 {
 	const uint64 changes_before = schema_change_count();
 	SPIPlanPtr plan = nullptr;
-	with_search_path(bare_search_path, [&] {
-		Assert(is_qualified(text));
-		plan =
-			SPI_prepare_cursor(text, type_count, const_cast<Oid *>(types), CURSOR_OPT_GENERIC_PLAN);
+	without_text(text, label, [&] {
+		with_search_path(bare_search_path, [&] {
+			Assert(is_qualified(text));
+			plan = SPI_prepare_cursor(text, type_count, const_cast<Oid *>(types),
+									  CURSOR_OPT_GENERIC_PLAN);
+		});
 	});
 	if (plan == nullptr || SPI_keepplan(plan) != 0)
 		elog(ERROR, "could not prepare statement: %s", SPI_result_code_string(SPI_result));
@@ -92,7 +95,7 @@ prepare(Statement *statement, const char *text, const Oid *types, int type_count
 		parse_again(plan);
 	// Parsing may have run user-defined code, and a call within it may have prepared the statement.
 	discard_later(statement);
-	*statement = {plan, access, tables, false};
+	*statement = {plan, access, tables, label, false};
 }
 
 // Includes the parse tree and the generic plan of each source, and their child contexts.
@@ -173,9 +176,11 @@ void
 run_command(const char *text)
 {
 	with_spi([&] {
-		const int result = SPI_execute(text, false, 0);
-		if (result < 0)
-			elog(ERROR, "could not run command: %s", SPI_result_code_string(result));
+		without_text(text, {}, [&] {
+			const int result = SPI_execute(text, false, 0);
+			if (result < 0)
+				elog(ERROR, "could not run command: %s", SPI_result_code_string(result));
+		});
 	});
 }
 
@@ -203,10 +208,13 @@ run_once(const Named &named, const char *text, Oid *types, int type_count, Datum
 		 const char *nulls, bool only_reads)
 {
 	Assert(is_qualified(text));
-	SPIPlanPtr plan = parse_named(named, text, types, type_count);
-	const int result = SPI_execute_plan(plan, values, nulls, only_reads, 0);
-	if (result < 0)
-		elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
+	SPIPlanPtr plan = nullptr;
+	without_text(text, {}, [&] { plan = parse_named(named, text, types, type_count); });
+	without_text(plan, {}, [&] {
+		const int result = SPI_execute_plan(plan, values, nulls, only_reads, 0);
+		if (result < 0)
+			elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
+	});
 }
 
 namespace {
@@ -233,15 +241,17 @@ values_of(const Arguments &arguments)
 static uint64
 execute(const Statement &statement, const Values &values, Snapshot snapshot, bool only_reads)
 {
-	keep_generic_plan(statement.plan, statement.access, statement.tables);
-	// Planning may have run user-defined code that altered the table.
-	if (values.row_columns != nullptr)
-		check_readable(values.row_columns);
-	const int result =
-		SPI_execute_snapshot(statement.plan, const_cast<Datum *>(values.values), values.nulls,
-							 snapshot, InvalidSnapshot, only_reads, !only_reads, 0);
-	if (result < 0)
-		elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
+	without_text(statement.plan, statement.label, [&] {
+		keep_generic_plan(statement.plan, statement.access, statement.tables);
+		// Planning may have run user-defined code that altered the table.
+		if (values.row_columns != nullptr)
+			check_readable(values.row_columns);
+		const int result =
+			SPI_execute_snapshot(statement.plan, const_cast<Datum *>(values.values), values.nulls,
+								 snapshot, InvalidSnapshot, only_reads, !only_reads, 0);
+		if (result < 0)
+			elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
+	});
 	return SPI_processed;
 }
 

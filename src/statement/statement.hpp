@@ -11,6 +11,7 @@
 
 #include "../postgres.hpp"
 
+#include "own_text.hpp"
 #include "plan.hpp"
 
 namespace queue_ext::statement {
@@ -82,6 +83,7 @@ struct Statement
 	SPIPlanPtr plan; // null until prepared
 	Access access;
 	Tables tables;
+	Label label;
 	bool follows_partitions; // an UPDATE may have moved a row to another partition
 
 	bool is_prepared() const
@@ -102,7 +104,7 @@ with_spi(Body &&body)
 
 // Runs a utility command (DDL) as the caller. Opens SPI itself. Raises what the command raises. The
 // command resolves the names in its text itself, so the caller checks with check_named() which
-// table it has reached.
+// table it has reached. Its errors do not show the text.
 void run_command(const char *text);
 
 // Runs a statement that names the table, without a generic plan. Needs SPI open. Raises what the
@@ -111,13 +113,13 @@ void run_once(const Named &named, const char *text, Oid *types, int type_count, 
 			  const char *nulls, bool only_reads);
 
 // Prepares the statement; it lives until it is discarded. row_type is the type of Parameter::row.
-// Raises what the parser raises. Needs SPI open.
+// The strings of the label must live as long. Raises what the parser raises. Needs SPI open.
 void prepare(Statement *statement, const char *text, Oid row_type, Access access,
-			 const Tables &tables);
+			 const Tables &tables, const Label &label);
 
 // The same, for a statement with parameters of its own.
 void prepare(Statement *statement, const char *text, const Oid *types, int type_count,
-			 Access access, const Tables &tables);
+			 Access access, const Tables &tables, const Label &label);
 
 // The memory allocated to the statement and its generic plan. Never raises.
 Size size_of(const Statement &statement);

@@ -88,9 +88,19 @@ static constexpr const char *statements[] = {
 	"delete from %1$s where resource operator(pg_catalog.=) $1",
 };
 
+// In the order of the statements.
+static constexpr AclMode rights[] = {
+	ACL_SELECT,
+	ACL_SELECT | ACL_UPDATE,
+	ACL_INSERT,
+	ACL_SELECT | ACL_UPDATE,
+	ACL_SELECT | ACL_DELETE,
+};
+
 // What this backend knows of the table, and its prepared statements.
-static row::KeyedTable resources = {"throttled_resource", columns,    lengthof(columns),
-									statements,           parameters, lengthof(parameters)};
+static row::KeyedTable resources = {"throttled_resource", columns, lengthof(columns),
+									statements,           rights,  parameters,
+									lengthof(parameters)};
 
 using Arguments = row::Arguments<lengthof(parameters)>;
 
@@ -254,7 +264,7 @@ lock_resource(const text *resource, const text *details)
 	const TimestampTz now = GetCurrentTimestamp();
 	for (;;) {
 		CHECK_FOR_INTERRUPTS();
-		const Opened opened = row::open(&resources);
+		const Opened opened = row::open(&resources, rights[statement_lock]);
 		if (!opened.is_direct) {
 			row::close(opened, false);
 			return lock_by_statement(resource, details, now);

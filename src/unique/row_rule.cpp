@@ -85,7 +85,7 @@ masked_statement(RowRule *rule, MaskedStatement *list, const bool *is_null, int 
 	if (!is_for(list[index], is_null, count)) {
 		Statement fresh{};
 		statement::prepare(&fresh, make_text(), rule->row_type, statement::Access::by_key,
-						   {&rule->named, 1});
+						   {&rule->named, 1}, {"unique insert", nullptr});
 		rule->has_grown = true;
 		// Parsing may have run user-defined code that inserts, too, and has moved the statements.
 		// The last one is given up only now.
