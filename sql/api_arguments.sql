@@ -40,6 +40,15 @@ insert into calls (function, arguments) values
 	('queue_extend', array['queue', $$'jobs'$$, 'id', '1', 'attempt', '1', 'lease', $$'1 hour'::interval$$]),
 	('queue_extend_many', array['queue', $$'jobs'$$, 'ids', $$'{1}'::bigint[]$$, 'attempts', $$'{1}'::integer[]$$, 'lease', $$'1 hour'::interval$$]),
 	('queue_extend_row', array['queue', $$'t'$$, 'job', $$'(1,1)'::t$$, 'lease', $$'1 hour'::interval$$]),
+	('queue_receipt', array['queue', $$'t'$$, 'job', $$'(1,1)'::t$$]),
+	('queue_complete_receipt', array['queue', $$'t'$$, 'receipt', $$queue_receipt('t', '(1,1)'::t)$$]),
+	('queue_complete_receipts', array['queue', $$'t'$$, 'receipts', $$array[queue_receipt('t', '(1,1)'::t)]$$]),
+	('queue_fail_receipt', array['queue', $$'t'$$, 'receipt', $$queue_receipt('t', '(1,1)'::t)$$, 'error', $$'x'$$, 'retry_in', $$'1 hour'::interval$$]),
+	('queue_fail_receipts', array['queue', $$'t'$$, 'receipts', $$array[queue_receipt('t', '(1,1)'::t)]$$, 'errors', $$'{x}'::text[]$$, 'retry_in', $$'1 hour'::interval$$]),
+	('queue_release_receipt', array['queue', $$'t'$$, 'receipt', $$queue_receipt('t', '(1,1)'::t)$$, 'run_at', 'now()']),
+	('queue_release_receipts', array['queue', $$'t'$$, 'receipts', $$array[queue_receipt('t', '(1,1)'::t)]$$, 'run_at', 'now()']),
+	('queue_extend_receipt', array['queue', $$'t'$$, 'receipt', $$queue_receipt('t', '(1,1)'::t)$$, 'lease', $$'1 hour'::interval$$]),
+	('queue_extend_receipts', array['queue', $$'t'$$, 'receipts', $$array[queue_receipt('t', '(1,1)'::t)]$$, 'lease', $$'1 hour'::interval$$]),
 	('queue_cancel', array['queue', $$'jobs'$$, 'id', '2', 'attempt', '0']),
 	('queue_cancel_many', array['queue', $$'jobs'$$, 'ids', $$'{2}'::bigint[]$$, 'attempts', $$'{0}'::integer[]$$]),
 	('queue_requeue', array['queue', $$'jobs'$$, 'id', '3', 'attempt', '0']),
@@ -103,9 +112,13 @@ select kind, unnest(case kind
 	when 'queue' then array['null', '''''', ''' ''', '''none''', '''a.b.c.d''', '''"''', '''pg_class''', 'repeat(''x'', 64)']
 	when 'text' then array['null', '''''', ''' ''', '''x''', 'repeat(''x'', 100000)']
 	when 'row' then array['null', 'null::t', '''(1,9)''::t', '''(9,1)''::t', '''(,)''::t', 'row(1, 1)', '''x''::text']
+	when 'receipt' then array['null', '''''', '''x''', '''AAAA''', '''A A''', 'repeat(''A'', 2000000)', 'queue_receipt(''t'', ''(9,1)''::t)', 'queue_receipt(''t'', ''(1,9)''::t)',
+		'queue_receipt(''jobs'', (select j from jobs as j where id = 1))']
+	when 'receipts' then array['null', '''{}''', '''{NULL}''', '''{{a},{b}}''', '''{x}''', 'array[queue_receipt(''t'', ''(1,1)''::t), ''x'']',
+		'array[queue_receipt(''t'', ''(1,1)''::t), queue_receipt(''t'', ''(1,1)''::t)]', 'array[queue_receipt(''t'', ''(9,1)''::t)]', '''[2:2]={x}''']
 	when 'rows' then array['null::t[]', '''{}''::t[]', 'array[null]::t[]', 'array[''(,)'']::t[]', 'array[[''(7,0)''],[''(8,0)'']]::t[]', '''{a}''::text[]']
 	when 'table' then array['null', '0', '1', '''pg_class''::regclass', '''queues''::regclass', '''t_pkey''::regclass'] end)
-from unnest(array['integer', 'id', 'interval', 'moment', 'boolean', 'payload', 'payloads', 'ids', 'names', 'states', 'errors', 'queue', 'text', 'row', 'rows', 'table']) as kind;
+from unnest(array['integer', 'id', 'interval', 'moment', 'boolean', 'payload', 'payloads', 'ids', 'names', 'states', 'errors', 'queue', 'text', 'row', 'receipt', 'receipts', 'rows', 'table']) as kind;
 
 create function kind_of(function text, argument text) returns text language sql as $$
 	select case
@@ -119,7 +132,7 @@ create function kind_of(function text, argument text) returns text language sql 
 		when argument = 'source' then 'table'
 		when argument = 'job' then 'row'
 		when argument = 'jobs' then 'rows'
-		when argument in ('id', 'payload', 'payloads', 'states', 'errors', 'queue') then argument
+		when argument in ('id', 'payload', 'payloads', 'states', 'errors', 'queue', 'receipt', 'receipts') then argument
 		else 'text' end
 $$;
 

@@ -17,6 +17,8 @@ do $$ begin
 	perform throttle_create('r', '1 hour');
 	perform mutex_acquire('a');
 end $$;
+create table receipts as select 1 as id, queue_receipt('u', '(1,1)'::t) as receipt;
+create function receipt() returns text parallel safe language sql as 'select receipt from receipts';
 create table one as select 1 as one;
 create function safe(command text) returns text language plpgsql parallel safe as $$
 begin
@@ -80,6 +82,15 @@ from unnest(array[
 	$$queue_release_row('s', '(1,0)'::t)$$,
 	$$queue_fail_row('u', '(1,1)'::t)$$,
 	$$queue_extend_row('u', '(1,1)'::t)$$,
+	$$queue_receipt('u', '(1,1)'::t)$$,
+	$$queue_complete_receipt('u', receipt())$$,
+	$$queue_complete_receipts('u', array[receipt()])$$,
+	$$queue_release_receipt('u', receipt())$$,
+	$$queue_release_receipts('u', array[receipt()])$$,
+	$$queue_fail_receipt('u', receipt())$$,
+	$$queue_fail_receipts('u', array[receipt()])$$,
+	$$queue_extend_receipt('u', receipt())$$,
+	$$queue_extend_receipts('u', array[receipt()])$$,
 	$$lock_throttled_resource('r', 'x')$$,
 	$$throttle_create('s', '1 hour')$$,
 	$$throttle_alter('r', '2 hours')$$,

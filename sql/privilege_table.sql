@@ -29,6 +29,11 @@ do $$ begin
 	perform mutex_acquire('held'), mutex_acquire('free'), mutex_release('free');
 end $$;
 
+-- Receipts for callers who may not make them.
+create table receipts (queue text, receipt text);
+insert into receipts values ('u', queue_receipt('u', '(1,1)'::u)), ('s', queue_receipt('s', '(1,0)'::s)), ('x', queue_receipt('x', '(1,0)'::x));
+insert into receipts select 'jobs', queue_receipt('jobs', j) from jobs as j where id = 1;
+create function receipt(of text) returns text language sql security definer as 'select receipt from test_privilege_table.receipts where queue = of';
 -- before: what a superuser does first, in the same transaction.
 create table calls (n integer generated always as identity, target regclass, call text, before text);
 insert into calls (target, call, before) values
@@ -82,6 +87,20 @@ insert into calls (target, call, before) values
 	('s', 'queue_release_row(''s'', ''(1,0)''::s)', 'select from queue_pop_rows(null::s)'),
 	('s', 'queue_fail_row(''s'', ''(1,0)''::s)', 'select from queue_pop_rows(null::s)'),
 	('s', 'queue_extend_row(''s'', ''(1,0)''::s)', 'select from queue_pop_rows(null::s)'),
+	('u', 'queue_receipt(''u'', ''(1,1)''::u) is null', null),
+	('s', 'queue_receipt(''s'', ''(1,1)''::s) is null', null),
+	('u', 'queue_complete_receipt(''u'', receipt(''u''))', null),
+	('jobs', 'queue_complete_receipt(''jobs'', receipt(''jobs''))', null),
+	('jobs', 'queue_complete_receipts(''jobs'', array[receipt(''jobs'')]) is null', null),
+	('jobs', 'queue_complete_receipts(''jobs'', ''{}'')', null),
+	('u', 'queue_release_receipt(''u'', receipt(''u''))', null),
+	('u', 'queue_release_receipts(''u'', array[receipt(''u'')]) is null', null),
+	('s', 'queue_release_receipt(''s'', receipt(''s''))', 'select from queue_pop_rows(null::s)'),
+	('u', 'queue_fail_receipt(''u'', receipt(''u''))', null),
+	('x', 'queue_fail_receipt(''x'', receipt(''x''))', 'select from queue_pop_rows(null::x)'),
+	('jobs', 'queue_fail_receipts(''jobs'', array[receipt(''jobs'')]) is null', null),
+	('u', 'queue_extend_receipt(''u'', receipt(''u'')) is null', null),
+	('u', 'queue_extend_receipts(''u'', array[receipt(''u'')]) is null', null),
 	('throttled_resource', 'lock_throttled_resource(''there'', ''x'')', null),
 	('throttled_resource', 'lock_throttled_resource(''there'', ''x'')', 'select lock_throttled_resource(''there'', ''before'')'),
 	('throttled_resource', 'throttle_create(''new'', ''1 hour'')', null),

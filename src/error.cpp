@@ -656,6 +656,55 @@ null_in_key(const char *table, const char *column)
 					errhint("Finish such a row with an UPDATE or DELETE.")));
 }
 
+// Without the text, which may be long, and is of no help.
+void
+malformed_receipt(const char *fault)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("invalid receipt"),
+					errdetail("%s", fault),
+					errhint("Pass the text that queue_receipt() returned, unchanged.")));
+}
+
+void
+receipt_of_other(const char *queue)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+					errmsg("receipt does not belong to queue \"%s\"", queue),
+					errhint("Pass it with the queue that queue_receipt() had, in the same "
+							"database.")));
+}
+
+void
+receipt_outdated(const char *queue)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+					errmsg("receipt of queue \"%s\" is outdated", queue),
+					errdetail("The key of its table, the claim mode, or the columns that "
+							  "\"on_claim\" writes have changed."),
+					errhint("Finish the row itself, as by queue_complete_row().")));
+}
+
+void
+receipt_too_long(const char *queue, int most)
+{
+	ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					errmsg("receipt of queue \"%s\" is too long", queue),
+					errdetail("It has more than %d bytes.", most),
+					errhint("Let \"on_claim\" write smaller values, or use the functions that "
+							"take the row, such as queue_complete_row().")));
+}
+
+void
+inexact_binary(const char *column, Oid type)
+{
+	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					errmsg("cannot write the value of column \"%s\" into a receipt", column),
+					errdetail("The binary form of this value of type %s is not exact.",
+							  format_type_be(type)),
+					errhint("Use the functions that take the row, such as "
+							"queue_complete_row().")));
+}
+
 void
 not_managed(const char *queue, const char *hint)
 {

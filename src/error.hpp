@@ -158,6 +158,15 @@ void warn_no_unique_index(const char *table, const char *command);
 
 // 22004: a receipt has a null in a column of the key.
 [[noreturn]] void null_in_key(const char *table, const char *column);
+// 22P02: the text is no receipt; "fault" is the detail. Or it is one of another queue, or of columns
+// that the queue's receipts do not have any more.
+[[noreturn]] void malformed_receipt(const char *fault);
+[[noreturn]] void receipt_of_other(const char *queue);
+[[noreturn]] void receipt_outdated(const char *queue);
+// 54000: the receipt would have more than that many bytes.
+[[noreturn]] void receipt_too_long(const char *queue, int most);
+// 0A000: the binary form of the type does not give the value of the column back.
+[[noreturn]] void inexact_binary(const char *column, Oid type);
 // 55000: the queue is not a managed one; the hint names the function for other queues.
 [[noreturn]] void not_managed(const char *queue, const char *hint);
 // 55000: the queue has no fragment of that name.

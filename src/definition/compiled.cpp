@@ -185,4 +185,25 @@ compiled_of(Definition *definition)
 	return *definition->compiled;
 }
 
+const RowKey &
+receipt_key_of(Definition *definition)
+{
+	const Compiled &compiled = compiled_of(definition);
+	if (!compiled.receipt_key.has_key())
+		error::no_key(get_rel_name(definition->source), compiled.key_advice.command,
+					  compiled.key_advice.obstacle);
+	return compiled.receipt_key;
+}
+
+AttrNumber
+attempt_column(const Definition *definition)
+{
+	constexpr const char *name = "attempt";
+	const Oid table = definition->source;
+	const AttrNumber number = get_attnum(table, name);
+	if (number <= 0 || get_atttype(table, number) != INT4OID)
+		error::column_changed(get_rel_name(table), name, INT4OID, definition->source_name);
+	return number;
+}
+
 } // namespace queue_ext::definition

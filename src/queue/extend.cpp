@@ -1,15 +1,19 @@
-// extend.cpp - queue_extend, queue_extend_many, queue_extend_row: prolong claims.
+// extend.cpp - queue_extend, queue_extend_many, queue_extend_row, queue_extend_receipt,
+// queue_extend_receipts: prolong claims.
 
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
 #include "finish_call.hpp"
+#include "finish_receipt.hpp"
 
 namespace queue_ext::queue {
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_extend);
 QUEUE_EXT_FUNCTION(queue_ext_queue_extend_many);
 QUEUE_EXT_FUNCTION(queue_ext_queue_extend_row);
+QUEUE_EXT_FUNCTION(queue_ext_queue_extend_receipt);
+QUEUE_EXT_FUNCTION(queue_ext_queue_extend_receipts);
 
 // Reads the lease from the argument of that number; null is the lease of the queue. Raises 22023 if
 // it is not positive.
@@ -44,6 +48,23 @@ queue_ext_queue_extend_row(PG_FUNCTION_ARGS)
 	if (!finish_row(fcinfo, Action::extend, options_with_lease(fcinfo, 2), &extended))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(extended);
+}
+
+Datum
+queue_ext_queue_extend_receipt(PG_FUNCTION_ARGS)
+{
+	argument::check_may_write("queue_extend_receipt()");
+	text *renewed = nullptr;
+	if (!finish_receipt(fcinfo, Action::extend, options_with_lease(fcinfo, 2), &renewed))
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(renewed);
+}
+
+Datum
+queue_ext_queue_extend_receipts(PG_FUNCTION_ARGS)
+{
+	argument::check_may_write("queue_extend_receipts()");
+	return finish_receipts(fcinfo, Action::extend, options_with_lease(fcinfo, 2));
 }
 
 } // namespace queue_ext::queue

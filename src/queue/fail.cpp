@@ -1,46 +1,74 @@
-// fail.cpp - queue_fail, queue_fail_many, queue_fail_row: end claims whose work has failed. The job
-// is tried again later, or is dead.
+// fail.cpp - queue_fail, queue_fail_many, queue_fail_row, queue_fail_receipt, queue_fail_receipts:
+// end claims whose work has failed. The job is tried again later, or is dead.
 
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
 #include "finish_call.hpp"
+#include "finish_receipt.hpp"
 
 namespace queue_ext::queue {
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_fail);
 QUEUE_EXT_FUNCTION(queue_ext_queue_fail_many);
 QUEUE_EXT_FUNCTION(queue_ext_queue_fail_row);
+QUEUE_EXT_FUNCTION(queue_ext_queue_fail_receipt);
+QUEUE_EXT_FUNCTION(queue_ext_queue_fail_receipts);
+
+// Reads the error of one job and the wait from the arguments from that number on.
+static FinishOptions
+options_of_one(FunctionCallInfo fcinfo, int number)
+{
+	FinishOptions options = options_now();
+	options.error = PG_ARGISNULL(number) ? nullptr : PG_GETARG_TEXT_PP(number);
+	options.retry_in = argument::optional_not_negative(fcinfo, number + 1, "retry_in");
+	return options;
+}
+
+// The same of many: the errors have an element for each job, which may be null.
+static FinishOptions
+options_of_many(FunctionCallInfo fcinfo, int number)
+{
+	FinishOptions options = options_now();
+	options.errors =
+		PG_ARGISNULL(number) ? nullptr : argument::required_array(fcinfo, number, "errors");
+	options.retry_in = argument::optional_not_negative(fcinfo, number + 1, "retry_in");
+	return options;
+}
 
 Datum
 queue_ext_queue_fail(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_fail()");
-	FinishOptions options = options_now();
-	options.error = PG_ARGISNULL(3) ? nullptr : PG_GETARG_TEXT_PP(3);
-	options.retry_in = argument::optional_not_negative(fcinfo, 4, "retry_in");
-	return finish_job(fcinfo, Action::fail, Attempt::required, options);
+	return finish_job(fcinfo, Action::fail, Attempt::required, options_of_one(fcinfo, 3));
 }
 
-// errors has an element for each ID, which may be null.
 Datum
 queue_ext_queue_fail_many(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_fail_many()");
-	FinishOptions options = options_now();
-	options.errors = PG_ARGISNULL(3) ? nullptr : argument::required_array(fcinfo, 3, "errors");
-	options.retry_in = argument::optional_not_negative(fcinfo, 4, "retry_in");
-	return finish_jobs(fcinfo, Action::fail, Attempt::required, options);
+	return finish_jobs(fcinfo, Action::fail, Attempt::required, options_of_many(fcinfo, 3));
 }
 
 Datum
 queue_ext_queue_fail_row(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_fail_row()");
-	FinishOptions options = options_now();
-	options.error = PG_ARGISNULL(2) ? nullptr : PG_GETARG_TEXT_PP(2);
-	options.retry_in = argument::optional_not_negative(fcinfo, 3, "retry_in");
-	PG_RETURN_BOOL(finish_row(fcinfo, Action::fail, options, nullptr));
+	PG_RETURN_BOOL(finish_row(fcinfo, Action::fail, options_of_one(fcinfo, 2), nullptr));
+}
+
+Datum
+queue_ext_queue_fail_receipt(PG_FUNCTION_ARGS)
+{
+	argument::check_may_write("queue_fail_receipt()");
+	PG_RETURN_BOOL(finish_receipt(fcinfo, Action::fail, options_of_one(fcinfo, 2), nullptr));
+}
+
+Datum
+queue_ext_queue_fail_receipts(PG_FUNCTION_ARGS)
+{
+	argument::check_may_write("queue_fail_receipts()");
+	return finish_receipts(fcinfo, Action::fail, options_of_many(fcinfo, 2));
 }
 
 } // namespace queue_ext::queue

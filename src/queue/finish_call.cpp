@@ -176,6 +176,16 @@ use_for(Action action)
 	}
 }
 
+bool
+finish_and_wake(Definition *definition, Action action, const statement::Row &job,
+				const FinishOptions &options, Datum *extended)
+{
+	const bool is_done = finish_row(definition, action, job, options, extended);
+	if (is_done)
+		wake(definition, action, options);
+	return is_done;
+}
+
 // Copies the tuple descriptor of the row type before the call waits for the lock on the table: the
 // columns may change during the wait.
 bool
@@ -195,11 +205,13 @@ finish_row(FunctionCallInfo fcinfo, Action action, const FinishOptions &options,
 		open();
 	if (type != definition->row_type)
 		error::wrong_row_type(definition->name, definition->row_type, type);
-	const bool is_done =
-		finish_row(definition, action, {PG_GETARG_DATUM(1), columns}, options, extended);
-	if (is_done)
-		wake(definition, action, options);
-	return is_done;
+	return finish_and_wake(definition, action, {PG_GETARG_DATUM(1), columns}, options, extended);
+}
+
+Definition *
+open_to_finish(const text *name, Action action)
+{
+	return open_queue(name, use_for(action));
 }
 
 } // namespace queue_ext::queue

@@ -5,6 +5,7 @@
 
 #include "../postgres.hpp"
 
+#include "../statement/row_type.hpp"
 #include "finish.hpp"
 
 namespace queue_ext::queue {
@@ -34,5 +35,15 @@ bool finish_row(FunctionCallInfo fcinfo, Action action, const FinishOptions &opt
 // job that was given back known to claims. Raises what these raise.
 bool finish_and_wake(definition::Definition *definition, Action action, claim::Receipt receipt,
 					 const FinishOptions &options);
+
+// For the functions that take receipts (finish_receipt.hpp).
+
+// Opens the queue with the lock that open.hpp says of the action, for a row. Raises what
+// open_queue() raises.
+definition::Definition *open_to_finish(const text *name, Action action);
+
+// Finishes the row, and makes known to claims what was given back. As finish_row.hpp has it.
+bool finish_and_wake(definition::Definition *definition, Action action, const statement::Row &job,
+					 const FinishOptions &options, Datum *extended);
 
 } // namespace queue_ext::queue

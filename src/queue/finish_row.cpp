@@ -91,19 +91,15 @@ text_of(const Definition *definition, const Compiled &compiled, Action action,
 }
 
 // Returns the attempt of the receipt, for the backoff; 1 for an attached queue, which has no
-// attempts. Raises 42804 if the table's owner has replaced the column by one of another type.
+// attempts. Raises what attempt_column() raises.
 static int32
 attempt_of(const Definition *definition, const Row &job)
 {
 	if (!definition->is_managed)
 		return 1;
-	constexpr const char *name = "attempt";
-	const Oid table = definition->source;
-	const AttrNumber number = get_attnum(table, name);
-	if (number <= 0 || get_atttype(table, number) != INT4OID)
-		error::column_changed(get_rel_name(table), name, INT4OID, definition->source_name);
 	bool is_null;
-	const Datum attempt = GetAttributeByNum(DatumGetHeapTupleHeader(job.value), number, &is_null);
+	const Datum attempt = GetAttributeByNum(DatumGetHeapTupleHeader(job.value),
+											definition::attempt_column(definition), &is_null);
 	return is_null ? 1 : DatumGetInt32(attempt);
 }
 
@@ -129,20 +125,17 @@ arguments_for(const Definition *definition, Action action, const Row &job,
 // Raises 55000 if the table has no key that identifies the receipt's row, 22004 if the row has a
 // null in that key.
 static void
-check_key(const Definition *definition, const Compiled &compiled, const Row &job)
+check_key(Definition *definition, const Row &job)
 {
-	if (compiled.row_key.has_key())
+	if (definition::compiled_of(definition).row_key.has_key())
 		return;
-	const catalog::RowKey &key = compiled.receipt_key;
-	const char *table = get_rel_name(definition->source);
-	if (!key.has_key())
-		error::no_key(table, compiled.key_advice.command, compiled.key_advice.obstacle);
+	const catalog::RowKey &key = definition::receipt_key_of(definition);
 	for (int i = 0; i < key.length; i++) {
 		bool is_null;
 		(void) GetAttributeByNum(DatumGetHeapTupleHeader(job.value), key.columns[i].number,
 								 &is_null);
 		if (is_null)
-			error::null_in_key(table,
+			error::null_in_key(get_rel_name(definition->source),
 							   get_attname(definition->source, key.columns[i].number, false));
 	}
 }
@@ -242,7 +235,7 @@ finish_row(Definition *definition, Action action, const Row &job, const FinishOp
 		error::no_fragment(definition->name, rule.label);
 	// Compiling may have run user-defined code that has altered the table.
 	statement::check_readable(job.columns);
-	check_key(definition, compiled, job);
+	check_key(definition, job);
 
 	const Arguments arguments = arguments_for(definition, action, job, options);
 	if (action == Action::complete && definition->is_managed &&

@@ -238,6 +238,51 @@ test('throttles', async () => {
 	assert.equal(await value(`select throttle_drop($1::${schema}.resource)`, 'test_node rebuild'), true);
 });
 
+// Node's Date has no microseconds, so the row that it reads is no receipt; the text is one, on
+// another connection, under other settings, after the table got a column.
+test('a receipt', async () => {
+	const table = `${schema}.moments`;
+	await client.query(`create table ${table} (name text, at timestamptz(6), taken timestamptz, primary key (name, at))`);
+	await client.query(`create index on ${table} (name) where taken is null`);
+	await client.query(`insert into ${table} select 'grün ' || i, '2020-01-02 03:04:05.678901+00' from generate_series(1, 6) as i`);
+	await value('select queue_attach($1, $2, $3, $4, $5, on_complete => null, on_release => $6, on_fail => $6, on_extend => $5)', table, table,
+		'taken is null', 'name', 'taken = call_time', 'taken = null');
+	const popped = await rows(`select *, queue_receipt($2, j) as receipt from queue_pop_rows($1::${table}, $2, $3) as j`, null, table, 6);
+	const row = JSON.parse(JSON.stringify(popped[0]));
+	assert.equal(await value(`select queue_complete_row($1, ($2, $3, $4)::${table})`, table, row.name, row.at, row.taken), false);
+	const receipts = popped.map((job) => job.receipt);
+	for (const receipt of receipts) assert.match(receipt, /^[\w-]+$/);
+
+	await client.query(`alter table ${table} add column note text default 'x'`);
+	const other = new pg.Client({ client_encoding: 'LATIN1', options: '-c datestyle=German -c timezone=Asia/Kathmandu -c intervalstyle=iso_8601 -c extra_float_digits=0' });
+	await other.connect();
+	try {
+		const ask = async (text, ...values) => Object.values((await other.query(text, values)).rows[0])[0];
+		const renewed = await ask('select queue_extend_receipt($1, $2)', table, receipts[0]);
+		assert.notEqual(renewed, receipts[0]);
+		assert.equal(await ask('select queue_extend_receipt($1, $2, $3)', table, receipts[0], '1 hour'), null);
+		assert.equal(await ask('select queue_complete_receipt($1, $2)', table, renewed), true);
+		assert.equal(await ask('select queue_complete_receipt($1, $2)', table, renewed), false);
+		assert.equal(await ask('select queue_release_receipt($1, $2)', table, receipts[1]), true);
+		assert.equal(await ask('select queue_fail_receipt($1, $2, $3, $4)', table, receipts[2], 'broken', '1 hour'), true);
+		const rest = receipts.slice(3);
+		const again = (await other.query('select queue_extend_receipts($1, $2) as receipt', [table, rest])).rows.map((r) => r.receipt);
+		assert.equal(again.length, 3);
+		assert.equal(await ask('select queue_release_receipts($1, $2)', table, [again[0]]), again[0]);
+		assert.equal(await ask('select queue_fail_receipts($1, $2, $3)', table, [again[1]], ['broken']), again[1]);
+		assert.equal(await ask('select queue_complete_receipts($1, $2)', table, [receipts[0], again[2]]), again[2]);
+		await assert.rejects(ask('select queue_complete_receipt($1, $2)', table, `${renewed}x`), (error) => {
+			assert.equal(error.code, '22P02');
+			assert.match(error.hint, /queue_receipt/);
+			return true;
+		});
+	} finally {
+		await other.end();
+	}
+	assert.deepEqual(await column(`select name from ${table} where taken is null order by name`), ['grün 2', 'grün 3', 'grün 4', 'grün 5']);
+	await value('select queue_detach($1)', table);
+});
+
 test('locks', async () => {
 	assert.equal(await value('select mutex_acquire($1)', queue), true);
 	assert.equal(await value('select mutex_acquire($1)', queue), false);

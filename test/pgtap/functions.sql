@@ -41,6 +41,19 @@ insert into wanted values
 	('queue_fail_row(queue text, job anyelement, error text DEFAULT NULL::text, '
 		'retry_in interval DEFAULT NULL::interval)', 'boolean'),
 	('queue_extend_row(queue text, job anyelement, lease interval DEFAULT NULL::interval)', 'anyelement'),
+	('queue_receipt(queue text, job anyelement)', 'text'),
+	('queue_complete_receipt(queue text, receipt text)', 'boolean'),
+	('queue_complete_receipts(queue text, receipts text[])', 'SETOF text'),
+	('queue_release_receipt(queue text, receipt text, '
+		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'boolean'),
+	('queue_release_receipts(queue text, receipts text[], '
+		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'SETOF text'),
+	('queue_fail_receipt(queue text, receipt text, error text DEFAULT NULL::text, '
+		'retry_in interval DEFAULT NULL::interval)', 'boolean'),
+	('queue_fail_receipts(queue text, receipts text[], errors text[] DEFAULT NULL::text[], '
+		'retry_in interval DEFAULT NULL::interval)', 'SETOF text'),
+	('queue_extend_receipt(queue text, receipt text, lease interval DEFAULT NULL::interval)', 'text'),
+	('queue_extend_receipts(queue text, receipts text[], lease interval DEFAULT NULL::interval)', 'SETOF text'),
 	('queue_is_held(source oid, identity text)', 'boolean'),
 	('queue_claim_counters(OUT queue text, OUT source regclass, OUT claims bigint, OUT empty_pops bigint, OUT fills bigint, '
 		'OUT sweeps bigint, OUT locked bigint, OUT gone bigint, OUT not_pending bigint, '

@@ -37,6 +37,8 @@ is(on_standby(q{select * from queue_counts('q')}), '2|0|1|0', 'jobs are counted 
 is(on_standby('select queue, source, archive from queues'),
 	'public.q|q|q_archive', 'queues are listed on a standby');
 is(on_standby(q{select queue_unique_key('q', '1.0')}), 'unique_key|queue=public.q|args=1', 'keys of jobs are written on a standby');
+my $receipt = on_standby(q{select queue_receipt('q', j) from q as j where id = 1});
+like($receipt, qr/^[-\w]{42}$/, 'a receipt is made on a standby');
 is(on_standby(q{select fnv_lock_key('x') = fnv1_64('x')}), 't', 'keys are hashed on a standby');
 
 # Every function that is not said to be harmless here must refuse. So a new one
@@ -61,6 +63,11 @@ my %call = (
 	queue_pop_rows => q{null::q},
 	map({ $_ => q{'q', null::q} }
 		qw(queue_complete_row queue_release_row queue_fail_row queue_extend_row)),
+	map({ $_ => q{'q', 'x'} }
+		qw(queue_complete_receipt queue_release_receipt queue_fail_receipt queue_extend_receipt)),
+	map({ $_ => q{'q', '{}'} }
+		qw(queue_complete_receipts queue_release_receipts queue_fail_receipts
+		  queue_extend_receipts)),
 	throttle_create => q{'x', '1 hour'},
 	throttle_alter => q{'r'},
 	throttle_drop => q{'r'},
@@ -79,7 +86,7 @@ my @writers = split /\n/, $primary->safe_psql(
 	join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
 	join pg_extension e on e.oid = d.refobjid and e.extname = 'queue_ext'
 	where p.proname not like 'fnv%' and p.prokind <> 'p' and p.proname not in ('queue_counts', 'queue_claim_path', 'queue_is_held', 'queue_claim_counters',
-		'queue_claim_stats_reset', 'queue_lock', 'queue_try_lock', 'queue_unique_key', 'queue_wake')
+		'queue_claim_stats_reset', 'queue_lock', 'queue_try_lock', 'queue_receipt', 'queue_unique_key', 'queue_wake')
 	order by 1});
 cmp_ok(scalar @writers, '>=', 28, 'there are functions that write');
 for my $writer (@writers)
@@ -112,7 +119,9 @@ $primary->stop('immediate');
 $standby->promote;
 is(on_standby(q{select id, attempt from queue_pop('q', 10)}), "2|2\n3|1",
 	'after promotion jobs are claimed, the leased one is not');
+is(on_standby(qq{select queue_extend_receipt('q', '$receipt') = '$receipt'}), 't', 'its text is good');
 is(on_standby(q{select queue_complete('q', 1, 1)}), 't', 'a receipt from the primary is good');
+is(on_standby(qq{select queue_complete_receipt('q', '$receipt')}), 'f', 'and then not any more');
 is(on_standby(q{select queue_complete('q', 2, 1)}), 'f', 'a stale one is not');
 is(on_standby(q{select queue_complete('q', 2, 2)}), 't', 'a new one is');
 cmp_ok(on_standby(q{select queue_send('q', '4')}), '>', 3, 'a new job gets a new id');

@@ -1,5 +1,5 @@
 // parts.cpp - libFuzzer over the parts of the library that are free of PostgreSQL: hashes, lock
-// keys, backoff, and the decoding of a cursor that somebody else may have written.
+// keys, backoff, the decoding of a cursor that somebody else may have written, and of receipts.
 //
 // Each property is an abort if it does not hold.
 
@@ -10,6 +10,8 @@
 #include "claim/cursor.hpp"
 #include "key/fnv.hpp"
 #include "queue/backoff.hpp"
+#include "queue/base64url.hpp"
+#include "queue/receipt_form.hpp"
 
 namespace {
 
@@ -97,6 +99,62 @@ fuzz_cursor(const std::uint8_t *bytes, std::size_t size)
 	}
 }
 
+// Each text that is taken is the one that its bytes give.
+void
+fuzz_text(const std::uint8_t *bytes, std::size_t size)
+{
+	using namespace queue_ext::queue::base64url;
+	constexpr std::size_t most = 512;
+	if (size > most)
+		return;
+	char text[encoded_length(most)];
+	unsigned char back[decoded_length(encoded_length(most))];
+	encode(bytes, size, text);
+	require(decode(text, encoded_length(size), back));
+	require(decoded_length(encoded_length(size)) == size && std::memcmp(back, bytes, size) == 0);
+	const auto *given = reinterpret_cast<const char *>(bytes);
+	if (!decode(given, size, back))
+		return;
+	encode(back, decoded_length(size), text);
+	require(encoded_length(decoded_length(size)) == size && std::memcmp(text, given, size) == 0);
+}
+
+// Values lie within the bytes, one after the other; with a right checksum, as few would have one.
+void
+fuzz_receipt(const std::uint8_t *bytes, std::size_t size)
+{
+	using namespace queue_ext::queue::receipt_form;
+	constexpr std::size_t most = 512;
+	unsigned char receipt[most + number_size];
+	if (size > most)
+		return;
+	std::memcpy(receipt, bytes, size);
+	write_number(checksum_of(receipt, size), receipt + size);
+	Origin origin{};
+	Values values{};
+	const Fault fault = read_header(receipt, size + number_size, &origin, &values);
+	require((fault == Fault::none) == (size >= header_size && bytes[0] == version));
+	if (fault != Fault::none)
+		return;
+	unsigned char header[header_size];
+	write_header(origin, header);
+	require(std::memcmp(header, bytes, header_size) == 0);
+	const unsigned char *at = receipt + header_size;
+	Value value{};
+	while (read_value(&values, &value)) {
+		if (value.start == nullptr) {
+			require(*at++ == 0);
+			continue;
+		}
+		unsigned char prefix[1 + number_size];
+		const std::size_t length = write_length(value.length, prefix);
+		require(std::memcmp(prefix, at, length) == 0 && value.start == at + length);
+		at = value.start + value.length;
+		require(at <= receipt + size);
+	}
+	require(values.end == receipt + size);
+}
+
 } // namespace
 
 extern "C" int
@@ -104,12 +162,18 @@ LLVMFuzzerTestOneInput(const std::uint8_t *bytes, std::size_t size)
 {
 	if (size == 0)
 		return 0;
-	switch (bytes[0] % 3) {
+	switch (bytes[0] % 5) {
 		case 0:
 			fuzz_keys(bytes + 1, size - 1);
 			break;
 		case 1:
 			fuzz_cursor(bytes + 1, size - 1);
+			break;
+		case 2:
+			fuzz_text(bytes + 1, size - 1);
+			break;
+		case 3:
+			fuzz_receipt(bytes + 1, size - 1);
 			break;
 		default:
 			fuzz_backoff(bytes + 1, size - 1);
