@@ -71,4 +71,16 @@ select id from queue_pop('keyless');
 select id from queue_pop('keyless', 10);
 select claims from queue_claim_stats where source = 'keyless'::regclass;
 
+-- Nor are jobs of one id told apart by their ranks, of which more come than one fill takes; also if the id
+-- is a part of the key.
+truncate keyless;
+insert into keyless (id, payload, run_at, attempt, max_attempts) overriding system value
+select 1 + n / 400, '0', '2020-01-01', 2 * n, 2000 from generate_series(1, 799) as n;
+select j.id, count(*) from queue_pop('keyless', 500) as j group by 1 order by 1;
+truncate keyless;
+alter table keyless add primary key (attempt, id);
+insert into keyless (id, payload, run_at, attempt, max_attempts) overriding system value
+select 1 + n / 400, '0', '2020-01-01', 2 * n, 2000 from generate_series(1, 799) as n;
+select j.id, count(*) from queue_pop('keyless', 500) as j group by 1 order by 1;
+
 drop schema test_reused_place cascade;

@@ -120,22 +120,43 @@ add_columns(CompiledClaim *claim, const List *targets, Relation table)
 	return nullptr;
 }
 
+// Whether the column may be null in a child: before PostgreSQL 18 a child need not keep the NOT NULL
+// of its parent.
+static bool
+is_null_in_leaf(const CompiledClaim *claim, const char *name)
+{
+	bool is_nullable = false;
+	for (int i = 0; i < claim->leaf_count; i++) {
+		HeapTuple tuple = SearchSysCacheAttName(claim->leaves[i], name);
+		if (!HeapTupleIsValid(tuple))
+			continue; // the table is gone
+		is_nullable |= !reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple))->attnotnull;
+		ReleaseSysCache(tuple);
+	}
+	return is_nullable;
+}
+
 // The columns of the order; none if a cursor cannot hold one of them.
 static void
 add_order(CompiledClaim *claim, const Compiled &compiled, TupleDesc descriptor)
 {
-	const int count = list_length(compiled.order_columns);
-	claim->direction = compiled.direction;
-	claim->order_columns = allocate<AttrNumber>(claim, count);
+	const int count = compiled.order_count;
+	claim->order_columns = allocate<definition::OrderColumn>(claim, count);
 	claim->cursor_columns = allocate<cursor::Column>(claim, count);
-	int i = 0;
-	ListCell *cell;
-	foreach (cell, compiled.order_columns) {
-		const auto number = static_cast<AttrNumber>(lfirst_int(cell));
-		if (!find_form(TupleDescAttr(descriptor, number - 1), &claim->cursor_columns[i]))
+	claim->runs = allocate<int>(claim, count + 1);
+	int runs = 0;
+	for (int i = 0; i < count; i++) {
+		const definition::OrderColumn &column = compiled.order_columns[i];
+		const FormData_pg_attribute *attribute = TupleDescAttr(descriptor, column.number - 1);
+		if (!find_form(attribute, &claim->cursor_columns[i]) ||
+			is_null_in_leaf(claim, NameStr(attribute->attname)))
 			return;
-		claim->order_columns[i++] = number;
+		claim->order_columns[i] = column;
+		if (i == 0 || column.is_descending != compiled.order_columns[i - 1].is_descending)
+			claim->runs[runs++] = i;
 	}
+	claim->runs[runs] = count;
+	claim->run_count = runs;
 	claim->order_count = count;
 }
 
@@ -197,8 +218,8 @@ stamp_of(const CompiledClaim *claim, const Definition *definition, Relation tabl
 	const char *order = compiled.order_by == nullptr ? "" : compiled.order_by;
 	StringInfoData text;
 	initStringInfo(&text);
-	appendStringInfo(&text, "%u,%d,%d,", table->rd_rel->relfilenode,
-					 static_cast<int>(definition->claim_mode), static_cast<int>(claim->direction));
+	appendStringInfo(&text, "%u,%d,", table->rd_rel->relfilenode,
+					 static_cast<int>(definition->claim_mode));
 	appendStringInfo(&text, "%zu,%s", strlen(order), order);
 	add_expression(&text, pending);
 	add_expression(&text, reinterpret_cast<Node *>(policies));
@@ -209,7 +230,7 @@ stamp_of(const CompiledClaim *claim, const Definition *definition, Relation tabl
 						 attribute->attcollation);
 	}
 	for (int i = 0; i < claim->order_count; i++)
-		appendStringInfo(&text, "%d,", claim->order_columns[i]);
+		appendStringInfo(&text, "%d,", claim->order_columns[i].number);
 	for (int i = 0; i < claim->leaf_count; i++)
 		appendStringInfo(&text, "%u,%u,", claim->leaves[i], file_of(claim->leaves[i]));
 	const Datum digest = DirectFunctionCall1(
@@ -340,6 +361,16 @@ fill_in_managed(CompiledClaim *claim, Definition *definition, Relation table)
 						is_keyed_by(table, claim->id);
 }
 
+// Whether no two rows are equal in the order.
+static bool
+has_total_order(const CompiledClaim *claim, Relation table)
+{
+	auto *columns = static_cast<AttrNumber *>(palloc(sizeof(AttrNumber) * claim->order_count));
+	for (int i = 0; i < claim->order_count; i++)
+		columns[i] = claim->order_columns[i].number;
+	return catalog::has_key_among(table, columns, claim->order_count);
+}
+
 static void
 fill_in_key(CompiledClaim *claim, const Definition *definition, Relation table, Node *pending,
 			List *policies)
@@ -348,7 +379,8 @@ fill_in_key(CompiledClaim *claim, const Definition *definition, Relation table, 
 	claim->key.table = definition->source;
 	claim->key.stamp = stamp_of(claim, definition, table, pending, policies);
 	// Offers go to one ring of a table.
-	claim->key.is_sorted = claim->has_columns && claim->order_count > 0 && !claim->has_policies;
+	claim->key.is_sorted = claim->has_columns && claim->order_count > 0 && !claim->has_policies &&
+						   has_total_order(claim, table);
 	namestrcpy(&claim->key.queue, definition->name);
 }
 
@@ -433,9 +465,6 @@ fill_in_ring(CompiledClaim *claim, const Definition *definition, const Compiled 
 	claim->has_policies = table->rd_rel->relrowsecurity;
 	claim->has_columns = definition->is_managed && find_columns(claim, table);
 	add_order(claim, compiled, RelationGetDescr(table));
-	// A read can only go on behind a row if no other is equal to it in the order.
-	if (!catalog::has_key_among(table, claim->order_columns, claim->order_count))
-		claim->order_count = 0;
 	fill_in_key(claim, definition, table, pending, policies);
 	// Claims of another queue on the table fire no trigger, nor does a statement on a parent table or
 	// on a child.

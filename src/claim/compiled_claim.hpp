@@ -69,10 +69,11 @@ struct CompiledClaim
 	ColumnValue *defaults;
 	bool is_timeless; // pending depends on the row alone
 
-	definition::Direction direction;
 	int order_count; // 0: there is no cursor
-	AttrNumber *order_columns;
+	definition::OrderColumn *order_columns;
 	cursor::Column *cursor_columns; // the layout of their values in a cursor
+	int run_count;                  // of runs of these columns in one direction
+	int *runs;                      // the first column of each, and behind the last
 	Oid *leaves; // that have the rows, in the order of their OIDs; null: only the table itself
 	int leaf_count;
 	bool has_columns; // those of a managed queue; 0 where it has not

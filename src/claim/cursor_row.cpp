@@ -32,24 +32,21 @@ bytes_of(const FormData_pg_attribute *attribute, Datum value, Datum *word, Value
 
 // Where a value is null there is no cursor, as the comparison would not be true for any row.
 Cursor
-cursor_of(const CompiledClaim *claim, Oid table, HeapTuple row)
+cursor_of(const CompiledClaim *claim, TupleDesc columns, HeapTuple row, int first)
 {
 	Cursor result{};
-	Relation relation = table_open(table, NoLock);
 	auto *values = static_cast<Value *>(palloc(sizeof(Value) * claim->order_count));
 	auto *words = static_cast<Datum *>(palloc(sizeof(Datum) * claim->order_count));
 	bool fits = true;
 	for (int i = 0; i < claim->order_count && fits; i++) {
 		bool is_null;
-		const Datum value = SPI_getbinval(row, SPI_tuptable->tupdesc, i + 3, &is_null);
+		const Datum value = SPI_getbinval(row, columns, first + i, &is_null);
 		fits = !is_null &&
-			   bytes_of(TupleDescAttr(RelationGetDescr(relation), claim->order_columns[i] - 1),
-						value, &words[i], &values[i]);
+			   bytes_of(TupleDescAttr(columns, first + i - 1), value, &words[i], &values[i]);
 	}
 	if (fits)
 		result.size = static_cast<uint16>(cursor::write(
 			result.bytes, max_cursor_size, claim->cursor_columns, values, claim->order_count));
-	table_close(relation, NoLock);
 	return result;
 }
 
@@ -76,7 +73,7 @@ is_encoded(const cursor::Column &column, const Value &value)
 
 // Every value is checked before the first Datum is made.
 bool
-make_row(const CompiledClaim *claim, Oid table, const Cursor &cursor, Datum *row)
+make_row(const CompiledClaim *claim, const Cursor &cursor, Datum *row)
 {
 	auto *found = static_cast<Value *>(palloc(sizeof(Value) * claim->order_count));
 	if (cursor.size > max_cursor_size ||
@@ -85,13 +82,13 @@ make_row(const CompiledClaim *claim, Oid table, const Cursor &cursor, Datum *row
 	for (int i = 0; i < claim->order_count; i++)
 		if (!is_encoded(claim->cursor_columns[i], found[i]))
 			return false;
-	Relation relation = table_open(table, NoLock);
+	Relation relation = table_open(claim->key.table, NoLock);
 	const TupleDesc descriptor = RelationGetDescr(relation);
 	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * descriptor->natts));
 	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * descriptor->natts));
 	memset(nulls, true, sizeof(bool) * descriptor->natts);
 	for (int i = 0; i < claim->order_count; i++) {
-		const int index = claim->order_columns[i] - 1;
+		const int index = claim->order_columns[i].number - 1;
 		values[index] = datum_of(TupleDescAttr(descriptor, index), found[i]);
 		nulls[index] = false;
 	}

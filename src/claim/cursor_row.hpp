@@ -13,12 +13,12 @@
 
 namespace queue_ext::claim {
 
-// The cursor of a row that the last statement returned, whose columns from the third on are the
-// order's; one of size 0 if they are too large. The table must be locked.
-Cursor cursor_of(const CompiledClaim *claim, Oid table, HeapTuple row);
+// The cursor of a row with these columns, of which the order's begin with that number; one of size 0
+// if they are too large.
+Cursor cursor_of(const CompiledClaim *claim, TupleDesc columns, HeapTuple row, int first);
 
-// Makes a row of the table from the cursor, with the order's columns alone. False if the bytes are
-// no such row. The table must be locked.
-bool make_row(const CompiledClaim *claim, Oid table, const Cursor &cursor, Datum *row);
+// Makes a row of the queue's table from the cursor, with the order's columns alone. False if the
+// bytes are no such row. The table must be locked.
+bool make_row(const CompiledClaim *claim, const Cursor &cursor, Datum *row);
 
 } // namespace queue_ext::claim

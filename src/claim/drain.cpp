@@ -133,12 +133,13 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 	const RingKey &key = claim->key;
 	const auto wanted = static_cast<uint64>(request->max_jobs);
 	Watch watch{get_wakes(definition->source), 0};
-	// Without a cursor a read cannot get past the first rows while those are locked.
-	const bool has_cursor = claim->order_count > 0;
-	const int most_futile = has_cursor ? 100 : 1;
+	constexpr int most_futile = 100;
+	// A read from the same row cannot get past the first rows while those are locked.
+	constexpr int most_repeated = 1;
 	Pass pass{};
 	Waits waits{};
 	int futile = 0;
+	int repeated = 0;
 	bool has_begun = false;
 	*claimed = 0;
 	prepare_note(ring, key);
@@ -159,7 +160,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			if (tried.needs_statement)
 				return false;
 			pass.passed += taken.count - static_cast<int>(tried.counters.gone);
-			if (taken.is_low && has_cursor) {
+			if (taken.is_low) {
 				request->call_time = GetCurrentTimestamp();
 				follow(&pass, fill_ahead(definition, ring, *request));
 			}
@@ -170,13 +171,14 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			return true;
 		if (is_done(definition, ring, request, pass, watch, *claimed))
 			return *claimed > 0 || is_shared_by_all();
-		if (futile == most_futile)
+		if (futile == most_futile || repeated == most_repeated)
 			return false;
 		request->call_time = GetCurrentTimestamp();
 		const Filled filled = fill_or_wait(definition, ring, *request, &waits);
 		if (filled.is_foreign || filled.is_stuck)
 			return false;
 		futile += !filled.is_waiting;
+		repeated += !filled.is_waiting && taken.reads_again;
 		request->call_time = GetCurrentTimestamp();
 		follow(&pass, filled);
 		if (filled.is_mine && filled.is_sweep && filled.read == 0)

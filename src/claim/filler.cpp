@@ -5,9 +5,8 @@
 #include "filler.hpp"
 
 #include "../definition/compiled.hpp"
-#include "../statement/row_type.hpp"
 #include "claim_text.hpp"
-#include "cursor_row.hpp"
+#include "fill_rows.hpp"
 #include "shared_memory.hpp"
 #include "segment.hpp"
 
@@ -16,98 +15,7 @@ namespace queue_ext::claim {
 using definition::Definition;
 using definition::Prepared;
 using statement::Arguments;
-using statement::Parameter;
 using statement::Statement;
-
-// The order's columns, qualified with the row's name, as a list in SQL.
-static const char *
-order_columns(const CompiledClaim *claim, Oid table, const char *row)
-{
-	StringInfoData text;
-	initStringInfo(&text);
-	for (int i = 0; i < claim->order_count; i++)
-		appendStringInfo(&text, "%s%s.%s", i == 0 ? "" : ", ", row,
-						 quote_identifier(get_attname(table, claim->order_columns[i], false)));
-	return text.data;
-}
-
-// The condition for rows behind the cursor. A managed queue passes the cursor as columns, any other
-// queue as a row of the table.
-static const char *
-behind_cursor(const CompiledClaim *claim, Oid table)
-{
-	const char *cursor = psprintf("(%s)", statement::placeholder(Parameter::row));
-	return psprintf(
-		" and row(%s) operator(pg_catalog.%s) row(%s)", order_columns(claim, table, "t"),
-		claim->direction == definition::Direction::ascending ? ">" : "<",
-		claim->key.is_sorted ? psprintf("%s, %s, %s", statement::placeholder(Parameter::priority),
-										statement::placeholder(Parameter::run_at),
-										statement::placeholder(Parameter::id))
-							 : order_columns(claim, table, cursor));
-}
-
-// Reads TID, xmin and, at the end, the table, by which a candidate recognizes its row, and the
-// order's columns for the cursor.
-static const char *
-fill_text(Definition *definition, const CompiledClaim *claim, bool is_behind)
-{
-	const char *order = claim->order_count == 0
-							? ""
-							: psprintf("%s, ", order_columns(claim, definition->source, "t"));
-	const char *columns = psprintf("t.ctid, t.xmin, %st.tableoid", order);
-	return read_text(definition, columns, is_behind ? behind_cursor(claim, definition->source) : "",
-					 fill_size);
-}
-
-static const Statement &
-statement_for(Definition *definition, const CompiledClaim *claim, bool is_behind)
-{
-	return definition::prepared_of(definition,
-								   is_behind ? Prepared::fill_behind : Prepared::fill_head,
-								   definition::compiled_of(definition).access,
-								   [&] { return fill_text(definition, claim, is_behind); });
-}
-
-// The candidate of a row that the last statement returned; a managed queue's order columns are its
-// sort key.
-static Candidate
-candidate_of(const CompiledClaim *claim, HeapTuple row)
-{
-	Candidate candidate{};
-	bool is_null;
-	const auto value = [&](int column) {
-		return SPI_getbinval(row, SPI_tuptable->tupdesc, column, &is_null);
-	};
-	candidate.tid = *reinterpret_cast<ItemPointer>(DatumGetPointer(value(1)));
-	if (!claim->key.is_sorted) {
-		candidate.version.writer = DatumGetTransactionId(value(2));
-		candidate.version.table = DatumGetObjectId(value(SPI_tuptable->tupdesc->natts));
-		return candidate;
-	}
-	candidate.priority = DatumGetInt16(value(3));
-	candidate.run_at = DatumGetTimestampTz(value(4));
-	candidate.id = DatumGetInt64(value(5));
-	return candidate;
-}
-
-// False if the bytes of the cursor are no such row (make_row()).
-static bool
-set_cursor_argument(Arguments *arguments, const CompiledClaim *claim, Oid table,
-					const Cursor &cursor)
-{
-	if (!claim->key.is_sorted) {
-		Datum row;
-		if (!make_row(claim, table, cursor, &row))
-			return false;
-		arguments->set_row(row, statement::columns_of(get_rel_type_id(table)));
-		return true;
-	}
-	arguments->set(Parameter::priority,
-				   Int16GetDatum(static_cast<int16>(cursor.sort_key.priority)));
-	arguments->set(Parameter::run_at, TimestampTzGetDatum(cursor.sort_key.run_at));
-	arguments->set(Parameter::id, Int64GetDatum(cursor.sort_key.id));
-	return true;
-}
 
 // Whether this database may have prepared transactions: no callback of ours runs when one of them
 // ends.
@@ -187,26 +95,12 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 {
 	const CompiledClaim *claim = compiled_claim_of(definition);
 	Arguments arguments = arguments_for(definition, request);
-	const bool is_behind = !order.is_sweep && claim->order_count > 0;
-	if (is_behind && !set_cursor_argument(&arguments, claim, definition->source, order.cursor))
-		return false;
 	const bool may_be_so = order.is_sweep && may_be_idle(claim);
 	if (order.is_sweep && may_stay_empty(claim))
 		fill->nothing_at = ended_transactions();
 	fill->began = GetCurrentTimestamp();
-	statement::with_newest(&arguments, [&](Snapshot snapshot) {
-		fill->count = static_cast<int>(
-			statement::run_under(snapshot, statement_for(definition, claim, is_behind), arguments));
-	});
-	for (int i = 0; i < fill->count; i++)
-		fill->candidates[i] = candidate_of(claim, SPI_tuptable->vals[i]);
-	fill->is_complete = fill->count < fill_size;
-	if (fill->count > 0 && claim->key.is_sorted) {
-		fill->cursor.size = sizeof(SortKey);
-		fill->cursor.sort_key = fill->candidates[fill->count - 1].sort_key();
-	} else if (fill->count > 0 && claim->order_count > 0)
-		fill->cursor = cursor_of(claim, definition->source, SPI_tuptable->vals[fill->count - 1]);
-	SPI_freetuptable(SPI_tuptable);
+	if (!read_rows(definition, order, &arguments, fill))
+		return false;
 	if (may_be_so && fill->count == 0)
 		fill->idle_until = idle_until(definition, arguments);
 	fill->ended = GetCurrentTimestamp();

@@ -70,6 +70,7 @@ reset(Ring *ring, const RingKey &key)
 	clear(ring);
 	ring->cursor = {};
 	ring->is_at_end = false;
+	ring->reads_again = false;
 	ring->sweep_due = 0;
 	ring->wake_generation = 0;
 	ring->swept_at = 0;
@@ -108,6 +109,7 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, co
 		ring->used_at = now;
 		taken.nothing_at = ring->nothing_at;
 		taken.sweep_generation = ring->sweep_generation;
+		taken.reads_again = ring->reads_again;
 		taken.is_quiet = is_quiet(ring, now, wake_generation);
 		if (is_sweep_due(ring, now, wake_generation) && !(taker.is_waiting && taken.is_quiet))
 			return;
@@ -126,7 +128,9 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, co
 			ring->waiters.claiming = Max(ring->waiters.claiming - 1, 0);
 			announce_rest(ring, 0);
 		}
-		taken.is_low = ring->count <= low_water && !ring->is_at_end && ring->filler == 0;
+		// A fill that reads the ring's candidates again is of use only when they have been tried.
+		taken.is_low =
+			ring->count <= low_water && !ring->is_at_end && !ring->reads_again && ring->filler == 0;
 	});
 	return taken;
 }
@@ -548,6 +552,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 		ring->change_generation++;
 		ring->filler = 0;
 		ring->is_at_end = fill.is_complete;
+		ring->reads_again = fill.reads_again;
 		if (fill.count > 0)
 			ring->cursor = fill.cursor;
 		if (key.is_sorted) {

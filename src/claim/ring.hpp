@@ -46,6 +46,7 @@ struct Taken
 	uint32 generation;       // the ring's change_generation after this; 0 if none were taken
 	uint32 sweep_generation; // of the last sweep that had begun; 0 if the ring is foreign
 	bool is_low;             // a fill is due, and no backend is at it
+	bool reads_again;        // the next fill reads what the last one has read
 	bool is_foreign;         // the ring is of another queue now
 	bool is_idle;            // no row is claimable
 	bool is_quiet;           // no row is claimable that is not in flight
@@ -136,6 +137,7 @@ struct Fill
 	int count;
 	bool is_complete; // the end of the queue was reached
 	Cursor cursor;    // of the last row
+	bool reads_again; // no cursor can be put behind a row of the fill
 	TimestampTz began;
 	TimestampTz ended;
 	TimestampTz idle_until; // of a sweep that read nothing; 0: unknown

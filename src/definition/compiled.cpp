@@ -113,8 +113,11 @@ copy_trees(Compiled *compiled, const CompiledFragment &pending, const CompiledFr
 	compiled->assignments = static_cast<List *>(copyObjectImpl(on_claim.targets));
 	compiled->written = columns_of(on_claim.targets);
 	compiled->completion = static_cast<List *>(copyObjectImpl(on_complete.targets));
-	compiled->direction = order_by.direction;
-	compiled->order_columns = list_copy(order_by.order_columns);
+	compiled->order_count = order_by.order_count;
+	const Size order_size = sizeof(OrderColumn) * order_by.order_count;
+	compiled->order_columns = static_cast<OrderColumn *>(palloc(Max(order_size, 1)));
+	if (order_size > 0)
+		memcpy(compiled->order_columns, order_by.order_columns, order_size);
 	MemoryContextSwitchTo(old);
 }
 

@@ -31,12 +31,12 @@ struct Compiled
 	statement::Access access; // how a claim should find its rows
 
 	// The fragments of a claim and of its completion as expressions.
-	Node *condition;     // pending
-	List *assignments;   // TargetEntry: on_claim
-	Bitmapset *written;  // their columns, offset as in pull_varattnos()
-	List *completion;    // TargetEntry: on_complete
-	Direction direction; // of order_by
-	List *order_columns; // the attribute numbers, unless the direction is mixed
+	Node *condition;    // pending
+	List *assignments;  // TargetEntry: on_claim
+	Bitmapset *written; // their columns, offset as in pull_varattnos()
+	List *completion;   // TargetEntry: on_complete
+	int order_count;    // of order_by; 0 unless it consists of plain columns alone
+	OrderColumn *order_columns;
 
 	catalog::RowKey row_key;       // identifies a row
 	catalog::RowKey receipt_key;   // identifies a receipt's row, unless it has a null there

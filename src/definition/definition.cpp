@@ -69,9 +69,9 @@ act_of(Prepared which)
 		case Prepared::row_key:
 			return "search by key in";
 		case Prepared::fill_head:
-		case Prepared::fill_behind:
 			return "search (\"pending\", \"order_by\") in";
 		case Prepared::any_pending:
+		case Prepared::ready:
 		case Prepared::next_due:
 		case Prepared::recheck:
 			return "search (\"pending\") in";

@@ -67,7 +67,6 @@ enum class Prepared {
 	claim_by_tid,
 	claim_located, // for a table without a key: updates the rows at these TIDs
 	fill_head,     // reads candidates for the ring, from the head of the order
-	fill_behind,   // the same, from behind the cursor
 	any_pending,   // whether a row is pending, locked or not
 	ready,         // finds a row that looks pending
 	next_due, // of a managed queue: the earliest time at which a row becomes claimable by itself
@@ -137,6 +136,9 @@ struct Definition
 	PreparedClaim claims[prepared_claim_count]; // the most recently prepared first
 	PreparedLeaf *leaves;                       // prepared_leaf_count of them; null until needed
 	int next_leaf;                              // the one to be replaced next
+	statement::Statement
+		*fills; // read candidates behind the cursor (filler.cpp); null until needed
+	int fill_count;
 };
 
 static_assert(std::is_trivially_destructible_v<Definition>);
@@ -161,21 +163,31 @@ statement::Tables tables_in(const Definition *definition, const char *text);
 // What a statement of that kind does, for the context of errors.
 const char *act_of(Prepared which);
 
-// The definition's statement of that kind, prepared on the first call from the text that
-// make_text() returns. Raises what make_text() and prepare() raise. Needs SPI open.
+// The definition's statement, prepared on the first call from the text that make_text() returns; act:
+// what it does, for the context of errors. Raises what make_text() and prepare() raise. Needs SPI
+// open.
 template <typename MakeText>
 const statement::Statement &
-prepared_of(Definition *definition, Prepared which, statement::Access access, MakeText &&make_text)
+prepared_of(Definition *definition, statement::Statement *statement, statement::Access access,
+			const char *act, MakeText &&make_text)
 {
-	statement::Statement *statement = &definition->prepared[static_cast<int>(which)];
 	if (!statement->is_prepared()) {
 		const char *text = make_text();
 		prepare(statement, text, definition->row_type, access, tables_in(definition, text),
-				{act_of(which), definition->name});
+				{act, definition->name});
 		statement->follows_partitions = definition->is_partitioned;
 		note_growth(definition);
 	}
 	return *statement;
+}
+
+// Likewise, the statement of that kind.
+template <typename MakeText>
+const statement::Statement &
+prepared_of(Definition *definition, Prepared which, statement::Access access, MakeText &&make_text)
+{
+	return prepared_of(definition, &definition->prepared[static_cast<int>(which)], access,
+					   act_of(which), make_text);
 }
 
 // Likewise, for a statement that finds its rows by any index.

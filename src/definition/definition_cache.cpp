@@ -120,6 +120,8 @@ measure(const Definition *definition)
 		size += size_of(claim.statement);
 	for (int i = 0; definition->leaves != nullptr && i < prepared_leaf_count; i++)
 		size += size_of(definition->leaves[i].statement);
+	for (int i = 0; i < definition->fill_count; i++)
+		size += size_of(definition->fills[i]);
 	return size;
 }
 
@@ -172,6 +174,8 @@ free_definition(Definition *definition)
 		discard(&claim.statement);
 	for (int i = 0; definition->leaves != nullptr && i < prepared_leaf_count; i++)
 		discard(&definition->leaves[i].statement);
+	for (int i = 0; i < definition->fill_count; i++)
+		discard(&definition->fills[i]);
 	MemoryContextDelete(definition->context);
 }
 

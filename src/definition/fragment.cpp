@@ -215,23 +215,16 @@ nulls_text(const SortBy *sort)
 	pg_unreachable();
 }
 
-// Adds a column to the order. The direction becomes mixed unless the order is that of a row
-// comparison: plain columns, not null, of PostgreSQL's own types, all in one direction.
+// Adds a column to the order, if the expression is one.
 static void
 add_order_column(CompiledFragment *compiled, Node *expression, const SortBy *sort,
 				 TupleDesc descriptor)
 {
-	const Direction direction =
-		sort->sortby_dir == SORTBY_DESC ? Direction::descending : Direction::ascending;
-	const bool is_first = compiled->order_columns == NIL;
 	const auto *column = IsA(expression, Var) ? reinterpret_cast<Var *>(expression) : nullptr;
-	const bool fits = column != nullptr && column->varattno > 0 &&
-					  column->vartype < FirstNormalObjectId &&
-					  compat::is_not_null(descriptor, column->varattno - 1) &&
-					  (is_first || compiled->direction == direction);
-	compiled->direction = fits ? direction : Direction::mixed;
-	if (fits)
-		compiled->order_columns = lappend_int(compiled->order_columns, column->varattno);
+	if (column != nullptr && column->varattno > 0 && column->vartype < FirstNormalObjectId &&
+		compat::is_not_null(descriptor, column->varattno - 1))
+		compiled->order_columns[compiled->order_count++] = {column->varattno,
+															sort->sortby_dir == SORTBY_DESC};
 }
 
 // Raises 42803 for a set-returning function, too, which ORDER BY of a query would allow.
@@ -244,6 +237,8 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 	initStringInfo(&bare);
 	bool is_indexable = true;
 	CompiledFragment compiled{};
+	compiled.order_columns =
+		static_cast<OrderColumn *>(palloc(sizeof(OrderColumn) * list_length(list)));
 	ListCell *cell;
 	foreach (cell, list) {
 		const auto *sort = lfirst_node(SortBy, cell);
@@ -268,11 +263,8 @@ compile_order(const Fragment &fragment, List *list, ParseState *state, Relation 
 						 nulls_text(sort));
 		add_order_column(&compiled, expression, sort, RelationGetDescr(table));
 	}
-	if (compiled.direction == Direction::mixed ||
-		list_length(compiled.order_columns) != list_length(list)) {
-		compiled.direction = Direction::mixed;
-		compiled.order_columns = NIL;
-	}
+	if (compiled.order_count != list_length(list))
+		compiled.order_count = 0;
 	compiled.text = text.data;
 	compiled.bare_text = is_indexable ? bare.data : nullptr;
 	return compiled;

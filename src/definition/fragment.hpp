@@ -20,20 +20,24 @@
 
 namespace queue_ext::definition {
 
-// Whether the order of the columns is that of a row comparison, and in which direction.
-enum class Direction { mixed, ascending, descending };
+// A plain column of an order: not null, and of one of PostgreSQL's own types.
+struct OrderColumn
+{
+	AttrNumber number;
+	bool is_descending;
+};
 
 // A fragment's text and trees; which are set depends on its kind.
 struct CompiledFragment
 {
 	char *text;
-	List *targets;       // of assignments: TargetEntry
-	List *conjuncts;     // of a condition: its conjuncts (Node *)
-	Node *expression;    // of a condition
-	char *bare_text;     // of an order: for CREATE INDEX; null if no index can have it
-	Direction direction; // of an order
-	List *order_columns; // of an order that is not mixed: attribute numbers
-	List *order;         // of an order: the expressions
+	List *targets;    // of assignments: TargetEntry
+	List *conjuncts;  // of a condition: its conjuncts (Node *)
+	Node *expression; // of a condition
+	char *bare_text;  // of an order: for CREATE INDEX; null if no index can have it
+	int order_count;  // of an order of plain columns alone; 0 of any other
+	OrderColumn *order_columns;
+	List *order; // of an order: the expressions
 };
 
 // Compiles the fragment for the table under the search path. Raises what the parser raises, with

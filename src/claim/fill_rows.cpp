@@ -1,0 +1,261 @@
+// fill_rows.cpp - see fill_rows.hpp.
+
+#include "../postgres.hpp"
+
+#include "fill_rows.hpp"
+
+#include "../definition/compiled.hpp"
+#include "../statement/row_type.hpp"
+#include "claim_text.hpp"
+#include "compiled_claim.hpp"
+#include "cursor_row.hpp"
+
+namespace queue_ext::claim {
+
+using definition::Definition;
+using definition::Prepared;
+using statement::Arguments;
+using statement::Parameter;
+using statement::Statement;
+
+// A column of the order, of that row.
+static const char *
+column_text(const CompiledClaim *claim, int column, const char *row)
+{
+	return psprintf("%s.%s", row,
+					quote_identifier(
+						get_attname(claim->key.table, claim->order_columns[column].number, false)));
+}
+
+// The order's columns from first to before end, of that row, as a list in SQL.
+static const char *
+column_list(const CompiledClaim *claim, int first, int end, const char *row)
+{
+	StringInfoData text;
+	initStringInfo(&text);
+	for (int i = first; i < end; i++)
+		appendStringInfo(&text, "%s%s", i == first ? "" : ", ", column_text(claim, i, row));
+	return text.data;
+}
+
+// The condition for the rows behind the cursor that are equal to it in all runs of columns before
+// this one. A managed queue, whose columns are one run, passes the cursor as columns, any other
+// queue as a row of the table.
+static const char *
+behind_cursor(const CompiledClaim *claim, int run)
+{
+	const int first = claim->runs[run];
+	const int end = claim->runs[run + 1];
+	const char *cursor = psprintf("(%s)", statement::placeholder(Parameter::row));
+	StringInfoData text;
+	initStringInfo(&text);
+	for (int i = 0; i < first; i++)
+		appendStringInfo(&text, " and %s operator(pg_catalog.=) %s", column_text(claim, i, "t"),
+						 column_text(claim, i, cursor));
+	appendStringInfo(
+		&text, " and row(%s) operator(pg_catalog.%s) row(%s)", column_list(claim, first, end, "t"),
+		claim->order_columns[first].is_descending ? "<" : ">",
+		claim->key.is_sorted ? psprintf("%s, %s, %s", statement::placeholder(Parameter::priority),
+										statement::placeholder(Parameter::run_at),
+										statement::placeholder(Parameter::id))
+							 : column_list(claim, first, end, cursor));
+	return text.data;
+}
+
+// A fill reads one row more than it takes, which shows whether the last one that it takes has
+// equals behind it.
+constexpr int read_size = fill_size + 1;
+// Before the order's columns come TID and xmin, behind them the table.
+constexpr int first_order_column = 3;
+
+// Reads TID, xmin and the table, by which a candidate recognizes its row, and the order's columns
+// for the cursor.
+static const char *
+fill_text(Definition *definition, const CompiledClaim *claim, const char *condition)
+{
+	const char *order = claim->order_count == 0
+							? ""
+							: psprintf("%s, ", column_list(claim, 0, claim->order_count, "t"));
+	return read_text(definition, psprintf("t.ctid, t.xmin, %st.tableoid", order), condition,
+					 read_size);
+}
+
+static const Statement &
+statement_at_head(Definition *definition, const CompiledClaim *claim)
+{
+	return definition::prepared_of(definition, Prepared::fill_head,
+								   definition::compiled_of(definition).access,
+								   [&] { return fill_text(definition, claim, ""); });
+}
+
+static const Statement &
+statement_behind(Definition *definition, const CompiledClaim *claim, int run)
+{
+	if (definition->fills == nullptr) {
+		definition->fills = static_cast<Statement *>(
+			MemoryContextAllocZero(definition->context, sizeof(Statement) * claim->run_count));
+		definition->fill_count = claim->run_count;
+	}
+	return definition::prepared_of(
+		definition, &definition->fills[run], definition::compiled_of(definition).access,
+		definition::act_of(Prepared::fill_head),
+		[&] { return fill_text(definition, claim, behind_cursor(claim, run)); });
+}
+
+namespace {
+
+// What the statements of a fill have returned, in the order. SPI_finish() frees it.
+struct Rows
+{
+	HeapTuple tuples[read_size];
+	TupleDesc columns;
+	int count;
+
+	bool is_full() const
+	{
+		return count == read_size;
+	}
+	Datum value(int row, int column) const
+	{
+		bool is_null;
+		return SPI_getbinval(tuples[row], columns, column, &is_null);
+	}
+};
+
+} // namespace
+
+// Adds the rows of one statement, as far as there is room.
+static void
+add_rows(Rows *rows, Snapshot snapshot, const Statement &statement, const Arguments &arguments)
+{
+	const uint64 count = statement::run_under(snapshot, statement, arguments);
+	rows->columns = SPI_tuptable->tupdesc;
+	for (uint64 i = 0; i < count && !rows->is_full(); i++)
+		rows->tuples[rows->count++] = SPI_tuptable->vals[i];
+}
+
+// The rows that are equal to the cursor in all columns before the last run come first, then those
+// that are so in all before the run before it, and so on; no statement of these reads what lies
+// before the cursor.
+static void
+add_rows_behind(Rows *rows, Definition *definition, const CompiledClaim *claim, Snapshot snapshot,
+				const Arguments &arguments)
+{
+	for (int run = claim->run_count - 1; run >= 0 && !rows->is_full(); run--)
+		add_rows(rows, snapshot, statement_behind(definition, claim, run), arguments);
+}
+
+// False if the bytes of the cursor are no such row (make_row()).
+static bool
+set_cursor_argument(Arguments *arguments, const CompiledClaim *claim, const Cursor &cursor)
+{
+	if (!claim->key.is_sorted) {
+		Datum row;
+		if (!make_row(claim, cursor, &row))
+			return false;
+		arguments->set_row(row, statement::columns_of(get_rel_type_id(claim->key.table)));
+		return true;
+	}
+	arguments->set(Parameter::priority,
+				   Int16GetDatum(static_cast<int16>(cursor.sort_key.priority)));
+	arguments->set(Parameter::run_at, TimestampTzGetDatum(cursor.sort_key.run_at));
+	arguments->set(Parameter::id, Int64GetDatum(cursor.sort_key.id));
+	return true;
+}
+
+// The candidate of a row; a managed queue's order columns are its sort key.
+static Candidate
+candidate_of(const CompiledClaim *claim, const Rows &rows, int row)
+{
+	Candidate candidate{};
+	candidate.tid = *reinterpret_cast<ItemPointer>(DatumGetPointer(rows.value(row, 1)));
+	if (!claim->key.is_sorted) {
+		candidate.version.writer = DatumGetTransactionId(rows.value(row, 2));
+		candidate.version.table = DatumGetObjectId(rows.value(row, rows.columns->natts));
+		return candidate;
+	}
+	candidate.priority = DatumGetInt16(rows.value(row, first_order_column));
+	candidate.run_at = DatumGetTimestampTz(rows.value(row, first_order_column + 1));
+	candidate.id = DatumGetInt64(rows.value(row, first_order_column + 2));
+	return candidate;
+}
+
+// Whether two rows are equal in the order, by the comparison of the columns' types. The last column
+// is the one that most likely differs.
+static bool
+are_equal(const CompiledClaim *claim, const Rows &rows, int row, int other)
+{
+	for (int i = claim->order_count - 1; i >= 0; i--) {
+		const int column = first_order_column + i;
+		const Form_pg_attribute attribute = TupleDescAttr(rows.columns, column - 1);
+		TypeCacheEntry *type = lookup_type_cache(attribute->atttypid, TYPECACHE_EQ_OPR_FINFO);
+		if (!DatumGetBool(FunctionCall2Coll(&type->eq_opr_finfo, attribute->attcollation,
+											rows.value(row, column), rows.value(other, column))))
+			return false;
+	}
+	return true;
+}
+
+// How many rows a full fill takes: those before the equals of the row that it has read in excess; 0
+// if all are equal to it.
+static int
+count_before_last(const CompiledClaim *claim, const Rows &rows)
+{
+	int count = fill_size;
+	while (count > 0 && are_equal(claim, rows, count - 1, fill_size))
+		count--;
+	return count;
+}
+
+// Puts the cursor behind the last row that has no equals behind it, and leaves what comes after that
+// to the next fill. Where there is no such row, the cursor stays where it was.
+static void
+set_cursor(const CompiledClaim *claim, const FillOrder &order, const Rows &rows, Fill *fill)
+{
+	int count = 0;
+	if (claim->order_count > 0)
+		count = rows.is_full() ? count_before_last(claim, rows) : rows.count;
+	if (count > 0) {
+		fill->count = count;
+		fill->cursor = cursor_of(claim, rows.columns, rows.tuples[count - 1], first_order_column);
+	} else if (!order.is_sweep)
+		fill->cursor = order.cursor;
+	fill->reads_again = rows.count > 0 && (count == 0 || fill->cursor.size == 0);
+}
+
+// No two rows have the same sort key.
+static void
+set_sort_key(Fill *fill)
+{
+	if (fill->count == 0)
+		return;
+	fill->cursor.size = sizeof(SortKey);
+	fill->cursor.sort_key = fill->candidates[fill->count - 1].sort_key();
+}
+
+bool
+read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
+{
+	const CompiledClaim *claim = definition->claim;
+	const bool is_behind = !order.is_sweep && claim->order_count > 0;
+	if (is_behind && !set_cursor_argument(arguments, claim, order.cursor))
+		return false;
+	auto *rows = static_cast<Rows *>(palloc0(sizeof(Rows)));
+	statement::with_newest(arguments, [&](Snapshot snapshot) {
+		if (is_behind)
+			add_rows_behind(rows, definition, claim, snapshot, *arguments);
+		else
+			add_rows(rows, snapshot, statement_at_head(definition, claim), *arguments);
+	});
+	fill->is_complete = !rows->is_full();
+	fill->count = Min(rows->count, fill_size);
+	for (int i = 0; i < fill->count; i++)
+		fill->candidates[i] = candidate_of(claim, *rows, i);
+	if (claim->key.is_sorted)
+		set_sort_key(fill);
+	else
+		set_cursor(claim, order, *rows, fill);
+	return true;
+}
+
+} // namespace queue_ext::claim
