@@ -217,22 +217,59 @@ make_keyed_plan(SPIPlanPtr plan, const Setting (&settings)[count])
 	make_plan(plan, settings);
 }
 
-// Plans with the order from an index, and hides one useless index after the other. False if no plan
-// is served.
-static bool
-plan_in_order(SPIPlanPtr plan, Access access)
+namespace {
+
+// Where the index scans of a fill behind a cursor may begin.
+enum class Start {
+	at_cursor, // if the statement has one
+	anywhere,
+};
+
+// What came of a plan with the order from an index.
+struct InOrder
 {
+	bool is_served;
+	bool is_any_loose; // an index was hidden as it leads to rows before the cursor
+};
+
+} // namespace
+
+// Plans with the order from an index, and hides one useless index after the other; also those that
+// do not begin where they should.
+static InOrder
+plan_in_order(SPIPlanPtr plan, Access access, Start start)
+{
+	InOrder result{};
 	for (;;) {
 		make_keyed_plan(plan, ordered_settings);
 		const RowSource rows = row_source_of(statements_of(plan));
-		if (rows.limit == nullptr)
-			return true;
+		if (rows.limit == nullptr) {
+			result.is_served = true;
+			return result;
+		}
 		const Verdict verdict = judge(rows.limit, access);
-		if (verdict.is_served)
-			return !reads_ahead(rows.limit);
-		if (!OidIsValid(verdict.useless_index) || !hide(verdict.useless_index, CMD_SELECT))
-			return false;
+		Oid useless = verdict.useless_index;
+		if (verdict.is_served && start == Start::at_cursor) {
+			useless = find_loose_index(rows.limit);
+			result.is_any_loose |= OidIsValid(useless);
+		}
+		if (!OidIsValid(useless) || !hide(useless, CMD_SELECT)) {
+			result.is_served = verdict.is_served && !reads_ahead(rows.limit);
+			return result;
+		}
 	}
+}
+
+// An index that leads to rows before the cursor may cost as little by the planner's estimates, but
+// the plan reads all that stands in front. So it is used only if no other serves.
+static bool
+plan_behind_cursor(SPIPlanPtr plan, Access access)
+{
+	const InOrder tight = plan_in_order(plan, access, Start::at_cursor);
+	if (tight.is_served || !tight.is_any_loose)
+		return tight.is_served;
+	show_again(0);
+	return plan_in_order(plan, access, Start::anywhere).is_served;
 }
 
 namespace {
@@ -276,7 +313,7 @@ plan_with_bitmap(SPIPlanPtr plan)
 static void
 plan_claim(SPIPlanPtr plan, Access access)
 {
-	if (plan_in_order(plan, access))
+	if (plan_behind_cursor(plan, access))
 		return;
 	show_again(0);
 	const PassingCost passing = plan_passing(plan);

@@ -4,6 +4,9 @@
 
 #include "plan_tree.hpp"
 
+#include "../compat.hpp"
+#include "parameter.hpp"
+
 namespace queue_ext::statement {
 
 // A partial index restricts the rows by its predicate, even without an index condition.
@@ -18,12 +21,36 @@ is_partial(Oid index)
 	return is_partial;
 }
 
+// Tree walker: whether there is the cursor of a fill, which is a row of the table.
+static bool
+has_cursor(Node *node, void *context)
+{
+	constexpr int cursor = static_cast<int>(Parameter::row) + 1;
+	if (node == nullptr)
+		return false;
+	if (IsA(node, Param))
+		return reinterpret_cast<Param *>(node)->paramkind == PARAM_EXTERN &&
+			   reinterpret_cast<Param *>(node)->paramid == cursor;
+	return compat::walk_tree(node, has_cursor, context);
+}
+
+// Behind the cursor there may be as many rows that are not pending as anywhere.
+static bool
+restricts(const List *conditions)
+{
+	ListCell *cell;
+	foreach (cell, conditions)
+		if (!has_cursor(static_cast<Node *>(lfirst(cell)), nullptr))
+			return true;
+	return false;
+}
+
 // A scan without a condition of an index that is not partial reads the table's rows that are not
 // pending, too.
 static Verdict
 judge_index(const List *conditions, Oid index, Access access)
 {
-	if (access == Access::restricted && conditions == NIL && !is_partial(index))
+	if (access == Access::restricted && !restricts(conditions) && !is_partial(index))
 		return {false, index};
 	return {true, InvalidOid};
 }
@@ -82,6 +109,37 @@ judge(const Plan *plan, Access access)
 		}
 		default:
 			return {access == Access::anywhere, InvalidOid};
+	}
+}
+
+static Oid
+find_loose_among(const List *plans)
+{
+	Oid index = InvalidOid;
+	ListCell *cell;
+	foreach (cell, plans)
+		if (!OidIsValid(index))
+			index = find_loose_index(static_cast<Plan *>(lfirst(cell)));
+	return index;
+}
+
+// The same path as judge()'s, as far as it keeps the order.
+Oid
+find_loose_index(const Plan *plan)
+{
+	switch (nodeTag(plan)) {
+		case T_Append:
+			return find_loose_among(reinterpret_cast<const Append *>(plan)->appendplans);
+		case T_MergeAppend:
+			return find_loose_among(reinterpret_cast<const MergeAppend *>(plan)->mergeplans);
+		case T_SubqueryScan:
+			return find_loose_index(reinterpret_cast<const SubqueryScan *>(plan)->subplan);
+		case T_IndexScan:
+			return has_cursor(reinterpret_cast<Node *>(plan->qual), nullptr)
+					   ? reinterpret_cast<const IndexScan *>(plan)->indexid
+					   : InvalidOid;
+		default:
+			return plan->lefttree == nullptr ? InvalidOid : find_loose_index(plan->lefttree);
 	}
 }
 

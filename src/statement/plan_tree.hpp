@@ -26,8 +26,12 @@ struct Verdict
 	Oid useless_index; // has the order and does not restrict; or InvalidOid
 };
 
-// Whether the rows are found as "access" demands.
+// Whether the rows are found as "access" demands, but for the cursor of a fill.
 Verdict judge(const Plan *plan, Access access);
+
+// An index that leads to rows before the cursor, which the plan compares with it one by one; or
+// InvalidOid.
+Oid find_loose_index(const Plan *plan);
 
 // Whether the plan reads all pending rows before it returns the first.
 bool reads_ahead(const Plan *plan);

@@ -63,11 +63,26 @@ hide(Oid index, CmdType command)
 	return true;
 }
 
-// Removes the hidden indexes from the relation's list, for this planning only.
+// Whether the relation is the queue's table where a statement names it, or a child of that: the
+// first relation of the statement, or of the CTE that locks the rows, with the alias t. Sub-selects
+// of policies and views may use the alias, too, and may be pulled up into the statement.
+static bool
+is_queues_table(const PlannerInfo *root, const RelOptInfo *relation)
+{
+	constexpr int first = 1;
+	const bool is_child = relation->reloptkind == RELOPT_OTHER_MEMBER_REL;
+	const int index = is_child ? bms_singleton_member(relation->top_parent_relids)
+							   : static_cast<int>(relation->relid);
+	return index == first && (root->parent_root == nullptr || root->parse->rowMarks != NIL) &&
+		   strcmp(root->simple_rte_array[first]->eref->aliasname, "t") == 0;
+}
+
+// Removes the hidden indexes from the list of the queue's table, for this planning only. A sub-select
+// that reads the table, too, may need them.
 static void
 hide_indexes(const PlannerInfo *root, RelOptInfo *relation)
 {
-	if (hidden_count == hidden_first)
+	if (hidden_count == hidden_first || !is_queues_table(root, relation))
 		return;
 	List *visible = NIL;
 	ListCell *cell;
@@ -95,20 +110,6 @@ assume_many_rows(RelOptInfo *relation)
 		index->tuples = Max(index->tuples, rows);
 		index->pages = Max(index->pages, pages / 4);
 	}
-}
-
-// Whether the relation is the queue's table where a statement names it, or a child of that: the
-// first relation of the statement, or of the CTE that locks the rows, with the alias t. Sub-selects
-// of policies and views may use the alias, too, and may be pulled up into the statement.
-static bool
-is_queues_table(const PlannerInfo *root, const RelOptInfo *relation)
-{
-	constexpr int first = 1;
-	const bool is_child = relation->reloptkind == RELOPT_OTHER_MEMBER_REL;
-	const int index = is_child ? bms_singleton_member(relation->top_parent_relids)
-							   : static_cast<int>(relation->relid);
-	return index == first && (root->parent_root == nullptr || root->parse->rowMarks != NIL) &&
-		   strcmp(root->simple_rte_array[first]->eref->aliasname, "t") == 0;
 }
 
 // Leaves no way to the rows but their TIDs, and of the children only the one that is wanted: the

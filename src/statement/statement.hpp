@@ -12,36 +12,10 @@
 #include "../postgres.hpp"
 
 #include "own_text.hpp"
+#include "parameter.hpp"
 #include "plan.hpp"
 
 namespace queue_ext::statement {
-
-// In the order of the statements' parameters: call_time is $1.
-enum class Parameter {
-	call_time, // the wall clock at the start of the call
-	lease,
-	worker,
-	error,
-	retry_at,
-	id,
-	attempt,
-	payload,
-	priority,
-	run_at,
-	max_attempts,
-	state,
-	ids,
-	attempts,
-	errors,
-	retry_ats,
-	payloads,
-	row, // of the queue's table
-	tables,
-	tids,
-	unique_key,
-	unique_keys,
-};
-constexpr int parameter_count = static_cast<int>(Parameter::unique_keys) + 1;
 
 // The parameter as it is written in a statement's text, such as "$1".
 const char *placeholder(Parameter parameter);
