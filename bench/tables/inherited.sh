@@ -1,4 +1,4 @@
-# inherited.sh - a table with a child; each has every other job. No key spans both.
+# inherited.sh - a table with a child; each has every other job, of one time. No key spans both.
 
 . "$bench/tables/common.sh"
 table_title='a parent with a child that inherits'
@@ -12,7 +12,9 @@ create_table() {
 
 fill() {
 	sql -v payload="$payload" <<-SQL
+		begin;
 		insert into job (id, payload) select n, :'payload'::jsonb from generate_series(1, $1, 2) n;
 		insert into job_child (id, payload) select n, :'payload'::jsonb from generate_series(2, $1, 2) n;
+		commit;
 	SQL
 }
