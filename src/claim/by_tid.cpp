@@ -159,10 +159,18 @@ table_of(const Claimer *claimer, const Candidate &candidate)
 	return claimer->claim->key.is_sorted ? claimer->definition->source : candidate.version.table;
 }
 
+// Counts a candidate, which is of that number, that another transaction has locked.
+static void
+note_locked(Tried *tried, int64 number)
+{
+	tried->counters.locked++;
+	tried->locked |= UINT64CONST(1) << number;
+}
+
 // Leaves out the candidates that the statement cannot claim, and counts why.
 static Batch
 select_candidates(Claimer *claimer, Request *request, Candidate *candidates, int count,
-				  RingCounters *counters)
+				  Tried *tried)
 {
 	Batch batch{};
 	batch.chosen = static_cast<Chosen *>(palloc(sizeof(Chosen) * count));
@@ -172,11 +180,11 @@ select_candidates(Claimer *claimer, Request *request, Candidate *candidates, int
 		const Oid table = table_of(claimer, *candidate);
 		CandidateRow *row = row_for(claimer, table);
 		if (row == nullptr || !fetch(row, candidate))
-			counters->gone++;
+			tried->counters.gone++;
 		else if (is_own(row))
-			counters->not_pending++;
+			tried->counters.not_pending++;
 		else if (claimer->definition->claim_mode != ClaimMode::session && is_taken(row))
-			counters->locked++;
+			note_locked(tried, i);
 		else {
 			// A job sent after this call began may have a run_at after call_time and be due by now.
 			if (claimer->claim->key.is_sorted && candidate->run_at > request->call_time)
@@ -254,7 +262,7 @@ put_in_order(const Batch &batch)
 
 // Counts why the statement has not returned a candidate.
 static void
-count_vain(Claimer *claimer, const Batch &batch, RingCounters *counters)
+count_vain(Claimer *claimer, const Batch &batch, const Candidate *candidates, Tried *tried)
 {
 	for (int i = 0; i < batch.count; i++) {
 		const Chosen &chosen = batch.chosen[i];
@@ -262,11 +270,11 @@ count_vain(Claimer *claimer, const Batch &batch, RingCounters *counters)
 			continue;
 		CandidateRow *row = row_for(claimer, chosen.table);
 		if (row == nullptr || !fetch(row, chosen.candidate))
-			counters->gone++;
+			tried->counters.gone++;
 		else if (is_taken(row))
-			counters->locked++;
+			note_locked(tried, chosen.candidate - candidates);
 		else
-			counters->not_pending++;
+			tried->counters.not_pending++;
 	}
 }
 
@@ -390,7 +398,7 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 	auto *claimer = static_cast<Claimer *>(state);
 	Tried tried{};
 	tried.due = PG_INT64_MAX;
-	Batch batch = select_candidates(claimer, request, candidates, count, &tried.counters);
+	Batch batch = select_candidates(claimer, request, candidates, count, &tried);
 	if (batch.count == 0)
 		return tried;
 	statement::with_spi([&] {
@@ -403,7 +411,7 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 		const uint64 claimed = finish_claim(claimer, *request, returned);
 		tried.counters.claims = static_cast<int64>(claimed);
 		tried.counters.locked += static_cast<int64>(returned - claimed);
-		count_vain(claimer, batch, &tried.counters);
+		count_vain(claimer, batch, candidates, &tried);
 	});
 	return tried;
 }

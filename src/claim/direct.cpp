@@ -44,6 +44,7 @@ struct Claimer
 	TupleTableSlot *result;
 	Request *request; // its clock is also a parameter of the expressions
 	RingCounters counters;
+	bool is_taken;        // another transaction has locked the last candidate
 	bool needs_statement; // the next row cannot be claimed here
 };
 
@@ -138,14 +139,16 @@ make_new_row(const Claimer *claimer)
 // Takes the row's lock without waiting. False if it is locked by another transaction, or not the
 // newest version.
 static bool
-lock_row(const Claimer *claimer, ItemPointer tid)
+lock_row(Claimer *claimer, ItemPointer tid)
 {
 	TM_FailureData failure;
-	return measured("lock", [&] {
-			   return table_tuple_lock(claimer->writer.table, tid, SnapshotSelf, claimer->old.slot,
-									   GetCurrentCommandId(true), LockTupleNoKeyExclusive,
-									   LockWaitSkip, 0, &failure);
-		   }) == TM_Ok;
+	const TM_Result result = measured("lock", [&] {
+		return table_tuple_lock(claimer->writer.table, tid, SnapshotSelf, claimer->old.slot,
+								GetCurrentCommandId(true), LockTupleNoKeyExclusive, LockWaitSkip, 0,
+								&failure);
+	});
+	claimer->is_taken = result == TM_WouldBlock;
+	return result == TM_Ok;
 }
 
 static void
@@ -199,7 +202,8 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 		claimer->needs_statement = true;
 		return false;
 	}
-	if (is_taken(&claimer->old)) {
+	claimer->is_taken = is_taken(&claimer->old);
+	if (claimer->is_taken) {
 		claimer->counters.locked++;
 		return false;
 	}
@@ -312,14 +316,17 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 	claimer->counters = {};
 	claimer->request = request;
 	set_clock(claimer);
+	uint64 locked = 0;
 	for (int i = 0; i < count && !claimer->needs_statement; i++) {
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(claimer->writer.context);
+		claimer->is_taken = false;
 		claimer->counters.claims += try_claim(claimer, &candidates[i]);
+		locked |= static_cast<uint64>(claimer->is_taken) << i;
 	}
 	const TimestampTz due =
 		claimer->counters.claims > 0 ? lease_end(claimer->definition, *request) : PG_INT64_MAX;
-	return {claimer->counters, claimer->needs_statement, due};
+	return {claimer->counters, locked, claimer->needs_statement, due};
 }
 
 bool

@@ -55,11 +55,12 @@ try_taken(const Definition *definition, Ring *ring, Request *request, const Trie
 {
 	const RingKey &key = definition->claim->key;
 	// Noted before anything can fail, so that a rollback puts them back.
-	note_claims(ring, key, candidates, taken, definition->claim_mode == ClaimMode::transaction);
+	const int place =
+		note_claims(ring, key, candidates, taken, definition->claim_mode == ClaimMode::transaction);
 	const Tried tried = trier.try_all(trier.state, request, candidates, taken.count);
 	if (tried.needs_statement)
 		ask_for_sweep(ring, key); // for the candidates not tried
-	note_tried(ring, key, taken, tried.counters);
+	note_tried(ring, key, taken, place, tried.locked, tried.counters);
 	if (tried.due != PG_INT64_MAX)
 		note_lease(ring, key, tried.due);
 	return tried;
@@ -127,7 +128,7 @@ is_done(const Definition *definition, Ring *ring, const Request *request, const 
 bool
 drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, uint64 *claimed)
 {
-	constexpr int run_length = 64;
+	constexpr int run_length = BITS_PER_BYTE * sizeof(Tried::locked);
 	Candidate candidates[run_length];
 	const CompiledClaim *claim = definition->claim;
 	const RingKey &key = claim->key;

@@ -19,6 +19,7 @@ namespace queue_ext::claim {
 struct Tried
 {
 	RingCounters counters;
+	uint64 locked;        // a bit for each candidate that another transaction has locked
 	bool needs_statement; // the rest cannot be claimed in this way
 	TimestampTz due;      // when the first of a managed queue's claims ends; else PG_INT64_MAX
 };

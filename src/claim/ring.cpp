@@ -392,21 +392,6 @@ put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 }
 
 void
-put_back_unchanged(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
-				   uint32 generation)
-{
-	if (count == 0)
-		return;
-	with_ring(ring, key, [&] {
-		if (key.is_sorted || ring->change_generation != generation)
-			return;
-		ring->idle_until = 0;
-		put_in_front(ring, candidates, count);
-		ring->change_generation++;
-	});
-}
-
-void
 distrust(Ring *ring, const RingKey &key)
 {
 	with_ring(ring, key, [&] {

@@ -84,10 +84,6 @@ void let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_generation);
 void put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 			  uint32 generation);
 
-// Puts candidates back at the front of a ring that is not sorted, unless it has changed since.
-void put_back_unchanged(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
-						uint32 generation);
-
 // Sorts candidates by their sort keys. Allocates nothing, so that it can be called after the end of
 // a transaction; takes no lock, as it is the long part of giving a ring many candidates.
 void sort_candidates(Candidate *candidates, int count);

@@ -38,8 +38,7 @@ struct Note
 	bool has_more_taken; // than most_candidates
 	bool is_scattered;   // other backends took candidates in between, so positions are unknown
 	uint32 generation;   // the ring's change_generation after this transaction's last take
-	Candidates left;     // those taken that a commit leaves as they are
-	bool has_locked;     // one of these is locked by this transaction
+	Candidates left;     // those taken that this transaction has locked, and leaves as they are
 
 	Candidates offered;
 	bool has_more_offered; // than most_candidates
@@ -142,7 +141,7 @@ prepare_note(Ring *ring, const RingKey &key)
 }
 
 // Counts the candidates as in flight before it remembers them, as that may raise.
-void
+int
 note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const Taken &taken,
 			bool is_until_end)
 {
@@ -155,18 +154,38 @@ note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const T
 	if (note->taken.count > 0 && taken.generation != note->generation + 1)
 		note->is_scattered |= !key.is_sorted;
 	note->generation = taken.generation;
+	const int place = note->taken.count;
 	for (int i = 0; i < taken.count; i++)
 		if (!push(&note->taken, candidates[i]))
 			note->has_more_taken = true;
+	return place;
+}
+
+// Forgets some of the candidates that were noted at that place. Those that did not fit are not
+// there; what has been noted since, by a call within the try, comes after them.
+static void
+forget(Note *note, int place, int count, uint64 which)
+{
+	Candidates *taken = &note->taken;
+	int kept = place;
+	for (int i = place; i < taken->count; i++)
+		if (i >= place + count || (which & (UINT64CONST(1) << (i - place))) == 0)
+			taken->elements[kept++] = taken->elements[i];
+	taken->count = kept;
+	if (kept == 0)
+		note->is_scattered = false;
 }
 
 void
-note_tried(Ring *ring, const RingKey &key, const Taken &taken, const RingCounters &counters)
+note_tried(Ring *ring, const RingKey &key, const Taken &taken, int place, uint64 locked,
+		   const RingCounters &counters)
 {
 	Note *note = note_of_ring(ring, key);
 	settle(ring, key, counters, taken.count, taken.sweep_generation);
 	if (note->flight_sweep == taken.sweep_generation)
 		note->in_flight -= taken.count;
+	if (locked != 0)
+		forget(note, place, taken.count, locked);
 }
 
 void
@@ -354,9 +373,10 @@ wake(const Note *note)
 		expect(ring, key, due);
 }
 
-// Makes the list of the candidates that the commit leaves as they are, where the claims end with
-// it. Of a row that the transaction has changed the candidate is good for nothing. Raises 53200,
-// and what reading the rows raises.
+// Makes the list of the candidates that this transaction has locked and that the commit leaves as
+// they are, where the claims end with it. Of a row that the transaction has changed the candidate is
+// good for nothing; one that was tried in vain is left to the next sweep, as in mode update. Raises
+// 53200, and what reading the rows raises.
 static void
 find_left(Note *note)
 {
@@ -365,9 +385,7 @@ find_left(Note *note)
 	const size_t size = sizeof(Candidate) * note->taken.count;
 	note->left.elements = static_cast<Candidate *>(MemoryContextAlloc(TopTransactionContext, size));
 	memcpy(note->left.elements, note->taken.elements, size);
-	const Unfinished unfinished = keep_unfinished(note->left.elements, note->taken.count);
-	note->left.count = unfinished.count;
-	note->has_locked = unfinished.has_locked;
+	note->left.count = keep_unfinished(note->left.elements, note->taken.count);
 }
 
 // Puts back what this transaction has made claimable by ending. Must not raise.
@@ -389,18 +407,14 @@ tell_other_callers(const Note *note)
 		wake_table(note);
 }
 
-// Ends claims by row locks. Candidates of which this transaction has locked none were tried in vain,
-// and are claimable only if others let them go: these are put back where that takes no sweep. Must
-// not raise.
+// Ends claims by row locks. Must not raise.
 static void
 unlock(const Note *note)
 {
-	if (note->has_locked) {
-		give_back(note, note->left);
-		tell_other_callers(note);
-	} else if (!note->is_scattered)
-		put_back_unchanged(note->ring, note->key, note->left.elements, note->left.count,
-						   note->generation);
+	if (note->left.count == 0)
+		return;
+	give_back(note, note->left);
+	tell_other_callers(note);
 }
 
 static void

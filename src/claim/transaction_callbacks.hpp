@@ -21,13 +21,16 @@ namespace queue_ext::claim {
 // Makes the note to which the next three write, so that they have it before memory can run out.
 void prepare_note(Ring *ring, const RingKey &key);
 
-// Notes that this (sub)transaction has taken the candidates. is_until_end: their claims end with
-// the transaction, even if it commits.
-void note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const Taken &taken,
-				 bool is_until_end);
+// Notes that this (sub)transaction has taken the candidates; returns their place in the note.
+// is_until_end: their claims end with the transaction, even if it commits.
+int note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const Taken &taken,
+				bool is_until_end);
 
-// Notes that it has tried them, with what came of it, and lets them go (settle()).
-void note_tried(Ring *ring, const RingKey &key, const Taken &taken, const RingCounters &counters);
+// Notes that it has tried the candidates noted at that place, with what came of it, and lets them go
+// (settle()). locked: a bit for each, from the lowest, that another transaction has locked; these
+// are forgotten, as the end of this transaction makes none of them claimable.
+void note_tried(Ring *ring, const RingKey &key, const Taken &taken, int place, uint64 locked,
+				const RingCounters &counters);
 
 // Notes that the rows claimed become claimable again at that time, once this transaction has
 // committed.

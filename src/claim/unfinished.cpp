@@ -11,33 +11,25 @@
 
 namespace queue_ext::claim {
 
-namespace {
-
-// What has become of a candidate's row version.
-enum class Version {
-	gone,      // or replaced or deleted by this transaction
-	locked,    // by this transaction, and unchanged
-	untouched, // by this transaction
-};
-
-} // namespace
-
-// Whether this transaction is a member of the multixact, as one that has locked the version or, if
-// it is a member twice, as the one that has replaced it.
-static Version
-find_in(MultiXactId multi, uint16 mask)
+// Whether this transaction is a member of the multixact, as one that has locked the version, and
+// not, if it is a member twice, as the one that has replaced it, too.
+static bool
+is_only_locked_in(MultiXactId multi, uint16 mask)
 {
 	if (HEAP_LOCKED_UPGRADED(mask))
-		return Version::untouched;
+		return false;
 	MultiXactMember *members;
 	const int count = GetMultiXactIdMembers(multi, &members, false, HEAP_XMAX_IS_LOCKED_ONLY(mask));
-	Version version = Version::untouched;
-	for (int i = 0; i < count && version != Version::gone; i++)
-		if (TransactionIdIsCurrentTransactionId(members[i].xid))
-			version = ISUPDATE_from_mxstatus(members[i].status) ? Version::gone : Version::locked;
+	bool is_locked = false;
+	bool is_replaced = false;
+	for (int i = 0; i < count && !is_replaced; i++)
+		if (TransactionIdIsCurrentTransactionId(members[i].xid)) {
+			is_locked = true;
+			is_replaced = ISUPDATE_from_mxstatus(members[i].status);
+		}
 	if (count > 0)
 		pfree(members);
-	return version;
+	return is_locked && !is_replaced;
 }
 
 // Reads t_infomask and xmax of the version. False if there is none at the TID: one from shared
@@ -65,69 +57,57 @@ read_header(Relation table, BlockNumber block_count, const ItemPointerData &tid,
 	return is_there;
 }
 
-static Version
-look_at(Relation table, BlockNumber block_count, const ItemPointerData &tid)
+// Whether this transaction has locked the version, and left it unchanged.
+static bool
+is_unfinished(Relation table, BlockNumber block_count, const ItemPointerData &tid)
 {
 	uint16 mask;
 	TransactionId xmax;
-	if (!read_header(table, block_count, tid, &mask, &xmax))
-		return Version::gone;
-	if ((mask & HEAP_XMAX_INVALID) != 0)
-		return Version::untouched;
+	if (!read_header(table, block_count, tid, &mask, &xmax) || (mask & HEAP_XMAX_INVALID) != 0)
+		return false;
 	if ((mask & HEAP_XMAX_IS_MULTI) != 0)
-		return find_in(xmax, mask);
-	if (!TransactionIdIsCurrentTransactionId(xmax))
-		return Version::untouched;
-	return HEAP_XMAX_IS_LOCKED_ONLY(mask) ? Version::locked : Version::gone;
+		return is_only_locked_in(xmax, mask);
+	return HEAP_XMAX_IS_LOCKED_ONLY(mask) && TransactionIdIsCurrentTransactionId(xmax);
 }
 
-// What has become of candidates of one table. One that this transaction has dropped, or has moved to
-// another access method, has no candidates any more; in one that it has not locked it has changed
-// nothing.
-static Unfinished
+// Keeps candidates of one table. One that this transaction has dropped, or has moved to another
+// access method, has no candidates any more; in one that it has not locked it has locked no row.
+static int
 keep_of_table(Oid table, Candidate *candidates, int count)
 {
-	Unfinished unfinished{};
 	Relation relation = RelationIdGetRelation(table);
 	if (relation == nullptr)
-		return unfinished;
-	if (!CheckRelationLockedByMe(relation, RowExclusiveLock, true)) {
-		RelationClose(relation);
-		return {count, false};
-	}
-	const bool is_heap = relation->rd_rel->relam == HEAP_TABLE_AM_OID;
-	const BlockNumber block_count = is_heap ? RelationGetNumberOfBlocks(relation) : 0;
-	for (int i = 0; i < count; i++) {
-		const Version version = look_at(relation, block_count, candidates[i].tid);
-		unfinished.has_locked |= version == Version::locked;
-		if (version != Version::gone)
-			candidates[unfinished.count++] = candidates[i];
-	}
+		return 0;
+	const bool may_have = CheckRelationLockedByMe(relation, RowExclusiveLock, true) &&
+						  relation->rd_rel->relam == HEAP_TABLE_AM_OID;
+	const BlockNumber block_count = may_have ? RelationGetNumberOfBlocks(relation) : 0;
+	int kept = 0;
+	for (int i = 0; i < count && may_have; i++)
+		if (is_unfinished(relation, block_count, candidates[i].tid))
+			candidates[kept++] = candidates[i];
 	RelationClose(relation);
-	return unfinished;
+	return kept;
 }
 
 // Goes through the candidates by runs of the same table: a claim in mode transaction is of an
 // attached queue, whose ring is not sorted.
-Unfinished
+int
 keep_unfinished(Candidate *candidates, int count)
 {
 	if (!TransactionIdIsValid(GetTopTransactionIdIfAny())) // a lock would have assigned an XID
-		return {count, false};
-	Unfinished unfinished{};
+		return 0;
+	int kept = 0;
 	for (int first = 0; first < count;) {
 		const Oid table = candidates[first].version.table;
 		int length = 1;
 		while (first + length < count && candidates[first + length].version.table == table)
 			length++;
-		const Unfinished of_table = keep_of_table(table, &candidates[first], length);
-		memmove(&candidates[unfinished.count], &candidates[first],
-				sizeof(Candidate) * of_table.count);
-		unfinished.count += of_table.count;
-		unfinished.has_locked |= of_table.has_locked;
+		const int of_table = keep_of_table(table, &candidates[first], length);
+		memmove(&candidates[kept], &candidates[first], sizeof(Candidate) * of_table);
+		kept += of_table;
 		first += length;
 	}
-	return unfinished;
+	return kept;
 }
 
 } // namespace queue_ext::claim

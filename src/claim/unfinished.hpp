@@ -8,16 +8,9 @@
 
 namespace queue_ext::claim {
 
-// Candidates that a commit leaves as they are.
-struct Unfinished
-{
-	int count;
-	bool has_locked; // the transaction has locked one of them, which the commit makes claimable
-};
-
-// Keeps, in their order, those candidates whose row versions are there, and were neither replaced
-// nor deleted by this transaction. They are of a ring that is not sorted. For the time before the
-// commit, when the tables are still locked. Raises what reading a page raises.
-Unfinished keep_unfinished(Candidate *candidates, int count);
+// Keeps, in their order, those candidates whose row versions this transaction has locked, and has
+// neither replaced nor deleted; returns how many. They are of a ring that is not sorted. For the
+// time before the commit, when the tables are still locked. Raises what reading a page raises.
+int keep_unfinished(Candidate *candidates, int count);
 
 } // namespace queue_ext::claim
