@@ -298,18 +298,20 @@ $action{pop_rows_apart} = sub {
 	my $queue = pick(qw(items audited parts));
 	my $jobs = $self->rows(qq{with j as materialized (select r from queue_pop_rows(null::$queue, \$1, \$2::integer) as r),
 			c as (insert into claimed select \$1, (r).id, (r).tries, \$3::integer from j)
-		select (r).id, (r).tries, r::text, (r).token from j}, $queue, pick(1, 3), $self->{number});
+		select (r).id, (r).tries, r::text, (r).token, queue_receipt(\$1, r) from j}, $queue, pick(1, 3), $self->{number});
 	for my $job (@$jobs)
 	{
-		my ($id, $tries, $row, $token) = @$job;
+		my ($id, $tries, $row, $token, $receipt) = @$job;
 		$self->say_to_log('claim', $queue, $id, $tries);
 		my $way = pick(qw(complete complete complete late release fail abandon extend));
 		sleep 2.2 if $way eq 'late' && rand() < 0.2;
-		$self->rows("select queue_extend_row(\$1, \$2::$queue)", $queue, $row) if $way eq 'extend';
-		$self->rows("select queue_release_row(\$1, \$2::$queue)", $queue, $row) if $way eq 'release';
-		$self->rows("select queue_fail_row(\$1, \$2::$queue, 'no')", $queue, $row) if $way eq 'fail';
-		$self->rows("insert into done select \$1, \$3, \$4, \$5, \$6 where queue_complete_row(\$1, \$2::$queue) returning 1",
-			$queue, $row, $token, $id, $tries, $self->{number}) if $way eq 'complete' || $way eq 'late';
+		# By the row as text, or by its receipt.
+		my ($form, $type, $named) = rand() < 0.5 ? ('row', "::$queue", $row) : ('receipt', '', $receipt);
+		$self->rows("select queue_extend_$form(\$1, \$2$type)", $queue, $named) if $way eq 'extend';
+		$self->rows("select queue_release_$form(\$1, \$2$type)", $queue, $named) if $way eq 'release';
+		$self->rows("select queue_fail_$form(\$1, \$2$type, 'no')", $queue, $named) if $way eq 'fail';
+		$self->rows("insert into done select \$1, \$3, \$4, \$5, \$6 where queue_complete_$form(\$1, \$2$type) returning 1",
+			$queue, $named, $token, $id, $tries, $self->{number}) if $way eq 'complete' || $way eq 'late';
 	}
 };
 
