@@ -91,7 +91,7 @@ insert into settings (name, value) values
 	('datestyle', 'SQL, DMY'), ('datestyle', 'German'), ('datestyle', 'Postgres, MDY'), ('intervalstyle', 'sql_standard'), ('intervalstyle', 'iso_8601'),
 	('timezone', 'Asia/Kathmandu'), ('timezone', 'America/Los_Angeles'), ('extra_float_digits', '-15'), ('bytea_output', 'escape'),
 	('client_encoding', 'LATIN1'), ('client_encoding', 'SQL_ASCII'), ('client_encoding', 'EUC_JP'), ('lc_numeric', 'C'), ('lc_monetary', 'C'),
-	('array_nulls', 'off'), ('quote_all_identifiers', 'on'), ('standard_conforming_strings', 'off'), ('row_security', 'off'),
+	('array_nulls', 'off'), ('quote_all_identifiers', 'on'), ('xmlbinary', 'hex'), ('row_security', 'off'),
 	('search_path', 'pg_catalog, test_receipt, public'), ('queue_ext.claim_path', 'portable');
 -- Makes under one setting and uses under the other; the results, if they are not all good.
 create function try(name text, value text, made boolean) returns text language plpgsql as $$
