@@ -136,10 +136,11 @@ chosen()
 	return &current.is_chosen;
 }
 
-// Sleeps until that time, or until the latch is set.
+// Sleeps until that time, or until the latch is set. Reading catalogs leaves a snapshot, too.
 static void
 sleep_until(TimestampTz until)
 {
+	InvalidateCatalogSnapshot();
 	const long ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), until);
 	compat::wait_for_latch(Max(ms, 1));
 	CHECK_FOR_INTERRUPTS();
@@ -185,6 +186,7 @@ stand_in_list(Wait *wait)
 bool
 sleep(Wait *wait)
 {
+	wait->has_slept = true;
 	// What is announced again and again, and cannot be claimed, is not worth a processor.
 	if (futile > most_futile) {
 		const int doublings = Min(futile - most_futile, 10);

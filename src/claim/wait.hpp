@@ -24,6 +24,7 @@ struct Wait
 	bool is_claiming; // it claims when it is woken; else it returns to its client
 	TimestampTz until;
 	uint64 changes; // of relations, that the last look has seen
+	bool has_slept;
 };
 
 // To be called before each look for a job: from here on nothing is missed. definition: null for a

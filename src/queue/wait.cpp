@@ -64,6 +64,7 @@ prepare_to_wait_in_transaction()
 		error::cannot_wait("The isolation level of the transaction is not READ COMMITTED.");
 	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
 		error::cannot_wait("The transaction has written.");
+	InvalidateCatalogSnapshot();
 	if (!forget_own_snapshot() || TransactionIdIsValid(MyProc->xmin))
 		error::cannot_wait(
 			"Another statement, cursor or PL/pgSQL block of the transaction is under way.");
@@ -94,7 +95,8 @@ template <typename Open, typename Look>
 static bool
 look(Wait *wait, const Request &request, MemoryContext round, Open &&open, Look &&look_in)
 {
-	compat::check_client();
+	if (wait->has_slept)
+		compat::check_client();
 	CHECK_FOR_INTERRUPTS();
 	MemoryContext old = MemoryContextSwitchTo(round);
 	Definition *definition = open();
