@@ -12,7 +12,7 @@ using claim::Ring;
 QUEUE_EXT_FUNCTION(queue_ext_queue_claim_counters);
 QUEUE_EXT_FUNCTION(queue_ext_queue_claim_stats_reset);
 
-// The objects of 0.1 have no column for the path, which is the last value. Leaves out the ring of a
+// The objects of 0.1 have no columns for the last values, from the path on. Leaves out the ring of a
 // dropped table, which stays until another queue takes it over.
 static void
 put_ring(const ReturnSetInfo *result, const Ring &ring)
@@ -37,6 +37,8 @@ put_ring(const ReturnSetInfo *result, const Ring &ring)
 		Float8GetDatum(static_cast<double>(counters.fill_time_us) / us_per_ms),
 		CStringGetTextDatum(pg_any_to_server(ring.path, static_cast<int>(strlen(ring.path)),
 											 GetDatabaseEncoding())),
+		Int32GetDatum(ring.waiters.count),
+		Int64GetDatum(counters.wakes),
 	};
 	bool nulls[lengthof(values)] = {};
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);

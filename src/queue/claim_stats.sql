@@ -10,7 +10,9 @@ create function @extschema@.queue_claim_counters(
 	out not_pending bigint,
 	out candidates integer,
 	out fill_time double precision,
-	out path text
+	out path text,
+	out waiting integer,
+	out wakes bigint
 ) returns setof record
 language c volatile parallel unsafe rows 10
 as 'MODULE_PATHNAME', 'queue_ext_queue_claim_counters';
@@ -25,7 +27,7 @@ revoke all on @extschema@.queue_claim_stats from public;
 grant select on @extschema@.queue_claim_stats to public;
 
 comment on view @extschema@.queue_claim_stats is
-	'counters of each ring of candidates: claims, empty pops, fills and sweeps, and the candidates passed over; fill_time in milliseconds; path: how claims are made, and why by no better path';
+	'counters of each ring of candidates: claims, empty pops, fills and sweeps, and the candidates passed over; fill_time in milliseconds; path: how claims are made, and why by no better path; waiting and wakes: workers that wait for a job, and how often one was woken';
 
 create function @extschema@.queue_claim_stats_reset() returns void
 language c volatile parallel unsafe

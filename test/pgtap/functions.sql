@@ -57,7 +57,7 @@ insert into wanted values
 	('queue_is_held(source oid, identity text)', 'boolean'),
 	('queue_claim_counters(OUT queue text, OUT source regclass, OUT claims bigint, OUT empty_pops bigint, OUT fills bigint, '
 		'OUT sweeps bigint, OUT locked bigint, OUT gone bigint, OUT not_pending bigint, '
-		'OUT candidates integer, OUT fill_time double precision, OUT path text)', 'SETOF record'),
+		'OUT candidates integer, OUT fill_time double precision, OUT path text, OUT waiting integer, OUT wakes bigint)', 'SETOF record'),
 	('queue_claim_stats_reset()', 'void'),
 	('throttle_create(resource text, throttle_interval interval, grants integer DEFAULT 1)', 'void'),
 	('throttle_alter(resource text, throttle_interval interval DEFAULT NULL::interval, '
