@@ -88,6 +88,17 @@ has_generated(const TupleConstr *constraints)
 #endif
 }
 
+inline bool
+has_virtual(const TupleConstr *constraints)
+{
+#if PG_VERSION_NUM >= 180000
+	return constraints->has_generated_virtual;
+#else
+	(void) constraints;
+	return false;
+#endif
+}
+
 // True only for a validated NOT NULL constraint. 18 added NOT NULL constraints that are NOT VALID.
 inline bool
 is_not_null(TupleDesc descriptor, int index)

@@ -9,6 +9,14 @@
 //         where t.ctid = any ($20) and (<pending>) for no key update of t skip locked)
 //     update jobs as t set <on_claim> from candidate where t.ctid = candidate_tid returning ...
 //
+// A single candidate takes no join, as most of a statement's cost is to set up its executor:
+//
+//     update jobs as t set <on_claim> where t.ctid = (select ... t.ctid = $23 ...) returning ...
+//
+// and no locking either, where the claimer can evaluate the condition itself and lock the row first:
+//
+//     update jobs as t set <on_claim> where t.ctid = $23 returning ...
+//
 // A row that changes between the statement's snapshot and its lock is locked and not returned, as
 // its new version has another TID. It counts as gone: the call goes on until a sweep with a newer
 // snapshot has read it, and claims it then if it is pending, since this transaction has its lock.
@@ -21,6 +29,7 @@
 #include "../definition/compiled.hpp"
 #include "../definition/definition_cache.hpp"
 #include "../error.hpp"
+#include "../row/rights.hpp"
 #include "candidate_row.hpp"
 #include "claim_text.hpp"
 #include "drain.hpp"
@@ -28,6 +37,7 @@
 #include "own_update.hpp"
 #include "portable.hpp"
 #include "session.hpp"
+#include "writer.hpp"
 
 namespace queue_ext::claim {
 
@@ -39,46 +49,77 @@ using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
 
+namespace {
+
+// The statements.
+enum class Form {
+	many,   // for candidates of which there may be several
+	one,    // for one
+	locked, // for one that is known to be pending, and that the claimer has locked
+};
+
+} // namespace
+
 // Selects these columns of the candidates that are pending. condition: "", or beginning with
 // " and ".
 static const char *
-candidates_text(Definition *definition, const char *columns, const char *condition)
+candidates_text(Definition *definition, Form form, const char *columns, const char *condition)
 {
-	return psprintf("select %s from %s as t where t.ctid operator(pg_catalog.=) any (%s)"
-					" and (%s)%s",
-					columns, definition->source_name, statement::placeholder(Parameter::tids),
+	const char *tids = form == Form::many
+						   ? psprintf("any (%s)", statement::placeholder(Parameter::tids))
+						   : statement::placeholder(Parameter::tid);
+	return psprintf("select %s from %s as t where t.ctid operator(pg_catalog.=) %s and (%s)%s",
+					columns, definition->source_name, tids,
 					definition::compiled_of(definition).pending, condition);
 }
 
-// The last columns are the TID and what the claim mode needs. In mode update that is whether the
-// row is still pending, in the lock modes its key. leaf: the only table to have rows of, or
-// InvalidOid.
+// The statement that claims in mode update. The last column is whether the row is still pending; for
+// many, the one before is the candidate's TID.
 static const char *
-statement_text(Definition *definition, Oid leaf)
+update_text(Definition *definition, Form form, const char *in_leaf)
+{
+	const definition::Compiled &compiled = definition::compiled_of(definition);
+	const bool is_for_many = form == Form::many;
+	const char *candidates = "";
+	if (form != Form::locked)
+		candidates =
+			psprintf("(%s for %s of t skip locked)",
+					 candidates_text(definition, form,
+									 is_for_many ? "t.ctid as candidate_tid" : "t.ctid", in_leaf),
+					 lock_strength(definition));
+	const char *tid = is_for_many         ? "candidate.candidate_tid"
+					  : form == Form::one ? candidates
+										  : statement::placeholder(Parameter::tid);
+	return psprintf("%s%supdate %s as t set %s%s where t.ctid operator(pg_catalog.=) %s%s "
+					"returning t.*,%s (%s)",
+					is_for_many ? "with candidate as materialized " : "",
+					is_for_many ? candidates : "", definition->source_name, compiled.on_claim,
+					is_for_many ? " from candidate" : "", tid, in_leaf,
+					is_for_many ? " candidate.candidate_tid," : "", compiled.pending);
+}
+
+// In the lock modes the last columns are the TID and the key; in mode session the TID is the last.
+// leaf: the only table to have rows of, or InvalidOid.
+static const char *
+statement_text(Definition *definition, Form form, Oid leaf)
 {
 	const char *in_leaf =
 		OidIsValid(leaf)
 			? psprintf(" and t.tableoid operator(pg_catalog.=) %u::pg_catalog.oid", leaf)
 			: "";
+	const char *condition = psprintf("%s%s", in_leaf, unknown_condition(definition));
 	switch (definition->claim_mode) {
 		case ClaimMode::update:
-			return psprintf(
-				"with candidate as materialized (%s for %s of t skip locked) update %s as t set %s"
-				" from candidate where t.ctid operator(pg_catalog.=) candidate.candidate_tid%s"
-				" returning t.*, candidate.candidate_tid, (%s)",
-				candidates_text(definition, "t.ctid as candidate_tid", in_leaf),
-				lock_strength(definition), definition->source_name,
-				definition::compiled_of(definition).on_claim, in_leaf,
-				definition::compiled_of(definition).pending);
+			return update_text(definition, form, in_leaf);
 		case ClaimMode::transaction:
-			return psprintf(
-				"%s for %s of t skip locked",
-				candidates_text(definition, psprintf("t.*, t.ctid, %s", row_key(definition)),
-								psprintf("%s%s", in_leaf, unknown_condition(definition))),
-				lock_strength(definition));
+			return psprintf("%s for %s of t skip locked",
+							candidates_text(definition, form,
+											psprintf("t.*, t.ctid, %s", row_key(definition)),
+											condition),
+							lock_strength(definition));
 		case ClaimMode::session:
-			return candidates_text(definition, psprintf("%s, t, t.ctid", row_key(definition)),
-								   psprintf("%s%s", in_leaf, unknown_condition(definition)));
+			return candidates_text(definition, form, psprintf("%s, t, t.ctid", row_key(definition)),
+								   condition);
 	}
 	pg_unreachable();
 }
@@ -100,6 +141,7 @@ struct Claimer
 	const Output *output;
 	CommandId first_command; // with which the call began
 	Leaf *leaves;            // opened so far
+	bool may_lock;           // single candidates, before the statement
 };
 
 // A candidate for the statement, and the row that it returned for it, or null.
@@ -115,6 +157,7 @@ struct Batch
 {
 	Chosen *chosen;
 	int count;
+	bool is_locked; // there is one, which is pending, and which the claimer has locked
 };
 
 } // namespace
@@ -195,6 +238,46 @@ select_candidates(Claimer *claimer, Request *request, Candidate *candidates, int
 	return batch;
 }
 
+// Evaluates "pending" on the row that was read.
+static bool
+is_pending(const Claimer *claimer, const CandidateRow *row, const Request &request)
+{
+	CompiledClaim *claim = claimer->definition->claim;
+	ExprContext *context = CreateStandaloneExprContext();
+	context->ecxt_per_query_memory = claim->context; // as in open_writer()
+	context->ecxt_param_list_info = make_parameters(arguments_for(claimer->definition, request));
+	context->ecxt_scantuple = row->slot;
+	row::begin_use(&claim->use);
+	const bool is_it = ExecQual(claim->pending, context);
+	row::end_use(&claim->use);
+	FreeExprContext(context, true);
+	return is_it;
+}
+
+// Locks the only candidate, the row that was read last, if it is pending; else counts why the
+// statement is not to be run. A snapshot taken after that shows the version that is locked.
+static void
+lock_pending(const Claimer *claimer, const Request &request, Batch *batch, Tried *tried)
+{
+	Chosen *chosen = &batch->chosen[0];
+	CandidateRow *row = &claimer->leaves->row;
+	batch->count = 0;
+	if (!is_pending(claimer, row, request)) {
+		tried->counters.not_pending++;
+		return;
+	}
+	TM_FailureData failure;
+	const TM_Result result =
+		table_tuple_lock(row->table, &chosen->candidate->tid, SnapshotSelf, row->slot,
+						 GetCurrentCommandId(true), row->lock_mode, LockWaitSkip, 0, &failure);
+	batch->is_locked = result == TM_Ok;
+	batch->count = batch->is_locked;
+	if (result == TM_WouldBlock)
+		note_locked(tried, 0);
+	else if (result != TM_Ok)
+		tried->counters.gone++;
+}
+
 static Datum
 tids_of(const Batch &batch, Oid table)
 {
@@ -228,6 +311,17 @@ is_of_candidate(HeapTuple row, int tid_column, const Candidate *candidate)
 	const Datum tid = heap_getattr(row, tid_column, SPI_tuptable->tupdesc, &is_null);
 	return !is_null && ItemPointerEquals(reinterpret_cast<ItemPointer>(DatumGetPointer(tid)),
 										 const_cast<ItemPointer>(&candidate->tid));
+}
+
+// Notes that the last statement has returned the batch's only candidate, if it has. Raises 0A000 if
+// a rule has rewritten the statement to another.
+static void
+match_row(Batch *batch, uint64 count)
+{
+	if (count > 1 || SPI_gettypeid(SPI_tuptable->tupdesc, SPI_tuptable->tupdesc->natts) != BOOLOID)
+		error::rewritten();
+	if (count == 1)
+		batch->chosen[0].row = SPI_tuptable->vals[0];
 }
 
 // Notes which of the table's candidates the last statement has returned.
@@ -327,10 +421,10 @@ finish_claim(const Claimer *claimer, const Request &request, uint64 count)
 	pg_unreachable();
 }
 
-// The statement for one partition or child, among those prepared; a new one takes the place of the
-// one that was prepared first.
-static const Statement &
-leaf_statement(Definition *definition, Oid table)
+// The statements for one partition or child, among those prepared; new ones take the place of those
+// that were prepared first.
+static definition::PreparedLeaf *
+prepared_leaf(Definition *definition, Oid table)
 {
 	constexpr int most = definition::prepared_leaf_count;
 	if (definition->leaves == nullptr)
@@ -338,29 +432,64 @@ leaf_statement(Definition *definition, Oid table)
 			MemoryContextAllocZero(definition->context, sizeof(definition::PreparedLeaf) * most));
 	for (int i = 0; i < most; i++)
 		if (definition->leaves[i].table == table)
-			return definition->leaves[i].statement;
+			return &definition->leaves[i];
+	definition::PreparedLeaf *leaf = &definition->leaves[definition->next_leaf];
+	definition->next_leaf = (definition->next_leaf + 1) % most;
+	definition::discard_after_calls(&leaf->many);
+	definition::discard_after_calls(&leaf->one);
+	leaf->table = table;
+	return leaf;
+}
+
+static Statement *
+statement_of(definition::PreparedLeaf *leaf, Form form)
+{
+	return form == Form::many ? &leaf->many : &leaf->one;
+}
+
+static const Statement &
+leaf_statement(Definition *definition, Form form, Oid table)
+{
+	Statement *found = statement_of(prepared_leaf(definition, table), form);
+	if (found->is_prepared())
+		return *found;
 	Statement fresh{};
-	const char *text = statement_text(definition, table);
+	const char *text = statement_text(definition, form, table);
 	statement::Tables tables = definition::tables_in(definition, text);
 	tables.leaf = table;
 	statement::prepare(&fresh, text, definition->row_type, Access::by_tid, tables,
 					   {act_of(Prepared::claim_by_tid), definition->name});
 	fresh.follows_partitions = definition->is_partitioned;
 	definition::note_growth(definition);
-	definition::PreparedLeaf *leaf = &definition->leaves[definition->next_leaf];
-	definition->next_leaf = (definition->next_leaf + 1) % most;
-	definition::discard_after_calls(&leaf->statement);
-	*leaf = {table, fresh};
-	return leaf->statement;
+	// Parsing may have run user-defined code that claims, so it is looked up again.
+	found = statement_of(prepared_leaf(definition, table), form);
+	definition::discard_after_calls(found);
+	*found = fresh;
+	return *found;
+}
+
+static Prepared
+prepared_for(Form form)
+{
+	switch (form) {
+		case Form::many:
+			return Prepared::claim_by_tid;
+		case Form::one:
+			return Prepared::claim_one_by_tid;
+		case Form::locked:
+			return Prepared::claim_locked_by_tid;
+	}
+	pg_unreachable();
 }
 
 static const Statement &
-statement_for(const Claimer *claimer, Oid table)
+statement_for(const Claimer *claimer, Form form, Oid table)
 {
 	if (claimer->claim->leaves != nullptr)
-		return leaf_statement(claimer->definition, table);
-	return definition::prepared_of(claimer->definition, Prepared::claim_by_tid, Access::by_tid,
-								   [&] { return statement_text(claimer->definition, InvalidOid); });
+		return leaf_statement(claimer->definition, form, table);
+	return definition::prepared_of(claimer->definition, prepared_for(form), Access::by_tid, [&] {
+		return statement_text(claimer->definition, form, InvalidOid);
+	});
 }
 
 // Runs the statement for the batch's candidates of one table.
@@ -368,17 +497,25 @@ static void
 run_for(const Claimer *claimer, const Request &request, Batch *batch, Oid table)
 {
 	Definition *definition = claimer->definition;
+	const bool is_for_one = batch->count == 1 && definition->claim_mode == ClaimMode::update;
+	const Form form = batch->is_locked ? Form::locked : is_for_one ? Form::one : Form::many;
 	// A copy: a nested call may replace the statement.
-	const Statement statement = statement_for(claimer, table);
+	const Statement statement = statement_for(claimer, form, table);
 	Arguments arguments = arguments_for(definition, request);
-	arguments.set(Parameter::tids, tids_of(*batch, table));
+	if (is_for_one)
+		arguments.set(Parameter::tid, PointerGetDatum(&batch->chosen[0].candidate->tid));
+	else
+		arguments.set(Parameter::tids, tids_of(*batch, table));
 	const auto run = [&] {
 		return statement::run(statement, arguments);
 	};
 	const uint64 returned = definition->claim_mode == ClaimMode::update
 								? with_own_update(definition->source, run)
 								: run();
-	match_rows(claimer, batch, table, returned);
+	if (is_for_one)
+		match_row(batch, returned);
+	else
+		match_rows(claimer, batch, table, returned);
 }
 
 // Whether the statement has run for that candidate's table, with one before it.
@@ -399,6 +536,8 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 	Tried tried{};
 	tried.due = PG_INT64_MAX;
 	Batch batch = select_candidates(claimer, request, candidates, count, &tried);
+	if (count == 1 && batch.count == 1 && claimer->may_lock && !is_writing(claimer->definition))
+		lock_pending(claimer, *request, &batch, &tried);
 	if (batch.count == 0)
 		return tried;
 	statement::with_spi([&] {
@@ -416,11 +555,29 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 	return tried;
 }
 
+// Whether a row may be locked before the statement, which has not yet checked the caller's
+// privileges then: the caller must have UPDATE on what the statement writes, and the policies that
+// would leave out a row must not apply.
+static bool
+may_lock_first(const Definition *definition)
+{
+	const CompiledClaim *claim = definition->claim;
+	if (definition->claim_mode != ClaimMode::update || claim->pending == nullptr ||
+		has_policies_for_caller(definition))
+		return false;
+	if (row::has_rights(definition->source, ACL_UPDATE))
+		return true;
+	const int first = bms_next_member(claim->written, -1);
+	const auto column = static_cast<AttrNumber>(first + FirstLowInvalidHeapAttributeNumber);
+	return first >= 0 && row::has_right_on(definition->source, ACL_UPDATE, &column, 1);
+}
+
 bool
 claim_by_tid(Definition *definition, Ring *ring, Request *request, const Output &output,
 			 uint64 *claimed)
 {
-	Claimer claimer{definition, definition->claim, &output, GetCurrentCommandId(false), nullptr};
+	Claimer claimer{definition, definition->claim,         &output, GetCurrentCommandId(false),
+					nullptr,    may_lock_first(definition)};
 	const bool is_settled = drain(definition, ring, request, {&claimer, try_all}, claimed);
 	for (Leaf *leaf = claimer.leaves; leaf != nullptr; leaf = leaf->next) {
 		close_candidate_row(&leaf->row);

@@ -497,6 +497,8 @@ fill_in_direct(CompiledClaim *claim, Definition *definition, const Compiled &com
 		return {table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ? "the table is partitioned"
 																	: "the table has children",
 				nullptr};
+	if (!row::has_unstored(table))
+		claim->pending = row::prepare_condition(compiled.condition, claim->context);
 	if (row::find_special(table) != nullptr)
 		return {row::find_special(table), nullptr};
 	if (definition->is_managed && !claim->has_columns)
@@ -508,7 +510,6 @@ fill_in_direct(CompiledClaim *claim, Definition *definition, const Compiled &com
 				"A trigger that is created for UPDATE OF columns that \"on_claim\" does not write "
 				"does not fire."};
 	claim->has_foreign_key = writes && RelationGetFKeyList(table) != NIL;
-	claim->pending = row::prepare_condition(compiled.condition, claim->context);
 	if (claim->pending == nullptr)
 		return obstacle_in("\"pending\"", row::find_involved(compiled.condition));
 	if (!writes) {

@@ -45,7 +45,7 @@ struct Obstacle
 };
 
 // What claims from the ring know of a queue's table; incomplete where the path is portable, and
-// without expressions where it is by TID.
+// without expressions where it is by TID, but for pending where that can be evaluated on a row.
 struct CompiledClaim
 {
 	MemoryContext context;   // holds this struct and all it points to
@@ -58,7 +58,7 @@ struct CompiledClaim
 	bool can_remove;         // and completed
 	bool has_wake_trigger;   // on the table (wake.hpp)
 
-	ExprState *pending;
+	ExprState *pending; // null if it cannot be
 	ExprState *row_key; // as text, in the lock modes
 	int column_count;   // of those that a claim writes
 	ColumnValue *columns;

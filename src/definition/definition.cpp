@@ -64,6 +64,8 @@ act_of(Prepared which)
 		case Prepared::requeue_many:
 			return "requeue in";
 		case Prepared::claim_by_tid:
+		case Prepared::claim_one_by_tid:
+		case Prepared::claim_locked_by_tid:
 		case Prepared::claim_located:
 			return "claim (\"pending\", \"order_by\", \"on_claim\") from";
 		case Prepared::row_key:

@@ -65,10 +65,12 @@ enum class Prepared {
 	extend_row,
 	row_key,
 	claim_by_tid,
-	claim_located, // for a table without a key: updates the rows at these TIDs
-	fill_head,     // reads candidates for the ring, from the head of the order
-	any_pending,   // whether a row is pending, locked or not
-	ready,         // finds a row that looks pending
+	claim_one_by_tid,
+	claim_locked_by_tid, // which the claimer has locked
+	claim_located,       // for a table without a key: updates the rows at these TIDs
+	fill_head,           // reads candidates for the ring, from the head of the order
+	any_pending,         // whether a row is pending, locked or not
+	ready,               // finds a row that looks pending
 	next_due, // of a managed queue: the earliest time at which a row becomes claimable by itself
 	recheck,  // in mode session: the row, if it is still pending
 	unique_find,
@@ -86,12 +88,13 @@ struct PreparedClaim
 };
 constexpr int prepared_claim_count = 4;
 
-// The statement that claims rows of one partition or child by their TIDs. A queue with more of them
-// than statements would prepare them again and again.
+// The statements that claim rows of one partition or child by their TIDs. A queue with more of them
+// than there are of these would prepare them again and again.
 struct PreparedLeaf
 {
 	Oid table; // InvalidOid: none yet
-	statement::Statement statement;
+	statement::Statement many;
+	statement::Statement one; // for one row
 };
 constexpr int prepared_leaf_count = 64;
 

@@ -119,7 +119,7 @@ measure(const Definition *definition)
 	for (const PreparedClaim &claim : definition->claims)
 		size += size_of(claim.statement);
 	for (int i = 0; definition->leaves != nullptr && i < prepared_leaf_count; i++)
-		size += size_of(definition->leaves[i].statement);
+		size += size_of(definition->leaves[i].many) + size_of(definition->leaves[i].one);
 	for (int i = 0; i < definition->fill_count; i++)
 		size += size_of(definition->fills[i]);
 	return size;
@@ -172,8 +172,10 @@ free_definition(Definition *definition)
 		discard(&statement);
 	for (PreparedClaim &claim : definition->claims)
 		discard(&claim.statement);
-	for (int i = 0; definition->leaves != nullptr && i < prepared_leaf_count; i++)
-		discard(&definition->leaves[i].statement);
+	for (int i = 0; definition->leaves != nullptr && i < prepared_leaf_count; i++) {
+		discard(&definition->leaves[i].many);
+		discard(&definition->leaves[i].one);
+	}
 	for (int i = 0; i < definition->fill_count; i++)
 		discard(&definition->fills[i]);
 	MemoryContextDelete(definition->context);

@@ -102,6 +102,13 @@ find_special(Relation table)
 }
 
 bool
+has_unstored(Relation table)
+{
+	const TupleConstr *constraints = RelationGetDescr(table)->constr;
+	return constraints != nullptr && compat::has_virtual(constraints);
+}
+
+bool
 is_plain(Relation table)
 {
 	return has_heap(table) && find_special(table) == nullptr && !table->rd_rel->relrowsecurity;

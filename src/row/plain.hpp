@@ -22,6 +22,10 @@ bool has_heap(Relation table);
 // columns. Null if nothing does. Row security is another matter: it depends on the caller.
 const char *find_special(Relation table);
 
+// Whether a row of the table lacks columns that are computed when it is read. An expression that is
+// evaluated on the row alone must not have them.
+bool has_unstored(Relation table);
+
 // Whether the table is an ordinary heap table, not a partition, without children, row security,
 // rules or generated columns. The table must be locked.
 bool is_plain(Relation table);

@@ -30,7 +30,8 @@ enum class Parameter {
 	tids,
 	unique_key,
 	unique_keys,
+	tid,
 };
-constexpr int parameter_count = static_cast<int>(Parameter::unique_keys) + 1;
+constexpr int parameter_count = static_cast<int>(Parameter::tid) + 1;
 
 } // namespace queue_ext::statement

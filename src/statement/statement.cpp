@@ -47,6 +47,7 @@ static constexpr ParameterType parameters[] = {
 	{"$20", TIDARRAYOID},         // tids
 	{"$21", TEXTOID},             // unique_key
 	{"$22", TEXTARRAYOID},        // unique_keys
+	{"$23", TIDOID},              // tid
 };
 static_assert(lengthof(parameters) == parameter_count);
 
