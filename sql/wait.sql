@@ -2,6 +2,7 @@
 \set SHOW_CONTEXT never
 create schema test_wait;
 set search_path = test_wait, public;
+set queue_ext.claim_path = auto;
 select queue_create('jobs');
 create table t (id integer primary key, state text not null default 'new');
 create index on t (id) where state = 'new';
