@@ -223,6 +223,9 @@ fill_or_wait(Definition *definition, Ring *ring, const Request &request, Waits *
 		return carry_out(definition, ring, order, request);
 	constexpr int most_takeovers = 6;
 	Filled filled{};
+	filled.is_waiting = order.is_needless; // that backend was faster than the wait
+	if (order.is_needless)
+		return filled;
 	filled.is_foreign = order.filler == 0;
 	filled.is_stuck = order.takeovers >= most_takeovers;
 	if (!filled.is_foreign && !filled.is_stuck)

@@ -15,7 +15,7 @@ struct Filled
 {
 	bool is_mine;     // this call has read; false: another backend was reading, or has taken over
 	bool is_foreign;  // the ring is of another queue
-	bool is_waiting;  // the call has waited in vain
+	bool is_waiting;  // the call has waited in vain, or another backend has just filled the ring
 	bool is_stuck;    // fill after fill was taken over, and none was finished
 	bool is_sweep;    // read from the head of the order
 	bool is_complete; // read to the end

@@ -445,12 +445,15 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generati
 			request_sweep(ring);
 			ring->takeovers++;
 		}
+		order.is_sweep =
+			ring->is_at_end || is_sweep_due(ring, now, wake_generation) || ring->cursor.size == 0;
+		order.is_needless = !order.is_sweep && ring->count > low_water;
+		if (order.is_needless)
+			return;
 		ring->filler = MyProcPid;
 		ring->has_dropped = false;
 		order.generation = ++ring->fill_generation;
 		order.is_mine = true;
-		order.is_sweep =
-			ring->is_at_end || is_sweep_due(ring, now, wake_generation) || ring->cursor.size == 0;
 		ring->is_sweeping = order.is_sweep;
 		// This sweep may not see the rows of a request that comes from here on.
 		if (order.is_sweep) {

@@ -108,7 +108,8 @@ void ask_for_sweep(Ring *ring, const RingKey &key);
 // What to read for a fill.
 struct FillOrder
 {
-	bool is_mine;      // false: another backend is filling the ring, or it is foreign
+	bool is_mine; // false: another backend is filling the ring, or has done so, or it is foreign
+	bool is_needless;  // another backend has filled it
 	int32 filler;      // PID of the filler found; 0: none, or the ring is foreign
 	uint32 generation; // of the fill: the caller's, or that filler's
 	int most_waits;    // in vain, after which that filler has lost the fill
@@ -120,7 +121,8 @@ struct FillOrder
 // For begin_fill(): no fill is to be taken over.
 constexpr int64 none_lost = -1;
 
-// Makes the caller the filler of the ring, until finish_fill() or cancel_fill(). now: the time by
+// Makes the caller the filler of the ring, until finish_fill() or cancel_fill(); not if the ring is
+// no longer low and no sweep is due, as there would be no room for a fill. now: the time by
 // which rows will be judged pending. lost: the generation of a fill to take over, as its filler has
 // exited or makes no progress, or none_lost.
 FillOrder begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation,
