@@ -48,16 +48,36 @@ is_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
 								   : is_unchanged(claim, ring, call_time);
 }
 
-// Tries candidates that were taken. An ERROR leaves them to the transaction callbacks.
+// How much of the time since then was spent on candidates in vain. Moves the time on, so that a
+// call that passes by many candidates reads the clock once for each, and most calls never do.
+static int64
+take_passing_time(const RingCounters &counters, int tried, TimestampTz *since)
+{
+	const int64 passed = counters.locked + counters.gone + counters.not_pending;
+	if (passed == 0) {
+		*since = 0;
+		return 0;
+	}
+	const TimestampTz now = GetCurrentTimestamp();
+	const int64 spent = Max(0, now - *since);
+	*since = now;
+	return spent * passed / tried;
+}
+
+// Tries candidates that were taken. An ERROR leaves them to the transaction callbacks. *since: when
+// the call began to do so, or had tried those before; 0: not known.
 static Tried
 try_taken(const Definition *definition, Ring *ring, Request *request, const Trier &trier,
-		  Candidate *candidates, const Taken &taken)
+		  Candidate *candidates, const Taken &taken, TimestampTz *since)
 {
 	const RingKey &key = definition->claim->key;
 	// Noted before anything can fail, so that a rollback puts them back.
 	const int place =
 		note_claims(ring, key, candidates, taken, definition->claim_mode == ClaimMode::transaction);
-	const Tried tried = trier.try_all(trier.state, request, candidates, taken.count);
+	if (*since == 0)
+		*since = GetCurrentTimestamp();
+	Tried tried = trier.try_all(trier.state, request, candidates, taken.count);
+	tried.counters.passing_us = take_passing_time(tried.counters, taken.count, since);
 	if (tried.needs_statement)
 		ask_for_sweep(ring, key); // for the candidates not tried
 	note_tried(ring, key, taken, place, tried.locked, tried.counters);
@@ -142,6 +162,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 	int futile = 0;
 	int repeated = 0;
 	bool has_begun = false;
+	TimestampTz since = request->call_time;
 	*claimed = 0;
 	prepare_note(ring, key);
 	while (*claimed < wanted) {
@@ -156,7 +177,8 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			watch.sweep_generation = taken.sweep_generation;
 		has_begun = true;
 		if (taken.count > 0) {
-			const Tried tried = try_taken(definition, ring, request, trier, candidates, taken);
+			const Tried tried =
+				try_taken(definition, ring, request, trier, candidates, taken, &since);
 			*claimed += static_cast<uint64>(tried.counters.claims);
 			if (tried.needs_statement)
 				return false;
@@ -164,6 +186,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			if (taken.is_low) {
 				request->call_time = GetCurrentTimestamp();
 				follow(&pass, fill_ahead(definition, ring, *request));
+				since = 0;
 			}
 			continue;
 		}
@@ -181,6 +204,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		futile += !filled.is_waiting;
 		repeated += !filled.is_waiting && taken.reads_again;
 		request->call_time = GetCurrentTimestamp();
+		since = request->call_time;
 		follow(&pass, filled);
 		if (filled.is_mine && filled.is_sweep && filled.read == 0)
 			return true;

@@ -22,8 +22,11 @@ constexpr int64 least_patience_us = INT64CONST(20) * 1000;
 constexpr int64 most_patience_us = 10 * USECS_PER_SEC;
 constexpr int most_doublings = 10;
 
-// What it costs to try a candidate in vain.
-constexpr int64 pass_cost_us = 6;
+// What it costs at least to try a candidate in vain: a plain one takes a tenth of that, but all
+// workers pass by the same candidates at the same time, and none claims. If it seems to cost more
+// than the most, the process was suspended meanwhile.
+constexpr int64 least_pass_cost_us = 6;
+constexpr int64 most_pass_cost_us = 1000;
 
 // Also when the sweep interval is over, as rows become claimable without a wake-up, too.
 static bool
@@ -616,6 +619,14 @@ note_path(Ring *ring, const RingKey &key, const char *path)
 	with_ring(ring, key, [&] { strlcpy(ring->path, path, path_size); });
 }
 
+// What candidates tried in vain have cost: the time for trying them, and for reading as many.
+static int64
+passing_cost(const Ring *ring, int64 passed, int64 passing_us)
+{
+	const int64 measured = passing_us + passed * ring->fill_cost_us / fill_size;
+	return Max(passed * least_pass_cost_us, Min(measured, passed * most_pass_cost_us));
+}
+
 // An expensive sweep puts off the next one.
 static void
 count(Ring *ring, const RingCounters &more)
@@ -625,11 +636,12 @@ count(Ring *ring, const RingCounters &more)
 	ring->counters.locked += more.locked;
 	ring->counters.gone += more.gone;
 	ring->counters.not_pending += more.not_pending;
+	ring->counters.passing_us += more.passing_us;
 	const int64 passed = more.locked + more.gone + more.not_pending;
 	if (passed == 0)
 		return;
 	ring->is_quiet = false; // such a row may be claimable again, and nobody tells
-	ring->sweep_cost_us += passed * pass_cost_us;
+	ring->sweep_cost_us += passing_cost(ring, passed, more.passing_us);
 	if (ring->sweep_due != 0 && ring->sweep_due != PG_INT64_MAX)
 		ring->sweep_due = Max(ring->sweep_due, next_sweep(ring));
 }

@@ -116,6 +116,7 @@ struct RingCounters
 	int64 locked;       // candidates locked by others, or known to the claimer's session
 	int64 gone;         // candidates whose row version was replaced or removed
 	int64 not_pending;  // candidates that were no longer pending
+	int64 passing_us;   // spent trying these three in vain
 	int64 fill_time_us; // spent reading candidates
 	int64 wakes;        // of backends that waited
 };
