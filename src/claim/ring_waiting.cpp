@@ -59,6 +59,35 @@ needs_tick(Ring *ring)
 	return ring->waiters.loans > 0 || (ring->count > 0 && ring->sweep_due != 0);
 }
 
+// Has others woken in place of those that were woken before the last tick, and have not been heard of:
+// first as many as there are jobs for, then ever more, as their clients may be gone, too. False if
+// there are no candidates to wake them for.
+static bool
+replace_lapsed(Ring *ring)
+{
+	constexpr int bits_a_lapse = 4;
+	constexpr int most_lapses = 4;
+	Waiters *waiters = &ring->waiters;
+	waiters->loans = waiters->new_loans;
+	waiters->new_loans = 0;
+	const int count = takeable(ring, static_cast<int>(ring->count));
+	const int rest = count - waiters->claiming - waiters->loans;
+	if (rest <= 0 || ring->sweep_due == 0)
+		return false;
+	announce(ring, Max(rest, 1 << (bits_a_lapse * waiters->lapses)));
+	waiters->lapses = Min(waiters->lapses + 1, most_lapses);
+	return true;
+}
+
+// Those that were woken and return to their clients are heard of by pops, of whomever.
+static void
+hear(Waiters *waiters)
+{
+	waiters->loans = Max(waiters->loans - 1, 0);
+	waiters->new_loans = Min(waiters->new_loans, waiters->loans);
+	waiters->lapses = 0;
+}
+
 // When the last one is to look at the table again.
 static TimestampTz
 next_look(const Ring *ring, TimestampTz looked_at)
@@ -82,11 +111,11 @@ keep_time(Ring *ring, const Ticket &ticket, bool is_new, TimestampTz *until)
 		return Turn::look;
 	if (!is_new && waiters->is_ticking && now >= waiters->look_at) {
 		// Those woken during the last tick get another.
-		if (!waiters->has_new_loan && needs_tick(ring)) {
-			waiters->loans = 0;
+		const bool has_lapsed =
+			waiters->loans > waiters->new_loans || (waiters->loans == 0 && needs_tick(ring));
+		if (has_lapsed && !replace_lapsed(ring))
 			return Turn::look;
-		}
-		waiters->has_new_loan = false;
+		waiters->new_loans = 0;
 	}
 	waiters->is_ticking = needs_tick(ring);
 	waiters->look_at = Min(look, now + (waiters->is_ticking ? tick_us : longest_sleep_us));
@@ -137,8 +166,10 @@ answer(const Ticket &ticket, bool is_claiming, Answer given)
 {
 	with_ring(ticket.ring, ticket.key, [&] {
 		Waiters *waiters = &ticket.ring->waiters;
-		int32 *chosen = is_claiming ? &waiters->claiming : &waiters->loans;
-		*chosen = Max(*chosen - 1, 0);
+		if (is_claiming)
+			waiters->claiming = Max(waiters->claiming - 1, 0);
+		else
+			hear(waiters);
 		if (given == Answer::none)
 			announce(ticket.ring, 1);
 		if (given == Answer::found)
@@ -153,7 +184,7 @@ note_pop(Ring *ring, const RingKey &key, bool has_claimed)
 	if (ring->waiters.loans == 0 && ring->waiters.count == 0)
 		return;
 	with_ring(ring, key, [&] {
-		ring->waiters.loans = Max(ring->waiters.loans - 1, 0);
+		hear(&ring->waiters);
 		if (has_claimed)
 			announce_rest(ring, 0);
 	});

@@ -38,7 +38,7 @@ struct Current
 
 static Current current;
 
-// Looks in vain since the last job.
+// Looks in vain, each soon after the one before.
 static int futile = 0;
 
 // Invalidations of relations that this backend has processed.
@@ -119,7 +119,7 @@ begin_look(Wait *wait, Definition *definition, const Request &request)
 void
 end_look(Wait *wait, bool found)
 {
-	futile = found ? 0 : futile + 1;
+	futile = found || !wait->is_soon ? 0 : futile + 1;
 	Wakes *wakes = current.wakes;
 	current.wakes = nullptr;
 	// One that returns to its client is answered by the client's pop.
@@ -196,7 +196,9 @@ sleep(Wait *wait)
 		return sleep_some(wait, poll_us);
 	current = {*wait, false, true, get_wakes(wait->ticket.key.table), GetCurrentSubTransactionId()};
 	pg_atomic_fetch_add_u32(&current.wakes->waiting, 1);
+	const TimestampTz begun = GetCurrentTimestamp();
 	const Turn turn = stand_in_list(wait);
+	wait->is_soon = GetCurrentTimestamp() - begun < most_pause_us;
 	current.is_in_list = false;
 	current.is_chosen = turn == Turn::go;
 	if (turn == Turn::go)

@@ -22,6 +22,7 @@ struct Wait
 {
 	Ticket ticket;
 	bool is_claiming; // it claims when it is woken; else it returns to its client
+	bool is_soon;     // it has hardly slept since the last look
 	TimestampTz until;
 	uint64 changes; // of relations, that the last look has seen
 	bool has_slept;

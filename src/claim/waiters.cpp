@@ -203,7 +203,7 @@ take_announced(Waiters *waiters, Woken *woken)
 		}
 		// Nobody knows whether that client comes: the one that keeps time is to look.
 		waiters->loans++;
-		waiters->has_new_loan = true;
+		waiters->new_loans++;
 		waiters->is_late |= !waiters->is_ticking;
 	}
 	waiters->announced = 0;

@@ -29,7 +29,8 @@ struct Waiters
 	bool is_late;        // likewise, the last one: its timer is set too late
 	int32 claiming;      // woken, and about to take a candidate
 	int32 loans;         // woken, and returned to clients that have not popped yet
-	bool has_new_loan;   // since the last tick
+	int32 new_loans;     // of these, since the last tick
+	int32 lapses;        // ticks in a row that ended with loans of which nothing was heard
 	bool is_ticking;     // the last one's timer is set for the loans
 	TimestampTz look_at; // when that timer ends
 };
