@@ -147,6 +147,9 @@ is_taken(const CandidateRow *row)
 {
 	const HeapTupleHeader header = header_of(row);
 	const Buffer buffer = buffer_of(row);
+	// As most are; a lock that comes now would have come later as well.
+	if ((header->t_infomask & HEAP_XMAX_INVALID) != 0)
+		return false;
 	// Read both under one lock: an XID taken for a multixact would raise an error.
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	const uint16 mask = header->t_infomask;

@@ -159,12 +159,20 @@ put(const Claimer *claimer, TupleTableSlot *row)
 	tuplestore_puttupleslot(claimer->output->store, row);
 }
 
-// Reads the candidate's row. If it cannot be claimed, counts why.
+// Reads the candidate's row. If it cannot be claimed, counts why. "pending" may be the dearest part,
+// and comes last.
 static bool
 read(Claimer *claimer, Candidate *candidate)
 {
 	if (!fetch(&claimer->old, candidate)) {
 		claimer->counters.gone++;
+		return false;
+	}
+	// A guess: the lock may have gone, or come, by the time of the write.
+	claimer->is_taken =
+		claimer->definition->claim_mode != ClaimMode::session && is_taken(&claimer->old);
+	if (claimer->is_taken) {
+		claimer->counters.locked++;
 		return false;
 	}
 	if (is_own(&claimer->old) || !is_pending_by_now(claimer, *candidate)) {
@@ -200,11 +208,6 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 	// replaced: the queued check of that version will find it gone.
 	if (claimer->writer.claim->has_foreign_key && is_of_this_transaction(&claimer->old)) {
 		claimer->needs_statement = true;
-		return false;
-	}
-	claimer->is_taken = is_taken(&claimer->old);
-	if (claimer->is_taken) {
-		claimer->counters.locked++;
 		return false;
 	}
 	row::make_room(claimer->writer.table, claimer->old.slot);
@@ -322,7 +325,8 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 		ResetExprContext(claimer->writer.context);
 		claimer->is_taken = false;
 		claimer->counters.claims += try_claim(claimer, &candidates[i]);
-		locked |= static_cast<uint64>(claimer->is_taken) << i;
+		if (claimer->is_taken)
+			locked |= UINT64CONST(1) << i;
 	}
 	const TimestampTz due =
 		claimer->counters.claims > 0 ? lease_end(claimer->definition, *request) : PG_INT64_MAX;
