@@ -12,9 +12,9 @@ rounds=${table_rounds:-$rounds}
 points=$table_clients
 sides=$(table_sides)
 
-# All have the same backlog, so that one template serves all.
+# All of a kind have the same backlog, so that one template serves all.
 sample() {
-	local most_in_front count=0
+	local most_in_front jobs=${table_backlog:-$backlog} count=0
 	. "$bench/tables/$kind.sh"
 	side_options="${side_options:-} $table_options"
 	template_name=table_$kind
@@ -27,7 +27,9 @@ sample() {
 	esac
 	offset=$count
 	most_in_front=$(printf '%s\n' ${leased_counts%% *} ${locked_counts%% *} ${dead_counts%% *} | sort -n | tail -1)
-	fresh $((${table_backlog:-$backlog} + most_in_front))
+	# Half a minute of claims takes many.
+	[[ " ${table_held_kinds:-} " != *" $kind "* ]] || jobs=$table_held_backlog
+	fresh $((jobs + most_in_front))
 	case $in_state in
 		leased) lease "$count" ;;
 		locked) hold "$(lock_text "$count")" ;;
