@@ -1,10 +1,20 @@
-// result.hpp - results of set-returning functions.
+// result.hpp - results of functions that return a row or a set.
 
 #pragma once
 
 #include "postgres.hpp"
 
 namespace queue_ext::result {
+
+// Returns the type of the row that the function returns. Raises XX000 if it returns none.
+inline TupleDesc
+row_type(FunctionCallInfo fcinfo)
+{
+	TupleDesc type = nullptr;
+	if (get_call_result_type(fcinfo, nullptr, &type) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return type;
+}
 
 // Prepares the function to return a set of one column, in a tuplestore. Raises 0A000 where the
 // caller cannot accept a set.

@@ -6,6 +6,7 @@
 
 #include "../argument.hpp"
 #include "../error.hpp"
+#include "../result.hpp"
 #include "named_lock.hpp"
 
 namespace queue_ext::lock {
@@ -37,9 +38,7 @@ timeout_of(FunctionCallInfo fcinfo)
 static Datum
 fenced_result(FunctionCallInfo fcinfo, int64 token)
 {
-	TupleDesc descriptor;
-	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
+	TupleDesc descriptor = result::row_type(fcinfo);
 	const bool is_acquired = token > 0;
 	Datum values[] = {BoolGetDatum(is_acquired), Int64GetDatum(token)};
 	bool nulls[] = {false, !is_acquired};

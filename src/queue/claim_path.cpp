@@ -5,6 +5,7 @@
 #include "../argument.hpp"
 #include "../claim/choice.hpp"
 #include "../definition/open.hpp"
+#include "../result.hpp"
 
 namespace queue_ext::queue {
 
@@ -23,9 +24,7 @@ queue_ext_queue_claim_path(PG_FUNCTION_ARGS)
 {
 	PreventCommandIfParallelMode("queue_claim_path()");
 	const text *name = argument::required_text(fcinfo, 0, "queue");
-	TupleDesc descriptor;
-	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
+	TupleDesc descriptor = result::row_type(fcinfo);
 	definition::Definition *definition = open_queue(name, definition::Use::read);
 	const claim::Choice choice = claim::choose_path(definition);
 	bool nulls[3];

@@ -7,6 +7,7 @@
 #include "../compat.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
+#include "../result.hpp"
 #include "finish_call.hpp"
 
 namespace queue_ext::queue {
@@ -19,11 +20,11 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_complete_pop);
 
 // The columns of the result that are those of a job: all but the first.
 static TupleDesc
-job_columns(TupleDesc result)
+job_columns(TupleDesc row)
 {
-	TupleDesc columns = CreateTemplateTupleDesc(result->natts - 1);
-	for (int i = 1; i < result->natts; i++)
-		TupleDescCopyEntry(columns, static_cast<AttrNumber>(i), result,
+	TupleDesc columns = CreateTemplateTupleDesc(row->natts - 1);
+	for (int i = 1; i < row->natts; i++)
+		TupleDescCopyEntry(columns, static_cast<AttrNumber>(i), row,
 						   static_cast<AttrNumber>(i + 1));
 	compat::finish_descriptor(columns);
 	return columns;
@@ -69,12 +70,10 @@ queue_ext_queue_complete_pop(PG_FUNCTION_ARGS)
 	request.max_jobs = 1;
 	request.lease = argument::optional_positive(fcinfo, 3, "lease");
 	request.worker = PG_ARGISNULL(4) ? nullptr : PG_GETARG_TEXT_PP(4);
-	TupleDesc result = nullptr;
-	if (get_call_result_type(fcinfo, nullptr, &result) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "queue_complete_pop() does not return a row");
-	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * result->natts));
-	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * result->natts));
-	memset(nulls, 1, result->natts);
+	TupleDesc row = result::row_type(fcinfo);
+	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * row->natts));
+	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * row->natts));
+	memset(nulls, 1, row->natts);
 	Definition *definition =
 		definition::open_managed_queue(name, has_done ? Use::remove : Use::claim,
 									   "Use queue_complete_row(), and queue_pop_rows().");
@@ -86,8 +85,8 @@ queue_ext_queue_complete_pop(PG_FUNCTION_ARGS)
 	}
 	request.call_time = GetCurrentTimestamp();
 	if (is_good && !definition->is_paused)
-		pop_into(definition, request, job_columns(result), values, nulls);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(result), values, nulls)));
+		pop_into(definition, request, job_columns(row), values, nulls);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls)));
 }
 
 } // namespace queue_ext::queue

@@ -5,6 +5,7 @@
 #include "../argument.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/open.hpp"
+#include "../result.hpp"
 #include "../statement/statement.hpp"
 #include "by_state.hpp"
 
@@ -20,9 +21,7 @@ queue_ext_queue_counts(PG_FUNCTION_ARGS)
 {
 	PreventCommandIfParallelMode("queue_counts()");
 	const text *name = argument::required_text(fcinfo, 0, "queue");
-	TupleDesc descriptor;
-	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
+	TupleDesc descriptor = result::row_type(fcinfo);
 
 	const Definition *definition =
 		open_managed_queue(name, definition::Use::read, "Ask its table.");

@@ -8,6 +8,7 @@
 #include "../claim/wake.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
+#include "../result.hpp"
 #include "../statement/row_type.hpp"
 #include "../unique/allocate.hpp"
 #include "../unique/row_insert.hpp"
@@ -133,9 +134,7 @@ Datum
 queue_ext_queue_unique_insert_row(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_unique_insert_row()");
-	TupleDesc descriptor;
-	if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
+	TupleDesc descriptor = result::row_type(fcinfo);
 	argument::check_not_null(fcinfo, 0, "job");
 	const RowTable of = lock_table("job", get_fn_expr_argtype(fcinfo->flinfo, 0));
 	const Datum row = PG_GETARG_DATUM(0);

@@ -15,6 +15,7 @@
 #include "../compat.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
+#include "../result.hpp"
 #include "../statement/subtransaction.hpp"
 
 namespace queue_ext::queue {
@@ -234,9 +235,7 @@ queue_ext_queue_pop_wait(PG_FUNCTION_ARGS)
 	request.worker = copy_text(fcinfo, 3);
 	if (!can_commit(fcinfo))
 		error::cannot_commit("queue_pop_wait()");
-	TupleDesc columns = nullptr;
-	if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "queue_pop_wait() does not return a row");
+	TupleDesc columns = result::row_type(fcinfo);
 	BlessTupleDesc(columns);
 	MemoryContext result = CurrentMemoryContext;
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
