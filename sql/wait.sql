@@ -194,6 +194,13 @@ call queue_wait('jobs');
 call pop();
 reset queue_ext.claim_path;
 
+-- The key of claim mode session is gone.
+create table held (id integer primary key);
+select queue_attach('held', 'held', pending => 'true', order_by => 'id', claim_mode => 'session');
+alter table held drop constraint held_pkey;
+call queue_wait('held', '0');
+drop table held;
+
 drop owned by regress_wait;
 drop role regress_wait;
 drop schema test_wait cascade;

@@ -117,9 +117,7 @@ claim_by_lock(Definition *definition, const Request &request, const Output &outp
 	return claimed;
 }
 
-// Raises 55000 or 0A000 if the key that the mode needs is gone: it may have changed since the queue
-// was attached.
-static void
+void
 check_key(Definition *definition)
 {
 	const definition::Compiled &compiled = definition::compiled_of(definition);

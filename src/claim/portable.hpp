@@ -17,6 +17,10 @@ namespace queue_ext::claim {
 uint64 claim_portable(definition::Definition *definition, const Request &request,
 					  const Output &output);
 
+// Raises 55000 or 0A000 if the key that the queue's lock mode needs is gone: it may have changed since
+// the queue was attached.
+void check_key(definition::Definition *definition);
+
 // Checks the rows that the last statement has written, whose last column is whether they are still
 // pending: a claim that leaves its row pending would return it again and again, so this raises
 // 22023.

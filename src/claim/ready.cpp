@@ -9,7 +9,9 @@
 #include "claim_text.hpp"
 #include "drain.hpp"
 #include "filler.hpp"
+#include "portable.hpp"
 #include "ring_waiting.hpp"
+#include "session.hpp"
 #include "shared_memory.hpp"
 
 namespace queue_ext::claim {
@@ -18,16 +20,12 @@ using definition::ClaimMode;
 using definition::Definition;
 using definition::Prepared;
 
-// Finds one row as a claim by statement would.
+// Locks one row as a claim by statement would.
 static const char *
 ready_text(Definition *definition)
 {
-	if (definition->claim_mode == ClaimMode::update)
-		return lock_text(definition, "1", "", 1);
-	const char *condition = unknown_condition(definition);
-	return definition->claim_mode == ClaimMode::transaction
-			   ? lock_text(definition, "1", condition, 1)
-			   : read_text(definition, "1", condition, 1);
+	const bool is_lock = definition->claim_mode == ClaimMode::transaction;
+	return lock_text(definition, "1", is_lock ? unknown_condition(definition) : "", 1);
 }
 
 static bool
@@ -35,6 +33,11 @@ is_ready_by_statement(Definition *definition, const Request &request)
 {
 	bool is_ready = false;
 	statement::with_spi([&] {
+		check_key(definition);
+		if (definition->claim_mode == ClaimMode::session) {
+			is_ready = is_any_free(definition, request);
+			return;
+		}
 		const statement::Statement &statement = definition::prepared_of(
 			definition, Prepared::ready, definition::compiled_of(definition).access,
 			[&] { return ready_text(definition); });

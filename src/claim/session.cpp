@@ -167,4 +167,38 @@ claim_by_session(Definition *definition, const Request &request, const Output &o
 	return claimed;
 }
 
+// Tries the rows in turn until one is free.
+static bool
+has_free(const Candidates &candidates, const Definition *definition)
+{
+	for (uint64 i = 0; i < candidates.count; i++) {
+		const char *row_key = candidates.elements[i].row_key;
+		const HeldId held = try_hold(definition, row_key);
+		if (held != 0) {
+			pass_by(definition->source, row_key, held);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool
+is_any_free(Definition *definition, const Request &request)
+{
+	MemoryContext context = create_context();
+	const HeldId begun = begin_passing();
+	bool is_free = false;
+	while (!is_free) {
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(context);
+		const Candidates candidates = read_candidates(definition, request, context);
+		if (candidates.count == 0)
+			break;
+		is_free = has_free(candidates, definition);
+	}
+	forget_passed(begun);
+	MemoryContextDelete(context);
+	return is_free;
+}
+
 } // namespace queue_ext::claim
