@@ -118,8 +118,9 @@ statement_text(Definition *definition, Form form, Oid leaf)
 											condition),
 							lock_strength(definition));
 		case ClaimMode::session:
-			return candidates_text(definition, form, psprintf("%s, t, t.ctid", row_key(definition)),
-								   condition);
+			return candidates_text(
+				definition, form,
+				psprintf("%s, %s, t.ctid", row_key(definition), whole_row(definition)), condition);
 	}
 	pg_unreachable();
 }

@@ -39,6 +39,12 @@ row_key(Definition *definition)
 }
 
 const char *
+whole_row(const Definition *definition)
+{
+	return psprintf("t.*::%s", definition->source_name);
+}
+
+const char *
 unknown_condition(Definition *definition)
 {
 	return psprintf(" and not %s.queue_is_held(%u::pg_catalog.oid, %s)",
@@ -150,7 +156,8 @@ claim_text(Definition *definition, int max_jobs)
 			return lock_text(definition, psprintf("t.*, %s", row_key(definition)),
 							 unknown_condition(definition), max_jobs);
 		case ClaimMode::session:
-			return read_text(definition, psprintf("%s, t", row_key(definition)),
+			return read_text(definition,
+							 psprintf("%s, %s", row_key(definition), whole_row(definition)),
 							 unknown_condition(definition), max_jobs);
 	}
 	pg_unreachable();

@@ -16,6 +16,9 @@ statement::Arguments arguments_for(const definition::Definition *definition,
 // The row key of the row "t", as SQL.
 const char *row_key(definition::Definition *definition);
 
+// The row "t" as one value of the table's row type, as SQL: "t" alone could be a column of that name.
+const char *whole_row(const definition::Definition *definition);
+
 // The condition, beginning with " and ", that leaves out rows that this session must pass by
 // (is_known()).
 const char *unknown_condition(definition::Definition *definition);

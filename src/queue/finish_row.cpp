@@ -5,6 +5,7 @@
 #include "finish_row.hpp"
 
 #include "../catalog/row_key.hpp"
+#include "../claim/claim_text.hpp"
 #include "../claim/complete_row.hpp"
 #include "../claim/held_row.hpp"
 #include "../claim/remove.hpp"
@@ -87,7 +88,8 @@ text_of(const Definition *definition, const Compiled &compiled, Action action,
 	if (assignments == nullptr)
 		return removal_text(definition, nullptr, fence, "completed");
 	return psprintf("update %s as t set %s where %s returning %s", definition->source_name,
-					assignments, fence, action == Action::extend ? "t" : "1");
+					assignments, fence,
+					action == Action::extend ? claim::whole_row(definition) : "1");
 }
 
 // Returns the attempt of the receipt, for the backoff; 1 for an attached queue, which has no
