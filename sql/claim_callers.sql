@@ -25,6 +25,23 @@ set role test_rb;
 select id from queue_pop_rows(null::by_role, max_jobs => 3);
 reset role;
 
+-- By older names of current_user.
+create table by_name (id integer primary key, st text not null default 'todo', qn name not null);
+create index on by_name (id) where st = 'todo';
+insert into by_name (id, qn) select g, case when g % 100 = 0 then 'test_rb' else 'test_ra' end from generate_series(1, 2000) as g;
+grant select, update on by_name to test_ra, test_rb;
+select queue_attach('by_name', 'by_name', 'st = ''todo'' and qn = getpgusername()', 'id', 'st = ''taken''');
+select queue_attach('by_call', 'by_name', 'st = ''todo'' and qn = pg_catalog."current_user"()', 'id', 'st = ''taken''');
+set role test_ra;
+select id from queue_pop_rows(null::by_name, 'by_name', 2);
+set role test_rb;
+select id from queue_pop_rows(null::by_name, 'by_name');
+set role test_ra;
+select id from queue_pop_rows(null::by_name, 'by_call', 2);
+set role test_rb;
+select id from queue_pop_rows(null::by_name, 'by_call');
+reset role;
+
 -- By the variable, and by a setting of the session.
 create table by_worker (id integer primary key, taken boolean not null default false, w text not null);
 create index on by_worker (id) where not taken;

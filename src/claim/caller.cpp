@@ -34,11 +34,13 @@ static constexpr const char *role_functions[] = {
 	"has_type_privilege",
 	"current_schema",
 	"current_schemas",
+	"current_user",
+	"getpgusername",
 };
 static constexpr const char *session_functions[] = {
 	"pg_backend_pid",          "inet_client_addr", "inet_client_port", "inet_server_addr",
 	"inet_server_port",        "currval",          "lastval",          "pg_my_temp_schema",
-	"pg_is_other_temp_schema", "system_user",
+	"pg_is_other_temp_schema", "system_user",      "session_user",
 };
 
 // Those of the clock alone, and so of no caller.
