@@ -198,8 +198,7 @@ depend_on(Dependent *dependent, const Subject &subject)
 	found->list.push_front(dependency);
 }
 
-// Entries are never removed: there are at most as many as objects of PostgreSQL's own, and
-// functions of the user's in constraints.
+// Entries are never removed: there are at most as many as objects of PostgreSQL's own.
 static void
 watch(const Subject &subject)
 {

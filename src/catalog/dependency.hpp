@@ -50,8 +50,7 @@ void depend_on_relation(Dependent *dependent, Oid relation);
 // and so on, as registered in dependency.cpp.
 void depend_on_object(Dependent *dependent, compat::SysCacheId cache, Oid object);
 
-// Watches a function, as a rule of PostgreSQL's own: a message about it makes all dependents
-// invalid.
+// Watches a function of PostgreSQL's own: a message about it makes all dependents invalid.
 void watch_function(Oid function);
 
 // The number of invalidation messages so far, and of dependents that one has made invalid.

@@ -32,8 +32,8 @@ struct CallerUse
 };
 
 // The expression with simple SQL functions in place of their calls, to be looked at and not to be
-// evaluated. Records dependencies of the definition on what it names; to be called within make_dependent(). In the
-// current context. Raises what the planner raises.
+// evaluated. Records dependencies of the definition on what it names; to be called within
+// make_dependent(). In the current context. Raises what the planner raises.
 Node *flatten(definition::Definition *definition, Node *expression);
 
 // Adds what the flat expression asks, and the policies of the tables of its sub-selects. Likewise.
