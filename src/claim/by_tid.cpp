@@ -568,7 +568,7 @@ may_lock_first(const Definition *definition)
 		return false;
 	if (row::has_rights(definition->source, ACL_UPDATE))
 		return true;
-	const int first = bms_next_member(claim->written, -1);
+	const int first = bms_next_member(definition->compiled->written, -1);
 	const auto column = static_cast<AttrNumber>(first + FirstLowInvalidHeapAttributeNumber);
 	return first >= 0 && row::has_right_on(definition->source, ACL_UPDATE, &column, 1);
 }

@@ -66,8 +66,8 @@ const char *
 lock_strength(Definition *definition)
 {
 	Relation table = table_open(definition->source, NoLock);
-	const LockTupleMode mode =
-		row::lock_mode_for(table, definition::compiled_of(definition).written);
+	const LockTupleMode mode = row::lock_mode_for(
+		table, row::with_generated(table, definition::compiled_of(definition).written));
 	table_close(table, NoLock);
 	return mode == LockTupleExclusive ? "update" : "no key update";
 }

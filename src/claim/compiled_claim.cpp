@@ -11,6 +11,7 @@
 #include "../definition/compiled.hpp"
 #include "../definition/name.hpp"
 #include "../definition/registry.hpp"
+#include "../row/write.hpp"
 #include "../statement/search_path.hpp"
 #include "cursor_form.hpp"
 #include "shared_memory.hpp"
@@ -460,7 +461,10 @@ static void
 fill_in_ring(CompiledClaim *claim, const Definition *definition, const Compiled &compiled,
 			 Relation table, Node *pending, List *policies)
 {
-	claim->written = compiled.written;
+	const Bitmapset *written = row::with_generated(table, compiled.written);
+	MemoryContext old = MemoryContextSwitchTo(claim->context);
+	claim->written = bms_copy(written);
+	MemoryContextSwitchTo(old);
 	claim->is_timeless = is_timeless(compiled.condition);
 	claim->has_policies = table->rd_rel->relrowsecurity;
 	claim->has_columns = definition->is_managed && find_columns(claim, table);

@@ -62,7 +62,7 @@ struct CompiledClaim
 	ExprState *row_key; // as text, in the lock modes
 	int column_count;   // of those that a claim writes
 	ColumnValue *columns;
-	Bitmapset *written;   // these columns
+	Bitmapset *written;   // these columns, and those generated from them
 	bool has_foreign_key; // of columns that a claim does not write
 	row::Checks checks;
 	int default_count; // of a new job's columns that its sender does not give

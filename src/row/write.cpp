@@ -40,6 +40,27 @@ close_target(Target *target)
 	pfree(target->relation);
 }
 
+// A generated column is computed from no other generated one.
+Bitmapset *
+with_generated(Relation table, const Bitmapset *written)
+{
+	const TupleDesc descriptor = RelationGetDescr(table);
+	const TupleConstr *constraints = descriptor->constr;
+	Bitmapset *all = bms_copy(written);
+	if (constraints == nullptr || !compat::has_generated(constraints))
+		return all;
+	for (int i = 0; i < constraints->num_defval; i++) {
+		const AttrDefault &value = constraints->defval[i];
+		if (TupleDescAttr(descriptor, value.adnum - 1)->attgenerated == '\0')
+			continue;
+		Bitmapset *read = nullptr;
+		pull_varattnos(static_cast<Node *>(stringToNode(value.adbin)), 1, &read);
+		if (bms_overlap(read, written))
+			all = bms_add_member(all, value.adnum - FirstLowInvalidHeapAttributeNumber);
+	}
+	return all;
+}
+
 // Decides as heap_update() does, but by the columns written instead of those that differ: never
 // weaker.
 LockTupleMode

@@ -25,6 +25,10 @@ Target open_target(Relation table);
 
 void close_target(Target *target);
 
+// These columns and the generated ones that are computed from them, which an update of them writes,
+// too. In the current context.
+Bitmapset *with_generated(Relation table, const Bitmapset *written);
+
 // The row lock mode of an update of these columns (offset as in pull_varattnos()): FOR UPDATE if
 // one is of a unique key, else FOR NO KEY UPDATE, which does not conflict with FOR KEY SHARE.
 LockTupleMode lock_mode_for(Relation table, const Bitmapset *written);
