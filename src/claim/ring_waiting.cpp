@@ -60,8 +60,9 @@ needs_tick(Ring *ring)
 }
 
 // Has others woken in place of those that were woken before the last tick, and have not been heard of:
-// first as many as there are jobs for, then ever more, as their clients may be gone, too. False if
-// there are no candidates to wake them for.
+// first as many as there are jobs for, then ever more, as their clients may be gone, too. A backend
+// that is on its way to a candidate may be stopped, or be reading the queue for long, so it counts no
+// longer, either. False if there are no candidates to wake others for.
 static bool
 replace_lapsed(Ring *ring)
 {
@@ -70,8 +71,9 @@ replace_lapsed(Ring *ring)
 	Waiters *waiters = &ring->waiters;
 	waiters->loans = waiters->new_loans;
 	waiters->new_loans = 0;
+	waiters->claiming = 0;
 	const int count = takeable(ring, static_cast<int>(ring->count));
-	const int rest = count - waiters->claiming - waiters->loans;
+	const int rest = count - waiters->loans;
 	if (rest <= 0 || ring->sweep_due == 0)
 		return false;
 	announce(ring, Max(rest, 1 << (bits_a_lapse * waiters->lapses)));

@@ -1,0 +1,58 @@
+# Backends that sleep until a job is committed. Two of them were chosen for jobs and are stopped: those
+# who are left get the jobs.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('wait_stopped');
+$node->init;
+$node->start;
+
+sub sql
+{
+	my ($query) = @_;
+	return $node->safe_psql('postgres', $query);
+}
+
+sql(q{
+	create extension queue_ext;
+	select queue_create('q', lease => '1 hour');
+	select from queue_pop('q');
+});
+
+# Workers that wait, in this order.
+my $waiting = q{select waiting = %d from queue_claim_stats where source = 'q'::regclass};
+my @workers;
+
+sub begin_to_wait
+{
+	my ($name) = @_;
+	my $worker = $node->background_psql('postgres');
+	my $pid = $worker->query_safe('select pg_backend_pid()');
+	push @workers, $worker;
+	$worker->query_until(qr/waits/, "\\echo waits\ncall queue_pop_wait('q', '1 hour', worker => '$name');\n");
+	$node->poll_query_until('postgres', sprintf $waiting, scalar @workers) or die "$name does not wait";
+	return $pid;
+}
+
+my @stopped = map { begin_to_wait($_) } 'first', 'second';
+begin_to_wait($_) for 'third', 'fourth', 'fifth';
+kill('STOP', @stopped) == 2 or die $!;
+sql(q{select from queue_send_many('q', array_fill('1'::jsonb, array[5]))});
+my $takers = q{select string_agg(leased_by, ',' order by leased_by) from q where leased_until is not null};
+ok($node->poll_query_until('postgres', $takers, 'fifth,fourth,third'), 'two that were chosen are stopped: the others take jobs');
+kill('CONT', @stopped) == 2 or die $!;
+ok($node->poll_query_until('postgres', $takers, 'fifth,first,fourth,second,third'), '... and those two when they go on');
+$_->query_safe('select') for @workers;
+$_->quit for @workers;
+
+$node->stop;
+my $allowed = qr/terminating connection due to administrator command|database system is|shutdown/;
+my @lines = grep { /\b(WARNING|PANIC|FATAL|leak|TRAP)\b/ && $_ !~ $allowed } split /\n/, slurp_file($node->logfile);
+is(join("\n", @lines), '', 'the log is quiet');
+
+done_testing();
