@@ -156,12 +156,13 @@ sleep_some(const Wait *wait, int64 us)
 	return GetCurrentTimestamp() < wait->until;
 }
 
-// Whether a relation has changed in this backend's view since the last look: the queue may be gone.
+// Whether a relation has changed in this backend's view since the last look: the queue may be gone;
+// or whether there is now a backend that tells the ring of nothing.
 static bool
 has_changes(const Wait *wait)
 {
 	AcceptInvalidationMessages();
-	return changes != wait->changes;
+	return changes != wait->changes || !is_shared_by_all();
 }
 
 // Stands in the list until there is something to look at, or the time is over.

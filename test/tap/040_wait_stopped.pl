@@ -1,5 +1,6 @@
-# Backends that sleep until a job is committed. Two of them were chosen for jobs and are stopped: those
-# who are left get the jobs.
+# Backends that sleep until a job is committed, and others that cannot do what is expected of them:
+# two were chosen for jobs and are stopped, and a sender cannot have the shared segment. Those who
+# are left get the jobs.
 
 use strict;
 use warnings;
@@ -10,6 +11,8 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('wait_stopped');
 $node->init;
+# A segment is a file that we can get at.
+$node->append_conf('postgresql.conf', 'dynamic_shared_memory_type = mmap');
 $node->start;
 
 sub sql
@@ -47,6 +50,18 @@ my $takers = q{select string_agg(leased_by, ',' order by leased_by) from q where
 ok($node->poll_query_until('postgres', $takers, 'fifth,fourth,third'), 'two that were chosen are stopped: the others take jobs');
 kill('CONT', @stopped) == 2 or die $!;
 ok($node->poll_query_until('postgres', $takers, 'fifth,first,fourth,second,third'), '... and those two when they go on');
+$_->query_safe('select') for @workers;
+$_->quit for @workers;
+
+# The sender may not open the segment's file, which is the largest, and so can tell nobody.
+@workers = ();
+begin_to_wait($_) for 'sixth', 'seventh';
+my ($file) = sort { -s $b <=> -s $a } glob $node->data_dir . '/pg_dynshmem/mmap.*';
+chmod(0000, $file) == 1 or die $!;
+sql(q{select from queue_send_many('q', array_fill('1'::jsonb, array[2]))});
+chmod(0600, $file) == 1 or die $!;
+ok($node->poll_query_until('postgres', "select count(*) = 2 from q where leased_by in ('sixth', 'seventh')"),
+	'a backend that cannot tell them sends: those who wait already take the jobs');
 $_->query_safe('select') for @workers;
 $_->quit for @workers;
 
