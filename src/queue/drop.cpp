@@ -40,6 +40,7 @@ drop(const text *name)
 		error::not_managed(definition->name, "Use queue_detach(), which leaves the table alone.");
 	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
 	definition::delete_definition(definition->name, definition->source);
+	claim::note_end(definition->source);
 	const bool has_archive = definition->is_archived && is_own_archive(definition);
 	// In the order in which a worker locks them that pops, and then completes.
 	definition::drop_table(definition->tables[0]);

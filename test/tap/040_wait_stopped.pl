@@ -1,6 +1,6 @@
 # Backends that sleep until a job is committed, and others that cannot do what is expected of them:
-# two were chosen for jobs and are stopped, and a sender cannot have the shared segment. Those who
-# are left get the jobs.
+# two were chosen for jobs and are stopped, a sender cannot have the shared segment, and the one that
+# keeps time is stopped. Those who are left get the jobs, and hear that the queue is dropped.
 
 use strict;
 use warnings;
@@ -27,19 +27,19 @@ sql(q{
 	select from queue_pop('q');
 });
 
-# Workers that wait, in this order.
+# Workers that wait, in this order. They do nothing before that: a session that has been idle wakes up
+# once, ten seconds later, to report its statistics.
 my $waiting = q{select waiting = %d from queue_claim_stats where source = 'q'::regclass};
 my @workers;
 
 sub begin_to_wait
 {
 	my ($name) = @_;
-	my $worker = $node->background_psql('postgres');
-	my $pid = $worker->query_safe('select pg_backend_pid()');
+	my $worker = $node->background_psql('postgres', on_error_stop => 0);
 	push @workers, $worker;
 	$worker->query_until(qr/waits/, "\\echo waits\ncall queue_pop_wait('q', '1 hour', worker => '$name');\n");
 	$node->poll_query_until('postgres', sprintf $waiting, scalar @workers) or die "$name does not wait";
-	return $pid;
+	return sql("select pid from pg_stat_activity where query like '%''$name''%' and pid <> pg_backend_pid()");
 }
 
 my @stopped = map { begin_to_wait($_) } 'first', 'second';
@@ -64,6 +64,26 @@ ok($node->poll_query_until('postgres', "select count(*) = 2 from q where leased_
 	'a backend that cannot tell them sends: those who wait already take the jobs');
 $_->query_safe('select') for @workers;
 $_->quit for @workers;
+
+# The last to come keeps time, and would look each two seconds whether the queue is still there. So does
+# the one before it once more, as it was the last when it came.
+$node->restart;
+sql('select from queue_pop(\'q\')');
+@workers = ();
+my ($told, $keeper) = map { begin_to_wait($_) } 'eighth', 'ninth';
+kill('STOP', $keeper) == 1 or die $!;
+sql(q{select pg_sleep(3)});
+sql(q{select queue_drop('q')});
+ok($node->poll_query_until('postgres', "select state = 'idle' from pg_stat_activity where pid = $told"),
+	'the queue is dropped: they are told at once');
+kill('CONT', $keeper) == 1 or die $!;
+for my $worker (@workers)
+{
+	$worker->query('select');
+	like($worker->{stderr}, qr/ERROR:  queue "q" does not exist/, '... and fail');
+	$worker->{stderr} = '';
+	$worker->quit;
+}
 
 $node->stop;
 my $allowed = qr/terminating connection due to administrator command|database system is|shutdown/;
