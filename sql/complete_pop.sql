@@ -57,6 +57,19 @@ select id, attempt, completed is null as first from queue_complete_pop('kept', n
 select completed, payload from queue_complete_pop('kept', :id, :attempt);
 select count(*) from kept_archive;
 
+-- A job that does not fit into work_mem, as a trigger has made it larger, leaves no file behind.
+select queue_create('grown');
+select count(queue_send('grown', to_jsonb(n))) from generate_series(1, 2) as n;
+create function grow() returns trigger language plpgsql as $$ begin
+	new.payload := to_jsonb(repeat('x', 200000));
+	return new;
+end $$;
+create trigger grow before update on grown for each row execute function grow();
+set work_mem = '64kB';
+select id, attempt, length(payload::text) from queue_complete_pop('grown', null, null) \gset
+select completed, length(payload::text) from queue_complete_pop('grown', :id, :attempt);
+reset work_mem;
+
 -- Errors.
 select queue_complete_pop(null, 1, 1);
 select queue_complete_pop('jobs', 1, null);

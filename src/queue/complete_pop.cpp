@@ -40,6 +40,7 @@ pop_into(Definition *definition, const Request &request, TupleDesc columns, Datu
 		return;
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(columns, &TTSOpsMinimalTuple);
 	(void) tuplestore_gettupleslot(store, true, true, slot);
+	tuplestore_end(store); // it may have a file
 	slot_getallattrs(slot);
 	memcpy(&values[1], slot->tts_values, sizeof(Datum) * columns->natts);
 	memcpy(&nulls[1], slot->tts_isnull, sizeof(bool) * columns->natts);
