@@ -102,15 +102,20 @@ next_look(const Ring *ring, TimestampTz looked_at)
 	return Max(Min(look, ring->row_due), looked_at + least_sleep_us);
 }
 
-// The turn of the one that keeps time.
+// The turn of the one that keeps time. What one before it has left to look at, it leaves to that one
+// for a while.
 static Turn
 keep_time(Ring *ring, const Ticket &ticket, bool is_new, TimestampTz *until)
 {
 	Waiters *waiters = &ring->waiters;
 	const TimestampTz now = GetCurrentTimestamp();
-	const TimestampTz look = next_look(ring, ticket.looked_at);
-	if (now >= look)
+	const TimestampTz left_at =
+		waiters->left_at <= now ? waiters->left_at : 0; // else the clock was set back
+	const TimestampTz look = next_look(ring, Max(ticket.looked_at, left_at));
+	if (now >= look) {
+		waiters->left_at = now;
 		return Turn::look;
+	}
 	if (!is_new && waiters->is_ticking && now >= waiters->look_at) {
 		// Those woken during the last tick get another.
 		const bool has_lapsed =

@@ -33,6 +33,7 @@ struct Waiters
 	int32 lapses;        // ticks in a row that ended with loans of which nothing was heard
 	bool is_ticking;     // the last one's timer is set for the loans
 	TimestampTz look_at; // when that timer ends
+	TimestampTz left_at; // when one that kept time left, to look for all
 };
 
 // Backends to be woken.
