@@ -104,6 +104,8 @@ from unnest(array[
 	'alter run_at type timestamptz(0)',
 	'drop unique_key',
 	'alter unique_key type text collate "default"',
+	'drop claimed_at, drop kind',
+	'alter kind set not null',
 	'alter leased_until set not null',
 	'alter priority type integer',
 	'drop attempt, add attempt integer generated always as (1) stored not null',
@@ -199,7 +201,7 @@ select setval(pg_get_serial_sequence('model', 'id'), 1);
 insert into model (id, payload) overriding system value values (40, '40');
 select queue_detach('model'), queue_adopt('model'), queue_send('model', '41');
 create table model_archive (like jobs_archive including all);
-insert into model_archive select 50, run_at, created_at, now(), attempt, max_attempts, priority, 'completed', null, null, payload from model where id = 41;
+insert into model_archive select 50, run_at, created_at, now(), null, attempt, max_attempts, priority, 'completed', null, null, payload from model where id = 41;
 comment on table model is null;
 select queue_detach('model'), queue_adopt('model'), queue_send('model', '51');
 select queue_detach('model'), queue_adopt('model'), queue_send('model', '52');

@@ -66,6 +66,7 @@ insert into calls (function, arguments) values
 		'on_complete', $$'state = 2'$$, 'on_release', $$'state = 0'$$, 'on_fail', $$'state = 0'$$, 'claim_mode', $$'update'$$, 'on_extend', $$'state = 1'$$,
 		'lease', $$'1 hour'::interval$$, 'wake', 'false']),
 	('queue_adopt', array['queue', $$'jobs'$$]),
+	('queue_upgrade', array['queue', $$'jobs'$$]),
 	('queue_detach', array['queue', $$'t'$$, 'if_exists', 'false']),
 	('queue_drop', array['queue', $$'jobs'$$, 'if_exists', 'false']),
 	('queue_is_held', array['source', $$'t'::regclass$$, 'identity', $$'1'$$]),

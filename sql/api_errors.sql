@@ -61,6 +61,7 @@ alter table test_errors_2.jobs rename to more_jobs;
 alter index test_errors_2.jobs_pkey rename to more_jobs_pkey;
 alter index test_errors_2.jobs_priority_run_at_id_idx rename to more_jobs_claim;
 alter index test_errors_2.jobs_unique_key_idx rename to more_jobs_unique_key;
+alter index test_errors_2.jobs_dead_at_idx rename to more_jobs_dead;
 alter sequence test_errors_2.jobs_id_seq rename to more_jobs_id_seq;
 alter table test_errors_2.more_jobs set schema test_errors;
 select show_error($$select queue_pop('jobs')$$);

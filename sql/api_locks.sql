@@ -95,6 +95,7 @@ from unnest(array[
 	'queue_detach(''none'', true)',
 	'queue_detach(''more'')',
 	'queue_adopt(''more'')',
+	'queue_upgrade(''more'')',
 	'queue_drop(''more'')',
 	'throttle_create(''s'', ''1 hour'')',
 	'throttle_alter(''s'', grants => 2)',

@@ -45,6 +45,7 @@ from unnest(array[
 	$$queue_create('mine')$$,
 	$$queue_alter('jobs', lease => '1 hour')$$,
 	$$queue_adopt('jobs')$$,
+	$$queue_upgrade('jobs')$$,
 	$$queue_pause('jobs')$$,
 	$$queue_resume('jobs')$$,
 	$$queue_attach('v', 't', 'state = 0', on_claim => 'state = 1')$$,

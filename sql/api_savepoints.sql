@@ -118,6 +118,7 @@ from unnest('{jobs,kept}'::text[]) as q, unnest(array[
 	'queue_alter(Q, lease => ''2 hours'')',
 	'queue_alter(Q, max_attempts => 2)',
 	'queue_alter(Q, archive => false)',
+	'queue_upgrade(Q)',
 	'queue_detach(Q)',
 	'queue_drop(Q)']) as c
 where q = 'jobs' or c ~ 'complete|cancel|archive|detach|drop|past';

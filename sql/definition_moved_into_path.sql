@@ -17,6 +17,7 @@ alter table test_moved_a.jobs rename to moved;
 alter index test_moved_a.jobs_pkey rename to moved_pkey;
 alter index test_moved_a.jobs_priority_run_at_id_idx rename to moved_claim;
 alter index test_moved_a.jobs_unique_key_idx rename to moved_unique_key;
+alter index test_moved_a.jobs_dead_at_idx rename to moved_dead;
 alter sequence test_moved_a.jobs_id_seq rename to moved_id_seq;
 set search_path = test_moved_b, public;
 select payload from queue_pop('jobs');

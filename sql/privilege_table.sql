@@ -259,7 +259,7 @@ begin
 exception
 	when sqlstate 'UNDO0' then
 		-- The ids of new jobs are from 1000 on.
-		result := regexp_replace(result, '"(attempt|payload|run_at|created_at|leased_until|leased_by|dead_at|max_attempts|priority|last_error|unique_key)": ("[^"]*"|[^,}]*)(, )?', '', 'g');
+		result := regexp_replace(result, '"(attempt|payload|run_at|created_at|leased_until|leased_by|dead_at|claimed_at|kind|max_attempts|priority|last_error|unique_key)": ("[^"]*"|[^,}]*)(, )?', '', 'g');
 		return regexp_replace(regexp_replace(result, ', }', '}', 'g'), '\m1\d\d\d\M', 'new', 'g');
 	when others then
 		return sqlstate;
@@ -334,6 +334,7 @@ end $$;
 insert into calls (target, call) values
 	('jobs', 'queue_create(''mine'')'),
 	('jobs', 'queue_adopt(''jobs'')'),
+	('jobs', 'queue_upgrade(''jobs'')'),
 	('jobs', 'queue_attach(''also'', ''jobs'', ''attempt < 0'', on_claim => ''attempt = 0'')'),
 	('jobs', 'queue_alter(''jobs'', lease => ''1 hour'')'),
 	('jobs', 'queue_pause(''jobs'')'),

@@ -79,6 +79,7 @@ select * from public.where_is;
 alter index test_resolve_d.jobs_pkey rename to letters_pkey;
 alter index test_resolve_d.jobs_priority_run_at_id_idx rename to letters_claim;
 alter index test_resolve_d.jobs_unique_key_idx rename to letters_unique_key;
+alter index test_resolve_d.jobs_dead_at_idx rename to letters_dead;
 alter sequence test_resolve_d.jobs_id_seq rename to letters_id_seq;
 alter table test_resolve_d.letters set schema test_resolve_b;
 select queue_send('test_resolve_b.jobs', '1');

@@ -84,6 +84,20 @@ select queue_attach('work', 'items', 'not taken', 'id', 'taken = true');
 select queue_send_many('emails', '{1,2,3}');
 select id, attempt from queue_pop('emails', lease => '1 hour');
 select * from queue_unique_insert('emails', '4', states => '{done,ready}');
+-- A queue that the library of 0.1 has made.
+\getenv source_directory PG_ABS_SRCDIR
+\set layout :source_directory /test/layouts/queue_0_1.sql
+\set queue letters
+\set ECHO none
+\i :layout
+\set ECHO all
+insert into queue_definition (name, source, managed, claim_mode, lease, max_attempts, backoff_base, backoff_cap, archived, archive,
+	pending, order_by, on_claim, on_complete, on_release, on_fail, on_extend, search_path)
+select 'letters', 'letters', managed, claim_mode, lease, max_attempts, backoff_base, backoff_cap, true, 'letters_archive',
+	pending, order_by, replace(on_claim, ', claimed_at = call_time', ''), on_complete, on_release, on_fail, on_extend, search_path
+from queue_definition where name = 'emails';
+select queue_send_many('letters', '{1,2,3}');
+select id, attempt from queue_pop('letters', lease => '1 hour');
 select throttle_create('front page', '100 years');
 select lock_throttled_resource('front page', 'before');
 select mutex_acquire('import');
@@ -92,12 +106,17 @@ select mutex_acquire('import');
 -- In a session that has used it, and in one that has not.
 set search_path = test, "Tools";
 select id from queue_pop('emails', lease => '1 hour');
+select id, attempt from queue_pop('letters', lease => '1 hour');
 alter extension queue_ext update;
 select id from queue_pop('emails', lease => '1 hour');
+select queue_upgrade();
+select id, attempt from queue_pop('letters', lease => '1 hour');
+select queue_complete_many('letters', '{1,2,3}', '{1,1,1}');
 \c
 set search_path = test, "Tools";
 select queue_complete('emails', 1, 1), queue_complete('emails', 2, 1);
 select id, state from emails_archive order by id;
+select id, state, claimed_at is not null as known from letters_archive order by id;
 select queue, lease, max_attempts, archive from queues order by queue;
 select id from queue_pop_rows(null::items);
 select id, attempt from queue_pop('emails', max_jobs => 2, lease => '1 hour');

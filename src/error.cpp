@@ -386,6 +386,15 @@ not_a_queues_table(const char *table, const char *fault)
 }
 
 void
+column_in_the_way(const char *table, const char *column, const char *need)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("column \"%s\" of table \"%s\" is not that of a managed queue", column, table),
+			 errdetail("%s", need), errhint("Rename your own column, and all that names it.")));
+}
+
+void
 column_changed(const char *table, const char *column, Oid type, const char *qualified)
 {
 	const char *name = format_type_be(type);

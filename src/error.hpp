@@ -96,6 +96,9 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void table_is_managed(const char *table, const char *queue);
 // 55000: the table does not have the layout of a managed queue; "fault" is the detail.
 [[noreturn]] void not_a_queues_table(const char *table, const char *fault);
+// 55000: the table has a column of its own where a managed queue's table has another; "need" is the
+// detail.
+[[noreturn]] void column_in_the_way(const char *table, const char *column, const char *need);
 // 42804: the column of a managed queue's table has been dropped or has another type.
 [[noreturn]] void column_changed(const char *table, const char *column, Oid type,
 								 const char *qualified);

@@ -9,6 +9,13 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_adopt';
 comment on function @extschema@.queue_adopt(text) is
 	'registers the table of a managed queue again, after a dump of the table alone or DROP EXTENSION';
 
+create function @extschema@.queue_upgrade(queue text default null) returns setof text
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_upgrade';
+
+comment on function @extschema@.queue_upgrade(text) is
+	'brings the table of a queue, or of all queues of the caller, to the layout that queue_create makes, and returns the queues changed';
+
 -- The path of claims.
 
 create function @extschema@.queue_claim_path(

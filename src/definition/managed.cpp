@@ -6,7 +6,7 @@
 
 namespace queue_ext::definition {
 
-const Fragments managed_fragments = {
+static constexpr Fragments first_fragments = {
 	// pending
 	"dead_at is null and run_at <= call_time"
 	" and (leased_until is null or leased_until <= call_time)",
@@ -30,6 +30,16 @@ const Fragments managed_fragments = {
 	" dead_at = case when dead_at is not null then call_time + lease end",
 };
 
+// A claim of the second layout says when it was made, too. Nothing else writes claimed_at.
+Fragments
+managed_fragments(Layout layout)
+{
+	Fragments fragments = first_fragments;
+	if (layout == Layout::second)
+		fragments.on_claim = psprintf("%s, claimed_at = call_time", first_fragments.on_claim);
+	return fragments;
+}
+
 // Computed from the columns and the clock: no state is stored (design.md).
 char *
 job_state(const char *moment)
@@ -51,6 +61,7 @@ const char *const create_table_text =
 	" created_at pg_catalog.timestamptz not null default pg_catalog.now(),"
 	" leased_until pg_catalog.timestamptz,"
 	" dead_at pg_catalog.timestamptz,"
+	" claimed_at pg_catalog.timestamptz,"
 	" attempt pg_catalog.int4 not null default 0,"
 	" max_attempts pg_catalog.int4 not null default %d"
 	"  check (max_attempts operator(pg_catalog.>=) 1),"
@@ -58,7 +69,8 @@ const char *const create_table_text =
 	" leased_by pg_catalog.text,"
 	" last_error pg_catalog.text,"
 	" payload pg_catalog.jsonb not null,"
-	" unique_key pg_catalog.text collate pg_catalog.\"C\""
+	" unique_key pg_catalog.text collate pg_catalog.\"C\","
+	" kind pg_catalog.text collate pg_catalog.\"C\""
 	") with (fillfactor = 45,"
 	" autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,"
 	" autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.1,"
@@ -74,21 +86,34 @@ const char *const create_claim_index_text =
 const char *const create_unique_index_text =
 	"create index on %s (unique_key) where unique_key is not null";
 
-// Named like the columns of the queue's table, so that archived_columns fits both.
+// Dead jobs, and those that become dead when their lease ends. The claim of a last attempt is no HOT
+// update anyway, as it takes the row out of the claim index.
+const char *const create_dead_index_text = "create index on %s (dead_at) where dead_at is not null";
+
+// Named like the columns of the queue's table, so that archived_columns() fits both.
 const char *const create_archive_text = "create table %s ("
 										" id pg_catalog.int8 primary key,"
 										" run_at pg_catalog.timestamptz not null,"
 										" created_at pg_catalog.timestamptz not null,"
 										" finished_at pg_catalog.timestamptz not null,"
+										" claimed_at pg_catalog.timestamptz,"
 										" attempt pg_catalog.int4 not null,"
 										" max_attempts pg_catalog.int4 not null,"
 										" priority pg_catalog.int2 not null,"
 										" state pg_catalog.text not null,"
 										" leased_by pg_catalog.text,"
 										" last_error pg_catalog.text,"
-										" payload pg_catalog.jsonb not null)";
+										" payload pg_catalog.jsonb not null,"
+										" kind pg_catalog.text collate pg_catalog.\"C\")";
 
-const char *const archived_columns =
-	"id, run_at, created_at, attempt, max_attempts, priority, leased_by, last_error, payload";
+const char *
+archived_columns(Layout layout)
+{
+	return layout == Layout::first
+			   ? "id, run_at, created_at, attempt, max_attempts, priority, leased_by, last_error,"
+				 " payload"
+			   : "id, run_at, created_at, claimed_at, attempt, max_attempts, priority, leased_by,"
+				 " last_error, payload, kind";
+}
 
 } // namespace queue_ext::definition

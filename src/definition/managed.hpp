@@ -7,10 +7,16 @@
 //   - dead_at is the time at which the job is, or will be, dead. The claim of the last
 //     attempt sets it to the end of the lease: if the worker dies, the job is dead from
 //     then on, and no process has to change the row.
+//   - claimed_at is the time of the last claim, as attempt is its number: nothing clears it. Null
+//     before the first claim, and if the last one was made under the first layout.
 //   - No index has a column that a claim or a heartbeat writes, so both are HOT updates;
 //     except dead_at on the last attempt, which takes the row out of the claim index.
 //   - unique_key is null except for jobs of queue_unique_insert; these have an index of
 //     their own.
+//
+// There are two layouts. The second, since 0.2, has two more columns, claimed_at and kind, in the
+// table and in the archive, and an index of the dead jobs. queue_upgrade() adds them; without it the
+// first stays as it is. The archive may have another layout than the table.
 
 #pragma once
 
@@ -20,8 +26,10 @@
 
 namespace queue_ext::definition {
 
-// The fragments of every managed queue.
-extern const Fragments managed_fragments;
+enum class Layout { first, second };
+
+// The fragments of a managed queue whose table has that layout. In the current context.
+Fragments managed_fragments(Layout layout);
 
 // The state of a job at a moment: an SQL expression over the table "t" with one of these values. In
 // the current context.
@@ -31,13 +39,14 @@ constexpr const char *job_states[] = {"ready", "scheduled", "leased", "dead"};
 // The highest max_attempts.
 constexpr int max_attempts_limit = 1000000;
 
-// The statements that create the tables and indexes, for psprintf.
+// The statements that create the tables, in the second layout, and indexes, for psprintf.
 extern const char *const create_table_text;        // format: table, max_attempts
 extern const char *const create_claim_index_text;  // format: table
 extern const char *const create_unique_index_text; // format: table
+extern const char *const create_dead_index_text;   // format: table
 extern const char *const create_archive_text;      // format: table
 
-// The columns that the queue's table and its archive share.
-extern const char *const archived_columns;
+// The columns that the queue's table and its archive share if both have that layout.
+const char *archived_columns(Layout layout);
 
 } // namespace queue_ext::definition

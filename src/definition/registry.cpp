@@ -181,7 +181,8 @@ has_other_queue(Oid source, const char *name)
 	return is_found;
 }
 
-bool
+// Whether a queue of another table has this archive.
+static bool
 is_archive_of_other(Oid archive, Oid source)
 {
 	bool is_found = false;
@@ -191,6 +192,14 @@ is_archive_of_other(Oid archive, Oid source)
 		return !is_found;
 	});
 	return is_found;
+}
+
+bool
+has_own_archive(const Definition *definition)
+{
+	return definition->archive_name != nullptr &&
+		   catalog::find_owner(definition->archive) == catalog::owner_of(definition->source) &&
+		   !is_archive_of_other(definition->archive, definition->source);
 }
 
 List *
@@ -213,7 +222,8 @@ find_all()
 	each_row({nullptr, InvalidOid}, [&](HeapTuple row, TupleDesc descriptor) {
 		const RowReader reader{row, descriptor};
 		auto *registered = static_cast<Registered *>(palloc(sizeof(Registered)));
-		*registered = {TextDatumGetCString(reader.get(column_name)), source_of(row, descriptor)};
+		*registered = {TextDatumGetCString(reader.get(column_name)), source_of(row, descriptor),
+					   reader.boolean(column_managed)};
 		all = lappend(all, registered);
 		return true;
 	});
@@ -432,11 +442,13 @@ update_definition(const char *name, Oid source, const Options &options)
 	RowWriter row;
 	row.set_key(name, source);
 	set_options(&row, options);
+	row.set(column_on_claim, options.on_claim);
 	write(psprintf("update %s set paused = coalesce($5, paused), lease = coalesce($6, lease),"
 				   " max_attempts = coalesce($7, max_attempts),"
 				   " backoff_base = coalesce($8, backoff_base),"
 				   " backoff_cap = coalesce($9, backoff_cap),"
-				   " archived = coalesce($10, archived), archive = coalesce($11, archive)"
+				   " archived = coalesce($10, archived), archive = coalesce($11, archive),"
+				   " on_claim = coalesce($14, on_claim)"
 				   " where name operator(pg_catalog.=) $1 and source operator(pg_catalog.=) $2",
 				   registry_name()),
 		  &row);

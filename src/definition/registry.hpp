@@ -47,6 +47,7 @@ struct Registered
 {
 	char *name;
 	Oid source;
+	bool is_managed;
 };
 
 // All rows, as Registered *, in the current context. Reads the whole registry.
@@ -55,8 +56,9 @@ List *find_all();
 // Whether the table has a queue of another name.
 bool has_other_queue(Oid source, const char *name);
 
-// Whether a queue of another table has this archive. Reads the whole registry.
-bool is_archive_of_other(Oid archive, Oid source);
+// Whether the definition's archive belongs to its queue alone, and has the owner of its table: a
+// restored registry may name another queue's archive. Reads the whole registry.
+bool has_own_archive(const Definition *definition);
 
 // Copies the registry row of (source, name) into *definition, with its strings in the context.
 // False when there is none.
@@ -85,6 +87,7 @@ struct Options
 	const bool *is_paused;
 	const bool *is_archived;
 	const Oid *archive;
+	const char *on_claim;
 };
 
 // A queue to be added to the registry.

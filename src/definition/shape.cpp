@@ -6,7 +6,6 @@
 
 #include "../catalog/owner.hpp"
 #include "../error.hpp"
-#include "managed.hpp"
 #include "name.hpp"
 
 namespace queue_ext::definition {
@@ -28,7 +27,7 @@ struct Column
 
 } // namespace
 
-// The columns of create_table_text (managed.cpp), ...
+// The columns of the first layout's table, and so of create_table_text (managed.cpp), too, ...
 static constexpr Column table_columns[] = {
 	{"id", INT8OID, Kind::defaulted},
 	{"run_at", TIMESTAMPTZOID, Kind::defaulted},
@@ -59,6 +58,20 @@ static constexpr Column archive_columns[] = {
 	{"payload", JSONBOID, Kind::required},
 };
 
+// What the second layout has in addition. Both texts, and added_columns, agree with it.
+static constexpr Column second_columns[] = {
+	{"claimed_at", TIMESTAMPTZOID, Kind::nullable},
+	{"kind", TEXTOID, Kind::nullable, C_COLLATION_OID},
+};
+
+// A claim writes claimed_at along with leased_by, a sender gives kind along with priority. Archives
+// have both models, too.
+const AddedColumn added_columns[] = {
+	{"claimed_at", "pg_catalog.timestamptz", "leased_by"},
+	{"kind", "pg_catalog.text collate pg_catalog.\"C\"", "priority"},
+};
+static_assert(lengthof(second_columns) == added_column_count);
+
 // A generated column does not count, since queue_send would have to write it.
 static bool
 has_column(Oid table, const Column &column)
@@ -78,19 +91,26 @@ has_column(Oid table, const Column &column)
 	return is_it;
 }
 
+// "It needs a column ..."
+static const char *
+need_of(const Column &column)
+{
+	constexpr const char *wanted[] = {"nullable", "not null", "not null, with a default"};
+	return psprintf("It needs a column \"%s\" of type %s%s, %s.", column.name,
+					format_type_be(column.type),
+					OidIsValid(column.collation) ? " collate \"C\"" : "",
+					wanted[static_cast<int>(column.kind)]);
+}
+
 // The sentence names the first fault only.
 static const char *
 fault_of(Oid table, const Column *columns, int count)
 {
-	constexpr const char *wanted[] = {"nullable", "not null", "not null, with a default"};
 	if (get_rel_relkind(table) != RELKIND_RELATION)
 		return "It is no ordinary table.";
 	for (int i = 0; i < count; i++)
 		if (!has_column(table, columns[i]))
-			return psprintf("It needs a column \"%s\" of type %s%s, %s.", columns[i].name,
-							format_type_be(columns[i].type),
-							OidIsValid(columns[i].collation) ? " collate \"C\"" : "",
-							wanted[static_cast<int>(columns[i].kind)]);
+			return need_of(columns[i]);
 	return nullptr;
 }
 
@@ -104,6 +124,26 @@ const char *
 fault_of_archive(Oid table)
 {
 	return fault_of(table, archive_columns, lengthof(archive_columns));
+}
+
+Layout
+layout_of(Oid table)
+{
+	for (const Column &column : second_columns)
+		if (!has_column(table, column))
+			return Layout::first;
+	return Layout::second;
+}
+
+bool
+lacks(Oid table, const AddedColumn &column)
+{
+	if (get_attnum(table, column.name) == InvalidAttrNumber)
+		return true;
+	for (const Column &second : second_columns)
+		if (strcmp(second.name, column.name) == 0 && !has_column(table, second))
+			error::column_in_the_way(get_rel_name(table), column.name, need_of(second));
+	return false;
 }
 
 bool
@@ -287,6 +327,18 @@ make_missing_indexes(Oid table)
 		run_command_on(named, psprintf(create_claim_index_text, name));
 	if (!has_index(table, {{"unique_key"}, "unique_key", IS_NOT_NULL}))
 		run_command_on(named, psprintf(create_unique_index_text, name));
+	if (layout_of(table) == Layout::second)
+		(void) make_missing_dead_index(table);
+}
+
+bool
+make_missing_dead_index(Oid table)
+{
+	if (has_index(table, {{"dead_at"}, "dead_at", IS_NOT_NULL}))
+		return false;
+	const char *name = qualified_name(table);
+	run_command_on({table, name}, psprintf(create_dead_index_text, name));
+	return true;
 }
 
 } // namespace queue_ext::definition

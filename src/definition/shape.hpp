@@ -6,6 +6,7 @@
 #include "../postgres.hpp"
 
 #include "../statement/statement.hpp"
+#include "managed.hpp"
 
 namespace queue_ext::definition {
 
@@ -13,6 +14,23 @@ namespace queue_ext::definition {
 // detail; null if it can. Reads the catalogs; takes no lock on the relation.
 const char *fault_of_table(Oid table);
 const char *fault_of_archive(Oid table);
+
+// The layout of a managed queue's table, or of its archive: the second if it has all columns of that.
+// Reads the catalogs; takes no lock.
+Layout layout_of(Oid table);
+
+// A column that the second layout has in addition, of a table and of its archive.
+struct AddedColumn
+{
+	const char *name;
+	const char *definition; // for ALTER TABLE ... ADD COLUMN
+	const char *model;      // the column whose privileges the roles need that use this one
+};
+constexpr int added_column_count = 2;
+extern const AddedColumn added_columns[added_column_count];
+
+// Whether the table lacks that one. Raises 55000 if it has a column of that name with another type.
+bool lacks(Oid table, const AddedColumn &column);
 
 // Raises 42809 or 0A000 for a table that cannot have a queue. The table must be locked; locks its
 // partitions and children ACCESS SHARE until the end of the transaction.
@@ -41,8 +59,11 @@ Oid find_archive(Oid table);
 bool is_null_test(const List *predicate, AttrNumber column, NullTestType kind);
 
 // Creates the indexes that a managed queue's table should have and lacks: the primary key, the
-// claim index, the index of unique inserts. Runs ordinary commands as the caller. Raises what they
-// raise: 23505 for duplicate ids.
+// claim index, the index of unique inserts, and in the second layout that of dead jobs. Runs ordinary
+// commands as the caller. Raises what they raise: 23505 for duplicate ids.
 void make_missing_indexes(Oid table);
+
+// Likewise, the index of dead jobs alone. Returns whether the table lacked it.
+bool make_missing_dead_index(Oid table);
 
 } // namespace queue_ext::definition

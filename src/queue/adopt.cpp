@@ -140,7 +140,8 @@ adopt(const char *written)
 	options.max_attempts = &settings.max_attempts;
 	options.is_archived = &settings.is_archived;
 	options.archive = OidIsValid(archive) ? &archive : nullptr;
-	insert_definition({name.name, table, true, "update", definition::managed_fragments,
+	insert_definition({name.name, table, true, "update",
+					   definition::managed_fragments(definition::layout_of(table)),
 					   statement::bare_search_path},
 					  options);
 	write_comment(table, settings);

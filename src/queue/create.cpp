@@ -67,6 +67,7 @@ create(const text *name_text, const Options &options, bool archived)
 	statement::check_named(named);
 	definition::run_command_on(named, psprintf(definition::create_claim_index_text, table));
 	definition::run_command_on(named, psprintf(definition::create_unique_index_text, table));
+	definition::run_command_on(named, psprintf(definition::create_dead_index_text, table));
 	const Oid archive = archived ? definition::make_archive(source) : InvalidOid;
 
 	unique::forget_dropped();
@@ -74,7 +75,8 @@ create(const text *name_text, const Options &options, bool archived)
 	stored.is_archived = &archived;
 	if (archived)
 		stored.archive = &archive;
-	insert_definition({name.name, source, true, "update", definition::managed_fragments,
+	insert_definition({name.name, source, true, "update",
+					   definition::managed_fragments(definition::Layout::second),
 					   statement::bare_search_path},
 					  stored);
 	definition::write_comment(source, {*options.lease, *options.backoff_base, *options.backoff_cap,

@@ -5,7 +5,6 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
-#include "../catalog/owner.hpp"
 #include "../claim/transaction_callbacks.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
@@ -20,15 +19,6 @@ using definition::Use;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_drop);
 
-// A restored registry may name another queue's archive (definition_cache.cpp).
-static bool
-is_own_archive(const Definition *definition)
-{
-	return definition->archive_name != nullptr &&
-		   catalog::find_owner(definition->archive) == catalog::owner_of(definition->source) &&
-		   !definition::is_archive_of_other(definition->archive, definition->source);
-}
-
 // Returns false if there is no such queue. Raises 55000 for an attached queue.
 static bool
 drop(const text *name)
@@ -41,7 +31,7 @@ drop(const text *name)
 	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
 	definition::delete_definition(definition->name, definition->source);
 	claim::note_end(definition->source);
-	const bool has_archive = definition->is_archived && is_own_archive(definition);
+	const bool has_archive = definition->is_archived && has_own_archive(definition);
 	// In the order in which a worker locks them that pops, and then completes.
 	definition::drop_table(definition->tables[0]);
 	if (has_archive)

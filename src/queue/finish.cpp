@@ -6,7 +6,7 @@
 
 #include "../definition/compiled.hpp"
 #include "../definition/fragment.hpp"
-#include "../definition/managed.hpp"
+#include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "backoff.hpp"
 
@@ -142,8 +142,9 @@ fence_text(Fence fence, const Source &source)
 		case Fence::any:
 			return any;
 		case Fence::dead:
-			return psprintf("%s and t.dead_at operator(pg_catalog.<=) %s", any,
-							placeholder(Parameter::call_time));
+			// Not "dead_at <=", which the index of dead jobs could serve, as on id above.
+			return psprintf("%s and coalesce(t.dead_at, 'infinity') operator(pg_catalog.<=) %s",
+							any, placeholder(Parameter::call_time));
 	}
 	pg_unreachable();
 }
@@ -172,19 +173,20 @@ delete_text(const Definition *definition, const char *tables, const char *fence,
 					returning);
 }
 
-// Deletes and archives in one statement, so one fence holds for both. Raises 55000 if there is no
-// archive.
+// Deletes and archives in one statement, so one fence holds for both. A change of either table makes
+// the definition, and so this text, invalid. Raises 55000 if there is no archive.
 static const char *
 archive_text(const Definition *definition, const char *tables, const char *fence,
 			 const char *final_state)
 {
 	if (definition->archive_name == nullptr)
 		error::archive_missing(definition->name, definition->source_name);
+	const char *columns = archived_columns(
+		Min(definition::layout_of(definition->source), definition::layout_of(definition->archive)));
 	return psprintf("with finished as (%s) insert into %s (%s, state, finished_at)"
 					" select %s, '%s', %s from finished returning id",
 					delete_text(definition, tables, fence, "t.*"), definition->archive_name,
-					definition::archived_columns, definition::archived_columns, final_state,
-					placeholder(Parameter::call_time));
+					columns, columns, final_state, placeholder(Parameter::call_time));
 }
 
 const char *

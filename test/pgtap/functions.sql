@@ -23,6 +23,7 @@ insert into wanted values
 		'backoff_base interval DEFAULT ''00:00:01''::interval, '
 		'backoff_cap interval DEFAULT ''01:00:00''::interval, archive boolean DEFAULT false)', 'regclass'),
 	('queue_adopt(queue text)', 'regclass'),
+	('queue_upgrade(queue text DEFAULT NULL::text)', 'SETOF text'),
 	('queue_alter(queue text, lease interval DEFAULT NULL::interval, max_attempts integer DEFAULT NULL::integer, '
 		'backoff_base interval DEFAULT NULL::interval, backoff_cap interval DEFAULT NULL::interval, '
 		'archive boolean DEFAULT NULL::boolean)', 'void'),

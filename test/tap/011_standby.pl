@@ -46,6 +46,7 @@ is(on_standby(q{select fnv_lock_key('x') = fnv1_64('x')}), 't', 'keys are hashed
 my %call = (
 	queue_create => q{'other'},
 	queue_adopt => q{'q'},
+	queue_upgrade => q{'q'},
 	queue_alter => q{'q', lease => '1 minute'},
 	queue_drop => q{'q'},
 	queue_purge => q{'q'},

@@ -26,7 +26,7 @@ our %habits = (
 		pop_locked => 3, pop_unique => 1 },
 	holder => { pop_held => 5, pop_rows_apart => 1, send_rows => 1 },
 	locker => { throttle => 4, mutex => 4 },
-	keeper => { scratch => 3, side => 2, alter => 2, pause => 1, add_column => 1, truncate_other => 1 },
+	keeper => { scratch => 3, side => 2, alter => 2, upgrade => 1, pause => 1, add_column => 1, truncate_other => 1 },
 );
 
 sub new
@@ -427,6 +427,11 @@ $action{side} = sub {
 $action{alter} = sub {
 	my ($self) = @_;
 	$self->rows('select queue_alter($1, backoff_cap => $2::interval)', pick(qw(jobs kept other)), pick('100 ms', '200 ms'));
+};
+
+$action{upgrade} = sub {
+	my ($self) = @_;
+	$self->rows('select queue_upgrade($1)', pick(qw(jobs kept other), undef));
 };
 
 $action{pause} = sub {

@@ -38,6 +38,12 @@ sub create
 		create extension amcheck;
 		select queue_create(q, lease => '2 seconds', max_attempts => 1000000, backoff_base => '10 milliseconds',
 			backoff_cap => '200 milliseconds', archive => q = 'kept') from unnest('{jobs,kept,big,other}'::text[]) as q;
+		-- Two have the tables of 0.1, until a client upgrades them.
+		select queue_detach(q) from unnest('{jobs,kept}'::text[]) as q;
+		alter table jobs drop claimed_at, drop kind;
+		alter table kept drop claimed_at, drop kind;
+		alter table kept_archive drop claimed_at, drop kind;
+		select queue_adopt(q) from unnest('{jobs,kept}'::text[]) as q;
 		$move
 
 		create table items ($columns, primary key (id));
