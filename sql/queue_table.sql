@@ -95,4 +95,16 @@ select id, attempt from queue_pop('hot');
 select updates - :updates_before as updates, hot - :hot_before as hot from updates;
 commit;
 
+-- A row of nulls is null, though the column is not: the index has it.
+create type pair as (a integer, b integer);
+alter table hot add both_null pair default row(null, null);
+create index on hot (id) where both_null is null;
+select count(*) from queue_send_many('hot', '{30,31}');
+select queue_send('hot', '32') > 0 as sent;
+begin;
+set local enable_seqscan = off;
+set local enable_bitmapscan = off;
+select count(*) from hot where both_null is null and id > 20;
+rollback;
+
 drop schema test_table cascade;

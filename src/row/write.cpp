@@ -142,10 +142,38 @@ open_indexes(Target *target)
 	target->has_indexes_open = true;
 }
 
+// Whether an index's predicate is only IS NULL, or IS NOT NULL, on a column, and is false for the row.
+static bool
+is_left_out(const List *predicate, TupleTableSlot *row)
+{
+	if (list_length(predicate) != 1 || !IsA(linitial(predicate), NullTest))
+		return false;
+	const auto *test = linitial_node(NullTest, predicate);
+	if (!IsA(test->arg, Var) || test->argisrow) // a row of nulls IS NULL
+		return false;
+	const AttrNumber column = reinterpret_cast<const Var *>(test->arg)->varattno;
+	return column > 0 && slot_attisnull(row, column) != (test->nulltesttype == IS_NULL);
+}
+
+// The executor compiles the predicate of each partial index, to find that most rows of a queue have no
+// entry in it: so it is told to pass over those that say so plainly. The IndexInfo is the target's own.
+static void
+choose_indexes(const Target *target, TupleTableSlot *row)
+{
+	const ResultRelInfo *relation = target->relation;
+	for (int i = 0; i < relation->ri_NumIndices; i++) {
+		IndexInfo *info = relation->ri_IndexRelationInfo[i];
+		if (info != nullptr && info->ii_Predicate != NIL)
+			info->ii_ReadyForInserts = relation->ri_IndexRelationDescs[i]->rd_index->indisready &&
+									   !is_left_out(info->ii_Predicate, row);
+	}
+}
+
 void
 insert_new_index_entries(Target *target, TupleTableSlot *row)
 {
 	open_indexes(target);
+	choose_indexes(target, row);
 	compat::insert_new_index_tuples(target->relation, row, target->estate);
 }
 
@@ -156,6 +184,7 @@ insert_index_entries(Target *target, TupleTableSlot *new_row, UpdatedIndexes upd
 	if (!compat::any_index(updated))
 		return;
 	open_indexes(target);
+	choose_indexes(target, new_row);
 	compat::insert_index_tuples(target->relation, new_row, target->estate, updated);
 }
 
