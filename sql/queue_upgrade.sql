@@ -1,5 +1,6 @@
 -- Tables that 0.1 made: they go on as they are, and queue_upgrade brings them to the layout that
 -- queue_create makes now.
+set queue_ext.claim_path = auto;
 set client_min_messages = warning;
 create schema test_queue_upgrade;
 set search_path = test_queue_upgrade, public;
