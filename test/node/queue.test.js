@@ -199,7 +199,7 @@ test('a table of one\'s own', async () => {
 	assert.equal(await value('select queue_detach($1, $2)', table, true), false);
 	await assert.rejects(rows('select queue_attach($1, $2, $3)', table, table, "state = 'new'"), { code: '22023' });
 	await assert.rejects(rows('select queue_adopt($1)', table), { code: '55000' });
-	await assert.rejects(rows('select queue_upgrade($1)', table), { code: '55000' });
+	await assert.rejects(rows('select queue_upgrade($1)', table), { code: '42704' });
 	await assert.rejects(
 		rows('select queue_attach($1, $2, $3, on_claim => $4)', table, table, "state = = 'new'", "state = 'old'"),
 		(error) => {
