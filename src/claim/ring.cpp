@@ -13,9 +13,6 @@ namespace queue_ext::claim {
 constexpr int64 least_sweep_interval_us = INT64CONST(100) * 1000;
 constexpr int64 sweep_interval_factor = 20;
 
-// The longest time between sweeps, whatever they cost.
-constexpr int64 most_sweep_interval_us = 60 * USECS_PER_SEC;
-
 // One wait for the filler, and the bounds of all waits for one fill (most_waits_for()).
 constexpr long wait_ms = 10;
 constexpr int64 least_patience_us = INT64CONST(20) * 1000;
@@ -27,13 +24,6 @@ constexpr int most_doublings = 10;
 // than the most, the process was suspended meanwhile.
 constexpr int64 least_pass_cost_us = 6;
 constexpr int64 most_pass_cost_us = 1000;
-
-// Also when the sweep interval is over, as rows become claimable without a wake-up, too.
-static bool
-is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
-{
-	return now >= ring->sweep_due || is_row_due(ring, now, wake_generation);
-}
 
 static void
 move_cursor(Ring *ring, const SortKey &sort_key)

@@ -116,6 +116,18 @@ is_row_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 	return ring->sweep_due == 0 || now >= ring->row_due || wake_generation != ring->wake_generation;
 }
 
+// The longest time between sweeps, whatever they cost.
+constexpr int64 most_sweep_interval_us = 60 * USECS_PER_SEC;
+
+// Also when the sweep interval is over, as rows become claimable without a wake-up, too; and when the
+// clock has been set back since it began, which would put the sweep off by as much.
+inline bool
+is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
+{
+	return now >= ring->sweep_due || is_row_due(ring, now, wake_generation) ||
+		   (ring->sweep_due != PG_INT64_MAX && ring->sweep_due - now > 2 * most_sweep_interval_us);
+}
+
 // Whether all that is claimable is in the ring, or in flight: since the last sweep, which found
 // nothing, the ring has been told of all that became claimable.
 inline bool

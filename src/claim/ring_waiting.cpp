@@ -4,6 +4,7 @@
 
 #include "ring_waiting.hpp"
 
+#include "../steady_time.hpp"
 #include "ring_section.hpp"
 
 namespace queue_ext::claim {
@@ -33,7 +34,7 @@ stock_of(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation
 {
 	Stock stock = Stock::none;
 	with_ring(ring, key, [&] {
-		const bool is_due = now >= ring->sweep_due || is_row_due(ring, now, wake_generation);
+		const bool is_due = is_sweep_due(ring, now, wake_generation);
 		const int count = takeable(ring, static_cast<int>(ring->count));
 		if (is_due && !is_quiet(ring, now, wake_generation))
 			stock = Stock::unknown;
@@ -105,14 +106,15 @@ next_look(const Ring *ring, TimestampTz looked_at)
 // The turn of the one that keeps time. What one before it has left to look at, it leaves to that one
 // for a while.
 static Turn
-keep_time(Ring *ring, const Ticket &ticket, bool is_new, TimestampTz *until)
+keep_time(Ring *ring, const Ticket &ticket, bool is_new, int64 *until)
 {
 	Waiters *waiters = &ring->waiters;
 	const TimestampTz now = GetCurrentTimestamp();
 	const TimestampTz left_at =
 		waiters->left_at <= now ? waiters->left_at : 0; // else the clock was set back
 	const TimestampTz look = next_look(ring, Max(ticket.looked_at, left_at));
-	if (now >= look) {
+	// The second: likewise.
+	if (now >= look || now < ticket.looked_at) {
 		waiters->left_at = now;
 		return Turn::look;
 	}
@@ -126,14 +128,14 @@ keep_time(Ring *ring, const Ticket &ticket, bool is_new, TimestampTz *until)
 	}
 	waiters->is_ticking = needs_tick(ring);
 	waiters->look_at = Min(look, now + (waiters->is_ticking ? tick_us : longest_sleep_us));
-	*until = Min(*until, waiters->look_at);
+	*until = Min(*until, steady_now() + (waiters->look_at - now));
 	return Turn::sleep;
 }
 
 // The backend is in the list when it reads the wake-up generation: who raises that afterwards finds
 // it there.
 Turn
-next_turn(const Ticket &ticket, bool is_claiming, bool is_new, TimestampTz *until)
+next_turn(const Ticket &ticket, bool is_claiming, bool is_new, int64 *until)
 {
 	Ring *ring = ticket.ring;
 	Turn turn = Turn::elsewhere;

@@ -52,8 +52,8 @@ enum class Turn {
 };
 
 // Decides on that. is_new: enters the list. *until: on entry when the caller's time is over, then
-// until when to sleep at most.
-Turn next_turn(const Ticket &ticket, bool is_claiming, bool is_new, TimestampTz *until);
+// until when to sleep at most, in steady time.
+Turn next_turn(const Ticket &ticket, bool is_claiming, bool is_new, int64 *until);
 
 // Leaves the list. True if it had been chosen before that, and so must answer().
 bool leave_list(const Ticket &ticket);

@@ -5,6 +5,7 @@
 #include "wait.hpp"
 
 #include "../compat.hpp"
+#include "../steady_time.hpp"
 #include "choice.hpp"
 #include "compiled_claim.hpp"
 #include "segment.hpp"
@@ -136,13 +137,14 @@ chosen()
 	return &current.is_chosen;
 }
 
-// Sleeps until that time, or until the latch is set. Reading catalogs leaves a snapshot, too.
+// Sleeps until that steady time, or until the latch is set. Reading catalogs leaves a snapshot, too.
 static void
-sleep_until(TimestampTz until)
+sleep_until(int64 until)
 {
+	constexpr int64 us_per_ms = 1000;
 	InvalidateCatalogSnapshot();
-	const long ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), until);
-	compat::wait_for_latch(Max(ms, 1));
+	const int64 ms = (until - steady_now() + us_per_ms - 1) / us_per_ms;
+	compat::wait_for_latch(static_cast<long>(Min(Max(ms, 1), INT_MAX)));
 	CHECK_FOR_INTERRUPTS();
 }
 
@@ -150,10 +152,10 @@ sleep_until(TimestampTz until)
 static bool
 sleep_some(const Wait *wait, int64 us)
 {
-	const TimestampTz until = Min(wait->until, GetCurrentTimestamp() + us);
-	while (GetCurrentTimestamp() < until)
+	const int64 until = Min(wait->until, steady_now() + us);
+	while (steady_now() < until)
 		sleep_until(until);
-	return GetCurrentTimestamp() < wait->until;
+	return steady_now() < wait->until;
 }
 
 // Whether a relation has changed in this backend's view since the last look: the queue may be gone;
@@ -171,14 +173,14 @@ stand_in_list(Wait *wait)
 {
 	bool is_new = true;
 	for (;;) {
-		TimestampTz until = wait->until;
+		int64 until = wait->until;
 		const Turn turn = next_turn(wait->ticket, wait->is_claiming, is_new, &until);
 		if (turn == Turn::elsewhere && !is_new)
 			return Turn::look;
 		if (turn != Turn::sleep)
 			return turn;
 		is_new = false;
-		if (GetCurrentTimestamp() >= wait->until || has_changes(wait))
+		if (steady_now() >= wait->until || has_changes(wait))
 			return leave_list(wait->ticket) ? Turn::go : Turn::look;
 		sleep_until(until);
 	}
@@ -197,9 +199,9 @@ sleep(Wait *wait)
 		return sleep_some(wait, poll_us);
 	current = {*wait, false, true, get_wakes(wait->ticket.key.table), GetCurrentSubTransactionId()};
 	pg_atomic_fetch_add_u32(&current.wakes->waiting, 1);
-	const TimestampTz begun = GetCurrentTimestamp();
+	const int64 begun = steady_now();
 	const Turn turn = stand_in_list(wait);
-	wait->is_soon = GetCurrentTimestamp() - begun < most_pause_us;
+	wait->is_soon = steady_now() - begun < most_pause_us;
 	current.is_in_list = false;
 	current.is_chosen = turn == Turn::go;
 	if (turn == Turn::go)
@@ -208,7 +210,7 @@ sleep(Wait *wait)
 	current.wakes = nullptr;
 	if (turn == Turn::elsewhere)
 		return sleep_some(wait, poll_us);
-	return GetCurrentTimestamp() < wait->until;
+	return steady_now() < wait->until;
 }
 
 } // namespace queue_ext::claim

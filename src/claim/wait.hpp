@@ -23,8 +23,8 @@ struct Wait
 	Ticket ticket;
 	bool is_claiming; // it claims when it is woken; else it returns to its client
 	bool is_soon;     // it has hardly slept since the last look
-	TimestampTz until;
-	uint64 changes; // of relations, that the last look has seen
+	int64 until;      // steady time (steady_time.hpp)
+	uint64 changes;   // of relations, that the last look has seen
 	bool has_slept;
 };
 

@@ -17,6 +17,7 @@
 #include "../error.hpp"
 #include "../result.hpp"
 #include "../statement/subtransaction.hpp"
+#include "../steady_time.hpp"
 
 namespace queue_ext::queue {
 
@@ -85,8 +86,9 @@ read_wait(FunctionCallInfo fcinfo, bool is_claiming)
 	argument::check_not_null(fcinfo, 1, "wait");
 	Wait wait{};
 	wait.is_claiming = is_claiming;
-	wait.until =
-		end_of_interval(GetCurrentTimestamp(), argument::optional_not_negative(fcinfo, 1, "wait"));
+	const TimestampTz begun = GetCurrentTimestamp();
+	const Interval *interval = argument::optional_not_negative(fcinfo, 1, "wait");
+	wait.until = steady_now() + (end_of_interval(begun, interval) - begun);
 	return wait;
 }
 

@@ -1,0 +1,92 @@
+# The server's clock is set back by an hour while workers wait: waits end in time, and what becomes
+# claimable then is found as soon as at any other time, also where only looks by the clock find it.
+#
+# libfaketime shows the server a clock of ours; how fast time passes it leaves alone.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my ($faketime) = glob '/usr/lib/*/faketime/libfaketime.so.1';
+plan skip_all => 'no libfaketime' unless $faketime;
+
+my $node = PostgreSQL::Test::Cluster->new('wait_clock');
+$node->init;
+
+my $clock = $node->basedir . '/clock';
+
+sub set_clock
+{
+	my ($by) = @_;
+	# libfaketime ends a process that finds the file empty.
+	append_to_file("$clock.new", sprintf("%+d\n", $by));
+	rename "$clock.new", $clock or die $!;
+}
+
+set_clock(0);
+{
+	local @ENV{qw(LD_PRELOAD FAKETIME_TIMESTAMP_FILE FAKETIME_NO_CACHE FAKETIME_DONT_FAKE_MONOTONIC FAKETIME_DISABLE_SHM)} =
+	  ($faketime, $clock, 1, 1, 1);
+	$node->start;
+}
+
+sub sql
+{
+	my ($query) = @_;
+	return $node->safe_psql('postgres', $query);
+}
+
+sql(q{
+	create extension queue_ext;
+	select queue_create(q) from unnest('{ending,paused,told}'::text[]) as q;
+	select queue_pause('paused');
+	create table t (id integer primary key, state text not null default 'new');
+	create index on t (id) where state = 'new';
+	select queue_attach('looked_at', 't', pending => $$state = 'new'$$, order_by => 'id', on_claim => $$state = 'done'$$);
+	select (select id from queue_pop(q)) from unnest('{told,ending}'::text[]) as q;
+	select from queue_pop_rows(null::t, 'looked_at');
+});
+
+my %waiter;
+
+sub begin_to_wait
+{
+	my ($name, $queue, $wait) = @_;
+	$waiter{$name} = $node->background_psql('postgres');
+	$waiter{$name}->query_until(qr/waits/, "set application_name = '$name';\n\\echo waits\ncall queue_wait('$queue', '$wait');\n");
+	$node->poll_query_until('postgres', "select wait_event_type = 'Extension' from pg_stat_activity where application_name = '$name'")
+	  or die "$name does not wait";
+}
+
+sub ends
+{
+	my ($name, $what) = @_;
+	ok($node->poll_query_until('postgres', "select state = 'idle' from pg_stat_activity where application_name = '$name'"), $what);
+}
+
+begin_to_wait('ending', 'ending', '5 s');
+begin_to_wait('last of two', 'ending', '5 s');
+begin_to_wait($_, $_, '30 min') for 'paused', 'told', 'looked_at';
+set_clock(-3600);
+sql(q{select queue_resume('paused'), queue_send('paused', '1')});
+ends('paused', 'a wait at a queue that is paused looks again');
+sql(q{insert into t values (1)});
+ends('looked_at', 'a wait at a table without the trigger looks again');
+is(sql(q{select id from queue_pop_rows(null::t, 'looked_at')}), 1, '... and a pop finds what it was for');
+sql(q{select queue_send('told', '1')});
+ends('told', 'a wait that is told ends');
+ends($_, 'a wait ends when its time is over') for 'ending', 'last of two';
+
+# Without one who waits: the rows that are listed are not all that a pop hands out for an hour.
+sql(q{insert into t select generate_series(5, 14)});
+is(sql(q{select id from queue_pop_rows(null::t, 'looked_at')}), 5, 'a pop lists rows');
+set_clock(-7200);
+sql(q{insert into t values (0)});
+is(sql(q{select id from queue_pop_rows(null::t, 'looked_at')}), 0, '... and when the clock has been set back, the next one reads the table again');
+
+$_->quit for values %waiter;
+$node->stop;
+done_testing();
