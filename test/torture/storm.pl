@@ -214,7 +214,7 @@ if ($wanted{clock})
 		$faults->{phase} = 'clock';
 		my $end = start_clients('clock');
 		my $until = time + $seconds{clock};
-		my %only = map { ($_, 1) } grep { $wanted{$_} } qw(terminate cancel prepared vacuum);
+		my %only = map { ($_, 1) } grep { $wanted{$_} } qw(terminate cancel prepared vacuum waiters);
 		local $faults->{wanted} = \%only;
 		while (time < $until)
 		{
@@ -254,7 +254,7 @@ for my $phase (grep { $wanted{$_} } qw(sync async))
 	}
 	$faults->{phase} = $phase;
 	# A wait for the standby that is cancelled is an acknowledgement too much, as PostgreSQL warns.
-	local $faults->{wanted} = { map { ($_, 1) } grep { $wanted{$_} } $phase eq 'sync' ? qw(terminate prepared) : qw(terminate cancel prepared) };
+	local $faults->{wanted} = { map { ($_, 1) } grep { $wanted{$_} && ($_ ne 'cancel' || $phase ne 'sync') } qw(terminate cancel prepared waiters) };
 	my $end = start_clients($phase);
 	my $until = time + $seconds{$phase} / 2;
 	while (time < $until) { $faults->strike; sleep 0.1 + rand 0.6; }

@@ -22,7 +22,7 @@ my %form = %Storm::Schema::form;
 # What each kind of client does, with weights.
 our %habits = (
 	sender => { send => 5, send_many => 2, send_with_business => 3, send_rows => 4, send_unique => 3, spoil_send => 1 },
-	worker => { pop_apart => 6, pop_at_once => 5, pop_batch => 2, work => 2, pop_rows => 5, pop_rows_apart => 3,
+	worker => { pop_apart => 6, pop_at_once => 5, pop_batch => 2, pop_waiting => 4, wait => 2, work => 2, pop_rows => 5, pop_rows_apart => 3,
 		pop_locked => 3, pop_unique => 1 },
 	holder => { pop_held => 5, pop_rows_apart => 1, send_rows => 1 },
 	locker => { throttle => 4, mutex => 4 },
@@ -245,13 +245,40 @@ sub finish
 	}
 }
 
-$action{pop_apart} = sub {
-	my ($self) = @_;
-	my $queue = pick(qw(jobs jobs kept big));
+sub pop_some
+{
+	my ($self, $queue) = @_;
 	my $jobs = $self->rows("$pop select id, attempt, payload ->> 't' from j", $queue, pick(1, 1, 1, 5), pick('2 s', '2 s', '1 ms'),
 		$self->{number});
 	$self->say_to_log('claim', $queue, @$_[ 0, 1 ]) for @$jobs;
 	$self->finish($queue, @$_) for @$jobs;
+}
+
+$action{pop_apart} = sub {
+	my ($self) = @_;
+	$self->pop_some(pick(qw(jobs jobs kept big)));
+};
+
+# What is claimed after a wait goes into the ledger in the transaction of the claim.
+$action{pop_waiting} = sub {
+	my ($self) = @_;
+	my $queue = pick(qw(jobs jobs kept big));
+	my $job = $self->rows('call pop_waiting($1::text, $2::interval, $3::interval, $4::integer, null, null, null)', $queue,
+		pick('0', '20 ms', '1 s'), pick('2 s', '2 s', '1 ms'), $self->{number})->[0];
+	return unless defined $job->[0];
+	$self->say_to_log('claim', $queue, @$job[ 0, 1 ]);
+	$self->finish($queue, @$job);
+};
+
+$action{wait} = sub {
+	my ($self) = @_;
+	my $queue = pick(qw(jobs kept items audited parts held));
+	my $db = $self->{db};
+	my $is_block = rand() < 0.3;
+	$db->begin_work if $is_block;
+	$self->rows('call queue_wait($1::text, $2::interval)', $queue, pick('0', '20 ms', '500 ms'));
+	$db->commit if $is_block;
+	$self->pop_some($queue) if $form{$queue} eq 'managed';
 };
 
 $action{pop_at_once} = sub {

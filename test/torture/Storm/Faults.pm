@@ -6,7 +6,9 @@ package Storm::Faults;
 use strict;
 use warnings;
 
+use DBD::Pg qw(:async);
 use DBI;
+use POSIX ();
 use PostgreSQL::Test::Utils qw(system_log);
 use Time::HiRes qw(sleep time);
 
@@ -31,6 +33,7 @@ our %fault = (
 	heapfull => [ 1, sub { $_[0]->fill_disk('small') } ],
 	walfull => [ 1, sub { $_[0]->fill_disk('wal') } ],
 	pooler => [ 2, sub { $_[0]->restart_pooler } ],
+	waiters => [ 6, \&lose_waiters ],
 );
 
 sub pick
@@ -208,13 +211,12 @@ sub keep
 sub let_go
 {
 	my ($self, $moment) = @_;
-	my @left;
-	for my $held (@{ $self->{held} })
+	# What ends may keep something in turn.
+	while (my ($held) = grep { $_->[0] <= $moment } @{ $self->{held} })
 	{
-		if ($held->[0] <= $moment) { eval { $held->[1]->() } }
-		else { push @left, $held }
+		$self->{held} = [ grep { $_ != $held } @{ $self->{held} } ];
+		eval { $held->[1]->() };
 	}
-	$self->{held} = \@left;
 }
 
 sub hold_snapshot
@@ -279,6 +281,44 @@ sub move_partition
 		$db->do(rand() < 0.3 ? 'rollback' : 'commit');
 	};
 	$db->disconnect;
+}
+
+# Clients that wait for a job are killed, or stopped first: what they have claimed comes back when its lease
+# has ended, and what they were woken for others get.
+sub lose_waiters
+{
+	my ($self) = @_;
+	my $storm = $$;
+	my $pid = fork;
+	defined $pid or die "fork: $!";
+	if ($pid == 0)
+	{
+		my @clients;
+		eval {
+			for my $number (1 .. 3 + int rand 4)
+			{
+				push @clients, my $db = $self->connect;
+				$db->do(q{set application_name = 'waiter'});
+				my $queue = pick(qw(jobs kept items parts));
+				$db->begin_work if rand() < 0.3;
+				$db->do($queue =~ /^[jk]/ && $db->{AutoCommit} ? "call pop_waiting('$queue', '5 s', '1 s', -4, null, null, null)"
+					: "call queue_wait('$queue', '5 s')", { pg_async => PG_ASYNC });
+			}
+		};
+		# Nobody may be left to kill it.
+		for (1 .. 50)
+		{
+			last if getppid != $storm;
+			sleep 0.1;
+		}
+		POSIX::_exit(0);
+	}
+	$self->keep(rand 0.5, sub {
+		my $kill = sub { kill 'KILL', $pid; waitpid $pid, 0 };
+		return $kill->() if rand() < 0.5;
+		kill 'STOP', $pid;
+		$self->keep(rand 1, $kill);
+	});
 }
 
 sub fill_lock_table

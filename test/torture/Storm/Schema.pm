@@ -85,6 +85,21 @@ sub create
 		select throttle_create('resource ' || n, '100 milliseconds') from generate_series(0, 2) as n;
 		select queue_create('unique_jobs', lease => '2 seconds', max_attempts => 1000000);
 
+		-- Waits for a job, claims it and notes that.
+		create procedure pop_waiting(queue text, wait interval, lease interval, client integer,
+			inout id bigint, inout attempt integer, inout token text)
+		language plpgsql as \$\$
+		declare
+			j queue_job;
+		begin
+			call queue_pop_wait(queue, wait, lease, null, id, attempt, j.payload, j.priority, j.run_at, j.max_attempts, j.leased_until,
+				j.leased_by, j.last_error, j.created_at);
+			if id is not null then
+				token := j.payload ->> 't';
+				insert into claimed values (queue, id, attempt, client);
+			end if;
+		end \$\$;
+
 		-- Claims and completes up to n jobs; a random part of it is undone by an exception.
 		create function work(client integer, queue text, n integer, spoil integer) returns integer
 		language plpgsql as \$\$
