@@ -87,6 +87,14 @@ prepare c2 as select count(*) >= 0 as counted from queue_claim_counters();
 execute c2;
 prepare c3 as select queue_claim_stats_reset();
 execute c3;
+prepare c4 as select count(*) >= 0 as counted from queue_stats_counters();
+execute c4;
+prepare c5 as select count(*) >= 0 as counted from queue_stats_buckets($1);
+execute c5(true);
+prepare c6 as select queue_stats_reset($1);
+execute c6('jobs');
+prepare c7 as select queue_stats_reset();
+execute c7;
 
 -- A receipt must have its attempt.
 prepare w1 as select queue_complete($1, $2);

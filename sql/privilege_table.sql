@@ -346,7 +346,10 @@ insert into calls (target, call) values
 	('jobs', 'queue_try_lock(''name'')'),
 	('jobs', 'queue_is_held(''jobs''::regclass, ''1'')'),
 	('jobs', 'queue_claim_counters()'),
-	('jobs', 'queue_claim_stats_reset()');
+	('jobs', 'queue_claim_stats_reset()'),
+	('jobs', 'queue_stats_counters()'),
+	('jobs', 'queue_stats_buckets(true)'),
+	('jobs', 'queue_stats_reset()');
 select outcome, string_agg(distinct split_part(call, '(', 1), ' ') as calls
 from (select call, attempt_reading(call) as outcome from calls) as c group by outcome;
 select count(*) as left_over from jobs where id <> all ('{1,2,3,4,5}');

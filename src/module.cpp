@@ -16,6 +16,7 @@
 #include "key/advisory_lock.hpp"
 #include "row/use.hpp"
 #include "statement/plan.hpp"
+#include "stats/tally.hpp"
 #include "unique/rule_cache.hpp"
 
 extern "C" {
@@ -32,6 +33,7 @@ _PG_init(void)
 {
 	queue_ext::claim::define_path();
 	queue_ext::key::define_lock_setting();
+	queue_ext::stats::register_table();
 	queue_ext::claim::register_shared_memory();
 	queue_ext::claim::register_transaction_callbacks();
 	queue_ext::claim::register_filler();
@@ -40,6 +42,7 @@ _PG_init(void)
 	queue_ext::catalog::register_own_tables();
 	queue_ext::definition::register_definition_cache();
 	MarkGUCPrefixReserved("queue_ext");
+	queue_ext::stats::register_tallies();
 	queue_ext::claim::register_held_row_callbacks();
 	queue_ext::statement::register_planning();
 	queue_ext::row::register_uses();

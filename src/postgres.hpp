@@ -98,6 +98,7 @@ extern "C" {
 #include "utils/date.h"
 #include "utils/datetime.h"
 #include "utils/datum.h"
+#include "utils/float.h"
 #include "utils/fmgroids.h"
 #include "utils/formatting.h"
 #include "utils/freepage.h"

@@ -32,6 +32,7 @@
 #include "../row/rights.hpp"
 #include "candidate_row.hpp"
 #include "claim_text.hpp"
+#include "count.hpp"
 #include "drain.hpp"
 #include "held_row.hpp"
 #include "own_update.hpp"
@@ -151,6 +152,7 @@ struct Chosen
 	Candidate *candidate;
 	Oid table;
 	HeapTuple row;
+	ReadyJob job; // as it was before the statement
 };
 
 // The candidates for the statement; those of one table go into one run of it.
@@ -211,6 +213,21 @@ note_locked(Tried *tried, int64 number)
 	tried->locked |= UINT64CONST(1) << number;
 }
 
+// The job that was read last.
+static ReadyJob
+ready_job_of(const Claimer *claimer, const CandidateRow *row)
+{
+	const CompiledClaim *claim = claimer->claim;
+	if (!claim->has_columns)
+		return {};
+	bool is_null;
+	bool is_free;
+	const Datum run_at = slot_getattr(row->slot, claim->run_at, &is_null);
+	const Datum lease = slot_getattr(row->slot, claim->leased_until, &is_free);
+	return ready_job(DatumGetTimestampTz(run_at), !is_free,
+					 is_free ? 0 : DatumGetTimestampTz(lease));
+}
+
 // Leaves out the candidates that the statement cannot claim, and counts why.
 static Batch
 select_candidates(Claimer *claimer, Request *request, Candidate *candidates, int count,
@@ -233,7 +250,7 @@ select_candidates(Claimer *claimer, Request *request, Candidate *candidates, int
 			// A job sent after this call began may have a run_at after call_time and be due by now.
 			if (claimer->claim->key.is_sorted && candidate->run_at > request->call_time)
 				request->call_time = GetCurrentTimestamp();
-			batch.chosen[batch.count++] = {candidate, table, nullptr};
+			batch.chosen[batch.count++] = {candidate, table, nullptr, ready_job_of(claimer, row)};
 		}
 	}
 	return batch;
@@ -371,19 +388,6 @@ count_vain(Claimer *claimer, const Batch &batch, const Candidate *candidates, Tr
 		else
 			tried->counters.not_pending++;
 	}
-}
-
-// The value of that column of a returned row; false if it is null or there is no such column.
-static bool
-get_time(HeapTuple row, const char *name, TimestampTz *time)
-{
-	const TupleDesc columns = SPI_tuptable->tupdesc;
-	const int number = SPI_fnumber(columns, name);
-	if (number <= 0 || SPI_gettypeid(columns, number) != TIMESTAMPTZOID)
-		return false;
-	bool is_null;
-	*time = DatumGetTimestampTz(heap_getattr(row, number, columns, &is_null));
-	return !is_null;
 }
 
 // When the first of the managed queue's rows that were returned becomes claimable again. A trigger
@@ -529,6 +533,16 @@ is_run(const Batch &batch, int index)
 	return false;
 }
 
+// Counts the jobs that the statement has returned, which are claimed: managed queues have the mode
+// update.
+static void
+count_claimed(const Claimer *claimer, const Batch &batch, const Request &request)
+{
+	for (int i = 0; i < batch.count; i++)
+		if (batch.chosen[i].row != nullptr)
+			count_ready(claimer->definition, batch.chosen[i].job, request.call_time);
+}
+
 // See Trier (drain.hpp).
 static Tried
 try_all(void *state, Request *request, Candidate *candidates, int count)
@@ -552,6 +566,7 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 		tried.counters.claims = static_cast<int64>(claimed);
 		tried.counters.locked += static_cast<int64>(returned - claimed);
 		count_vain(claimer, batch, candidates, &tried);
+		count_claimed(claimer, batch, *request);
 	});
 	return tried;
 }

@@ -4,6 +4,7 @@
 
 #include "claim.hpp"
 
+#include "../stats/tally.hpp"
 #include "by_tid.hpp"
 #include "choice.hpp"
 #include "direct.hpp"
@@ -81,8 +82,8 @@ claim_by_ring(Definition *definition, const Choice &choice, const Request &reque
 	return claimed;
 }
 
-uint64
-claim(Definition *definition, const Request &request, const Output &output)
+static uint64
+claim_by_path(Definition *definition, const Request &request, const Output &output)
 {
 	const Choice choice = choose_path(definition);
 	if (choice.path == Path::portable)
@@ -90,6 +91,14 @@ claim(Definition *definition, const Request &request, const Output &output)
 	volatile uint64 claimed = 0;
 	with_variant(definition, request,
 				 [&] { claimed = claim_by_ring(definition, choice, request, output); });
+	return claimed;
+}
+
+uint64
+claim(Definition *definition, const Request &request, const Output &output)
+{
+	const uint64 claimed = claim_by_path(definition, request, output);
+	stats::count(definition, stats::Counter::claimed, static_cast<int64>(claimed));
 	return claimed;
 }
 

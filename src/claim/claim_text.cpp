@@ -103,13 +103,13 @@ candidate_matches(const RowKey &row_key)
 	return text.data;
 }
 
-// Returns the row, and as the last column whether it is still pending.
+// Returns the row, these columns, and as the last one whether it is still pending.
 static const char *
-write_text(Definition *definition, const char *source, const char *condition)
+write_text(Definition *definition, const char *source, const char *condition, const char *columns)
 {
 	const Compiled &compiled = definition::compiled_of(definition);
-	return psprintf("update %s as t set %s from %s where %s returning t.*, (%s)",
-					definition->source_name, compiled.on_claim, source, condition,
+	return psprintf("update %s as t set %s from %s where %s returning t.*,%s (%s)",
+					definition->source_name, compiled.on_claim, source, condition, columns,
 					compiled.pending);
 }
 
@@ -119,9 +119,13 @@ static const char *
 write_by_key_text(Definition *definition, int max_jobs)
 {
 	const RowKey &row_key = definition::compiled_of(definition).row_key;
-	return psprintf("with candidate as materialized (%s) %s",
-					lock_text(definition, candidate_columns(row_key), "", max_jobs),
-					write_text(definition, "candidate", candidate_matches(row_key)));
+	const char *columns = candidate_columns(row_key);
+	if (definition->is_managed)
+		columns = psprintf("%s, t.leased_until as %s", columns, former_lease);
+	return psprintf(
+		"with candidate as materialized (%s) %s", lock_text(definition, columns, "", max_jobs),
+		write_text(definition, "candidate", candidate_matches(row_key),
+				   definition->is_managed ? psprintf(" candidate.%s,", former_lease) : ""));
 }
 
 // The whole claim, in a table with a key; otherwise only the locking.
@@ -142,7 +146,8 @@ write_located_text(Definition *definition)
 							   statement::placeholder(Parameter::tables),
 							   statement::placeholder(Parameter::tids)),
 					  "t.ctid operator(pg_catalog.=) located.located_tid"
-					  " and t.tableoid operator(pg_catalog.=) located.located_table");
+					  " and t.tableoid operator(pg_catalog.=) located.located_table",
+					  "");
 }
 
 // Mode session locks nothing here: the advisory lock comes first there (session.cpp).

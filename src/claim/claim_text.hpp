@@ -36,6 +36,10 @@ const char *lock_strength(definition::Definition *definition);
 const char *lock_text(definition::Definition *definition, const char *columns,
 					  const char *condition, int max_jobs);
 
+// The column that the claim of a managed queue in mode update also returns: the job's leased_until
+// before it.
+constexpr const char *former_lease = "queue_ext_former_lease";
+
 // The statement with which a claim of max_jobs begins, in any mode.
 const char *claim_text(definition::Definition *definition, int max_jobs);
 

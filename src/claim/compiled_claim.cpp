@@ -341,6 +341,7 @@ find_columns(CompiledClaim *claim, Relation table)
 	claim->run_at = find_column(table, "run_at", TIMESTAMPTZOID);
 	claim->max_attempts = find_column(table, "max_attempts", INT4OID);
 	claim->payload = find_column(table, "payload", JSONBOID);
+	claim->claimed_at = find_column(table, "claimed_at", TIMESTAMPTZOID);
 	claim->unique_key = find_column(table, "unique_key", TEXTOID);
 	const AttrNumber found[] = {claim->id,       claim->attempt, claim->leased_until,
 								claim->priority, claim->run_at,  claim->max_attempts,

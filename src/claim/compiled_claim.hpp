@@ -84,6 +84,7 @@ struct CompiledClaim
 	AttrNumber run_at;
 	AttrNumber max_attempts;
 	AttrNumber payload;
+	AttrNumber claimed_at; // InvalidAttrNumber: the table is of the first layout
 	AttrNumber unique_key; // InvalidAttrNumber: the column was changed
 
 	row::Use use; // whether a call is evaluating the expressions

@@ -5,7 +5,6 @@
 #include "drain.hpp"
 
 #include "filler.hpp"
-#include "segment.hpp"
 #include "shared_memory.hpp"
 #include "transaction_callbacks.hpp"
 

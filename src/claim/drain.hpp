@@ -37,7 +37,7 @@ bool is_idle(const definition::Definition *definition, Ring *ring, TimestampTz c
 
 // Claims from the ring until there are enough, or no row is claimable; *claimed: how many. False if
 // the ring cannot decide: it was given to another queue, other backends were always faster, or a
-// stray (segment.hpp) may claim without it; also if a row needs a statement. The claim must have
+// stray (memory/segment.hpp) may claim without it; also if a row needs a statement. The claim must have
 // been compiled and the queue's table be locked. Raises what fills and the trier raise.
 bool drain(definition::Definition *definition, Ring *ring, Request *request, const Trier &trier,
 		   uint64 *claimed);

@@ -5,10 +5,10 @@
 #include "filler.hpp"
 
 #include "../definition/compiled.hpp"
+#include "../stats/look.hpp"
 #include "claim_text.hpp"
 #include "fill_rows.hpp"
 #include "shared_memory.hpp"
-#include "segment.hpp"
 
 namespace queue_ext::claim {
 
@@ -38,28 +38,36 @@ has_prepared_transactions()
 	return is_any;
 }
 
-// When the first row of the queue becomes claimable by the clock alone.
+// When the first row of the queue becomes claimable by the clock alone; and how many do.
 static TimestampTz
-next_due(Definition *definition, const Arguments &arguments)
+next_due(Definition *definition, const Arguments &arguments, stats::Look *look)
 {
 	const Statement &statement = definition::prepared_of(definition, Prepared::next_due, [&] {
-		return psprintf("select pg_catalog.min(greatest(t.run_at, t.leased_until)) from %s as t"
+		return psprintf("select pg_catalog.min(greatest(t.run_at, t.leased_until)),"
+						" pg_catalog.count(*), pg_catalog.count(t.leased_until) from %s as t"
 						" where t.dead_at is null",
 						definition->source_name);
 	});
 	statement::run(statement, arguments);
+	const auto value = [](int column, bool *is_null) {
+		return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, is_null);
+	};
 	bool is_null;
-	const Datum due = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+	look->leased = DatumGetInt64(value(3, &is_null));
+	look->scheduled = DatumGetInt64(value(2, &is_null)) - look->leased;
+	look->is_counted = true;
+	const Datum due = value(1, &is_null);
+	look->due = is_null ? PG_INT64_MAX : DatumGetTimestampTz(due);
 	SPI_freetuptable(SPI_tuptable);
-	return is_null ? PG_INT64_MAX : DatumGetTimestampTz(due);
+	return look->due;
 }
 
 // Until when a queue stays idle after a sweep that has read nothing. Rows that become claimable by
 // a write end this earlier, by a wake-up.
 static TimestampTz
-idle_until(Definition *definition, const Arguments &arguments)
+idle_until(Definition *definition, const Arguments &arguments, stats::Look *look)
 {
-	return compiled_claim_of(definition)->has_columns ? next_due(definition, arguments)
+	return compiled_claim_of(definition)->has_columns ? next_due(definition, arguments, look)
 													  : PG_INT64_MAX;
 }
 
@@ -88,10 +96,25 @@ ended_transactions()
 	return GetLatestSnapshot()->snapXactCompletionCount;
 }
 
+// What a fill of a sorted ring has read.
+static void
+describe(const FillOrder &order, const Fill &fill, stats::Look *look)
+{
+	clear(&look->found);
+	for (int i = 0; i < fill.count; i++)
+		lower(&look->found, fill.candidates[i].priority, fill.candidates[i].run_at);
+	look->is_from_head = order.is_sweep;
+	look->from = static_cast<int16>(order.cursor.sort_key.priority);
+	look->is_to_end = fill.is_complete;
+	look->to = fill.count == 0 ? look->from : fill.candidates[fill.count - 1].priority;
+	look->began = fill.began;
+}
+
 // Reads the order's rows into *fill. False if the cursor's bytes are not a row of this table.
 // Raises what the executor raises.
 static bool
-read(Definition *definition, const FillOrder &order, const Request &request, Fill *fill)
+read(Definition *definition, const FillOrder &order, const Request &request, Fill *fill,
+	 stats::Look *look)
 {
 	const CompiledClaim *claim = compiled_claim_of(definition);
 	Arguments arguments = arguments_for(definition, request);
@@ -102,7 +125,7 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 	if (!read_rows(definition, order, &arguments, fill))
 		return false;
 	if (may_be_so && fill->count == 0)
-		fill->idle_until = idle_until(definition, arguments);
+		fill->idle_until = idle_until(definition, arguments, look);
 	fill->ended = GetCurrentTimestamp();
 	return true;
 }
@@ -149,9 +172,13 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	const UnderWay carried{under_way, ring, key, order};
 	under_way = &carried;
 	volatile bool is_read = false;
+	stats::LookBegun begun{};
+	stats::Look look{};
 	PG_TRY();
 	{
-		statement::with_spi([&] { is_read = read(definition, order, request, fill); });
+		if (key.is_sorted)
+			begun = stats::begin_look(definition);
+		statement::with_spi([&] { is_read = read(definition, order, request, fill, &look); });
 	}
 	PG_CATCH();
 	{
@@ -164,6 +191,10 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	if (!is_read)
 		cancel_fill(ring, key, order);
 	else if (finish_fill(ring, key, order, *fill, &filled.added)) {
+		if (begun.place.entry != nullptr) {
+			describe(order, *fill, &look);
+			stats::finish_look(begun, look);
+		}
 		filled.is_mine = true;
 		filled.is_sweep = order.is_sweep;
 		filled.is_complete = fill->is_complete;

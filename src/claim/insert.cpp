@@ -6,6 +6,7 @@
 
 #include "../compat.hpp"
 #include "../row/rights.hpp"
+#include "../stats/tally.hpp"
 #include "path.hpp"
 #include "transaction_callbacks.hpp"
 #include "writer.hpp"
@@ -142,6 +143,17 @@ insert_many(Writer *writer, const NewJobs &jobs, int64 *ids)
 		ExecDropSingleTupleTableSlot(slots[i]);
 }
 
+static void
+count_sent(Definition *definition, const NewJobs &jobs)
+{
+	stats::Tally *tally = stats::tally_of(definition);
+	if (tally == nullptr)
+		return;
+	tally->counts.add(stats::Counter::sent, jobs.count);
+	for (int i = 0; i < jobs.count; i++)
+		stats::note_ready(tally, jobs.priority, jobs.run_at, true);
+}
+
 // The command counter is advanced as after an INSERT, so that the caller's next command sees the
 // rows.
 void
@@ -156,6 +168,7 @@ insert_directly(Definition *definition, const NewJobs &jobs, int64 *ids)
 	else
 		insert_many(&writer, jobs, ids);
 	close_writer(&writer);
+	count_sent(definition, jobs);
 	CommandCounterIncrement();
 }
 

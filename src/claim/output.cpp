@@ -19,4 +19,16 @@ put_rows(uint64 count, const Output &output)
 	}
 }
 
+bool
+get_time(HeapTuple row, const char *name, TimestampTz *time)
+{
+	const TupleDesc columns = SPI_tuptable->tupdesc;
+	const int number = SPI_fnumber(columns, name);
+	if (number <= 0 || SPI_gettypeid(columns, number) != TIMESTAMPTZOID)
+		return false;
+	bool is_null;
+	*time = DatumGetTimestampTz(heap_getattr(row, number, columns, &is_null));
+	return !is_null;
+}
+
 } // namespace queue_ext::claim

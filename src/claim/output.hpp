@@ -17,4 +17,8 @@ struct Output
 // of the row type is not among theirs, or of another type.
 void put_rows(uint64 count, const Output &output);
 
+// The value of that column of a row of SPI_tuptable. False if it is null, or if there is no such
+// column of type timestamptz.
+bool get_time(HeapTuple row, const char *name, TimestampTz *time);
+
 } // namespace queue_ext::claim

@@ -18,6 +18,7 @@
 #include "../definition/compiled.hpp"
 #include "../error.hpp"
 #include "claim_text.hpp"
+#include "count.hpp"
 #include "held_row.hpp"
 #include "session.hpp"
 #include "transaction_callbacks.hpp"
@@ -70,6 +71,20 @@ set_tids(Arguments *arguments, uint64 count)
 												   false, TYPALIGN_SHORT)));
 }
 
+// Counts a managed queue's jobs that the last statement has claimed.
+static void
+count_claimed(Definition *definition, const Request &request, uint64 count)
+{
+	for (uint64 i = 0; definition->is_managed && i < count; i++) {
+		TimestampTz run_at;
+		TimestampTz leased_until = 0;
+		HeapTuple row = SPI_tuptable->vals[i];
+		const bool was_leased = get_time(row, former_lease, &leased_until);
+		if (get_time(row, "run_at", &run_at))
+			count_ready(definition, ready_job(run_at, was_leased, leased_until), request.call_time);
+	}
+}
+
 // In a table without a key, the first statement only locks.
 static uint64
 claim_by_update(Definition *definition, const Request &request, const Output &output)
@@ -86,6 +101,7 @@ claim_by_update(Definition *definition, const Request &request, const Output &ou
 	}
 	check_written(definition, claimed);
 	put_rows(claimed, output);
+	count_claimed(definition, request, claimed);
 	return claimed;
 }
 

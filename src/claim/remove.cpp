@@ -10,6 +10,7 @@
 
 #include "../compat.hpp"
 #include "../row/rights.hpp"
+#include "../stats/tally.hpp"
 #include "path.hpp"
 #include "compiled_claim.hpp"
 #include "locate.hpp"
@@ -38,10 +39,24 @@ is_good(const CompiledClaim *claim, TupleTableSlot *row, const Receipt &receipt)
 		   !slot_attisnull(row, claim->leased_until);
 }
 
+// Counts how long the job that was found has run.
+static void
+count_run(Definition *definition, const CompiledClaim *claim, TupleTableSlot *row)
+{
+	stats::Tally *tally =
+		claim->claimed_at == InvalidAttrNumber ? nullptr : stats::tally_of(definition);
+	bool is_null = true;
+	const Datum claimed_at = tally == nullptr ? 0 : slot_getattr(row, claim->claimed_at, &is_null);
+	if (!is_null)
+		stats::add_duration(&tally->counts.running,
+							GetCurrentTimestamp() - DatumGetTimestampTz(claimed_at));
+}
+
 // Deletes the job's row. A row that this command has deleted before counts as gone. Waits for its
 // lock.
 static bool
-remove(const CompiledClaim *claim, const Locator &locator, const Receipt &receipt)
+remove(Definition *definition, const CompiledClaim *claim, const Locator &locator,
+	   const Receipt &receipt)
 {
 	ScanKeyData key;
 	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(receipt.id));
@@ -58,6 +73,8 @@ remove(const CompiledClaim *claim, const Locator &locator, const Receipt &receip
 											GetCurrentCommandId(true), snapshot, true, &failure);
 			});
 		UnregisterSnapshot(snapshot);
+		if (is_there && result == TM_Ok)
+			count_run(definition, claim, locator.row);
 		ExecClearTuple(locator.row);
 		if (!is_there || result == TM_SelfModified)
 			return false;
@@ -79,11 +96,12 @@ remove_directly(Definition *definition, const Receipt *receipts, int count, int6
 	Locator locator = open_locator(table, compat::primary_key_of(table));
 	int removed = 0;
 	for (int i = 0; i < count; i++)
-		if (remove(claim, locator, receipts[i]))
+		if (remove(definition, claim, locator, receipts[i]))
 			ids[removed++] = receipts[i].id;
 	close_locator(&locator);
 	table_close(table, NoLock);
 	if (removed > 0) {
+		stats::count(definition, stats::Counter::completed, removed);
 		note_writes(definition->source);
 		CommandCounterIncrement();
 	}

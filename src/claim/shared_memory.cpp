@@ -9,8 +9,8 @@
 #include "shared_memory.hpp"
 
 #include "../compat.hpp"
+#include "../memory/segment.hpp"
 #include "ring_waiting.hpp"
-#include "segment.hpp"
 
 namespace queue_ext::claim {
 
@@ -128,7 +128,7 @@ register_shared_memory()
 		"queue_ext.max_rings", "Sets how many queues have candidates for claims at hand.",
 		"Takes effect when the rings are made: at their first use after the server has started.",
 		&max_rings, max_rings, set_size, most_rings, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
-	request_anchor();
+	memory::request_anchor();
 }
 
 // Calls a function for each table with rows that this backend holds by locks.
@@ -154,7 +154,8 @@ attached()
 {
 	if (shared != nullptr)
 		return shared;
-	Segment segment = attach_segment(size_for(wanted_sets()), initialize_shared, tell_of_locks);
+	memory::Segment segment = attach_segment(memory::Purpose::rings, size_for(wanted_sets()),
+											 initialize_shared, tell_of_locks);
 	if (segment.memory != nullptr)
 		compat::register_tranche(static_cast<SharedMemory *>(segment.memory)->tranche, "queue_ext");
 	else {
@@ -293,6 +294,12 @@ get_wakes(Oid table)
 	return wakes_at(first);
 }
 
+bool
+is_shared_by_all()
+{
+	return memory::is_shared_by_all(memory::Purpose::rings);
+}
+
 int
 ring_count()
 {
@@ -347,6 +354,20 @@ void
 dismiss_waiting(Oid table)
 {
 	visit_waiting([&](Ring *ring) { dismiss_at(ring, MyDatabaseId, table); });
+}
+
+// Most rings of a server with few queues have never been used: these are passed by without their
+// spinlocks.
+Ring *
+find_ring(int place, RingKey *key)
+{
+	Ring *ring = ring_at(place);
+	if (ring->key.database != MyDatabaseId)
+		return nullptr;
+	SpinLockAcquire(&ring->mutex);
+	*key = ring->key;
+	SpinLockRelease(&ring->mutex);
+	return key->database == MyDatabaseId ? ring : nullptr;
 }
 
 // The bytes are not trusted: ends the texts with a zero.

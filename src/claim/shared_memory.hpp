@@ -1,7 +1,7 @@
 // shared_memory.hpp - the shared memory of the claim engine: a fixed number of rings
 // (queue_ext.max_rings), of which the least recently used makes room for a queue that has none.
 //
-// It is in a segment of its own (segment.hpp). A backend that cannot attach that has rings of its
+// It is in a segment of its own (memory/segment.hpp). A backend that cannot attach that has rings of its
 // own, and finds its own candidates: slower, and with the same results.
 
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace queue_ext::claim {
 
-// Defines the setting and, when preloaded, requests shared memory for the anchor (segment.hpp).
+// Defines the setting and, when preloaded, requests shared memory for the anchor (memory/segment.hpp).
 // Called once, by _PG_init.
 void register_shared_memory();
 
@@ -24,6 +24,10 @@ void register_locked_tables(void (*visit_tables)(void (*visit)(Oid table)));
 // nobody waits; null if there is no such. Takes the LWLock, and the ring's spinlock. Raises only for
 // want of memory.
 Ring *get_ring(const RingKey &key);
+
+// Whether no backend has had to do without the rings in shared memory, so that these are told of
+// every change.
+bool is_shared_by_all();
 
 // What all queues of a table share about wake-ups. A table keeps its wakes until the server stops.
 // A table that finds all wakes taken that it may use shares one with another table, at the cost of
@@ -49,6 +53,10 @@ void wake_table(Oid table, Wakes *wakes);
 
 // Wakes all who wait at the table's rings, since a queue of it has ended. Likewise.
 void dismiss_waiting(Oid table);
+
+// The ring of that index, and its key in *key; null if it is not of this database. Takes the ring's
+// spinlock.
+Ring *find_ring(int place, RingKey *key);
 
 // Copies the ring of that index; false if it is not of this database. Takes the ring's spinlock.
 bool copy_ring(int place, Ring *copy);

@@ -8,7 +8,6 @@
 #include "../steady_time.hpp"
 #include "choice.hpp"
 #include "compiled_claim.hpp"
-#include "segment.hpp"
 #include "shared_memory.hpp"
 
 namespace queue_ext::claim {

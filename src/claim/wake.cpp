@@ -4,6 +4,7 @@
 
 #include "wake.hpp"
 
+#include "../stats/tally.hpp"
 #include "compiled_claim.hpp"
 #include "transaction_callbacks.hpp"
 
@@ -15,11 +16,22 @@ note_given_back(definition::Definition *definition, TimestampTz due)
 {
 	if (definition->is_managed && compiled_claim_of(definition)->has_wake_trigger)
 		return; // the trigger has fired
+	stats::Tally *tally = stats::tally_of(definition);
+	if (tally != nullptr)
+		tally->is_blind = true;
 	note_writes(definition->source);
 	if (due == 0)
 		note_wake(definition->source);
 	else
 		note_due(definition->source, due);
+}
+
+void
+count_sent(definition::Definition *definition, int64 counted, int64 inserted)
+{
+	const int64 by_trigger = stats::counted(definition, stats::Counter::sent) - counted;
+	if (inserted > by_trigger)
+		stats::count(definition, stats::Counter::sent, inserted - by_trigger);
 }
 
 } // namespace queue_ext::claim

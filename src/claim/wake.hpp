@@ -13,4 +13,8 @@ namespace queue_ext::claim {
 // once). Raises what compiled_claim_of() raises, and 53200.
 void note_given_back(definition::Definition *definition, TimestampTz due);
 
+// Counts rows that a statement of ours has inserted, as far as the trigger has not: counted is what
+// had been before it. Raises 53200.
+void count_sent(definition::Definition *definition, int64 counted, int64 inserted);
+
 } // namespace queue_ext::claim

@@ -43,10 +43,14 @@ act_of(Prepared which)
 			return "insert into";
 		case Prepared::complete:
 		case Prepared::complete_many:
+		case Prepared::complete_timed:
+		case Prepared::complete_many_timed:
 		case Prepared::complete_row:
 			return "completion (\"on_complete\") in";
 		case Prepared::fail:
 		case Prepared::fail_many:
+		case Prepared::fail_timed:
+		case Prepared::fail_many_timed:
 		case Prepared::fail_row:
 			return "failure (\"on_fail\") in";
 		case Prepared::release:

@@ -16,6 +16,9 @@ namespace queue_ext::claim {
 struct CompiledClaim;
 struct Completion;
 } // namespace queue_ext::claim
+namespace queue_ext::stats {
+struct Entry;
+}
 namespace queue_ext::unique {
 struct Lookup;
 }
@@ -49,6 +52,10 @@ enum class Prepared {
 	send_many,
 	complete,
 	complete_many,
+	complete_timed, // which also return when the job was claimed
+	complete_many_timed,
+	fail_timed,
+	fail_many_timed,
 	fail,
 	fail_many,
 	release,
@@ -134,6 +141,8 @@ struct Definition
 	claim::CompiledClaim *claim;   // of claims from the ring; null until made
 	claim::Completion *completion; // likewise
 	unique::Lookup *lookup;        // of unique inserts; null until made
+	stats::Entry *stats;           // where it was found last (stats/table.cpp)
+	uint64 stats_number;
 
 	statement::Statement prepared[prepared_count];
 	PreparedClaim claims[prepared_claim_count]; // the most recently prepared first

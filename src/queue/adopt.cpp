@@ -15,6 +15,7 @@
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
+#include "../stats/tally.hpp"
 
 namespace queue_ext::queue {
 
@@ -146,6 +147,7 @@ adopt(const char *written)
 					  options);
 	write_comment(table, settings);
 	claim::create_wake_trigger(table, true);
+	stats::note_begin(table, name.name, true, false);
 	return table;
 }
 

@@ -21,6 +21,7 @@
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
+#include "../stats/tally.hpp"
 
 namespace queue_ext::queue {
 
@@ -203,6 +204,7 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 	tell_path(definition);
 	if (wakes)
 		claim::create_wake_trigger(queue.source, false);
+	stats::note_begin(queue.source, name.name, false, false);
 }
 
 static const char *

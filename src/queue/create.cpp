@@ -20,6 +20,7 @@
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
+#include "../stats/tally.hpp"
 #include "../unique/history.hpp"
 
 namespace queue_ext::queue {
@@ -82,6 +83,7 @@ create(const text *name_text, const Options &options, bool archived)
 	definition::write_comment(source, {*options.lease, *options.backoff_base, *options.backoff_cap,
 									   *options.max_attempts, archived});
 	claim::create_wake_trigger(source, true);
+	stats::note_begin(source, name.name, true, true);
 	return source;
 }
 

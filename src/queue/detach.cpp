@@ -9,6 +9,7 @@
 #include "../claim/wake_trigger.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
+#include "../stats/tally.hpp"
 #include "../unique/history.hpp"
 
 namespace queue_ext::queue {
@@ -32,6 +33,7 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
 	const Oid source = definition->source;
 	const bool is_managed = definition->is_managed;
+	stats::note_end(source, definition->name, is_managed);
 	definition::delete_definition(definition->name, source);
 	claim::note_end(source);
 	if (!definition::has_queue(source))

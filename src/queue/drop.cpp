@@ -10,6 +10,7 @@
 #include "../definition/registry.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
+#include "../stats/tally.hpp"
 #include "../unique/history.hpp"
 
 namespace queue_ext::queue {
@@ -31,6 +32,7 @@ drop(const text *name)
 	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
 	definition::delete_definition(definition->name, definition->source);
 	claim::note_end(definition->source);
+	stats::note_end(definition->source, definition->name, true);
 	const bool has_archive = definition->is_archived && has_own_archive(definition);
 	// In the order in which a worker locks them that pops, and then completes.
 	definition::drop_table(definition->tables[0]);

@@ -4,10 +4,13 @@
 
 #include "finish.hpp"
 
+#include "../claim/compiled_claim.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/fragment.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
+#include "../row/rights.hpp"
+#include "../stats/tally.hpp"
 #include "backoff.hpp"
 
 namespace queue_ext::queue {
@@ -149,19 +152,29 @@ fence_text(Fence fence, const Source &source)
 	pg_unreachable();
 }
 
+// The ID; of a job that has failed also whether it is dead, by the columns that on_fail reads, for a
+// caller with rights on no more.
+static const char *
+returned(Action action, bool is_timed)
+{
+	if (action != Action::fail)
+		return "t.id";
+	return is_timed ? "t.id, t.attempt operator(pg_catalog.>=) t.max_attempts, t.claimed_at"
+					: "t.id, t.attempt operator(pg_catalog.>=) t.max_attempts";
+}
+
 // For many receipts, error and retry_at are columns of the receipts instead of parameters.
 static const char *
 update_text(const Definition *definition, const char *assignments, const Source &source,
-			const char *fence)
+			const char *fence, const char *returned)
 {
 	if (source.tables == nullptr)
-		return psprintf("update %s as t set %s where %s returning t.id", definition->source_name,
-						assignments, fence);
-	return psprintf("update %s as t set %s from %s where %s returning t.id",
-					definition->source_name,
+		return psprintf("update %s as t set %s where %s returning %s", definition->source_name,
+						assignments, fence, returned);
+	return psprintf("update %s as t set %s from %s where %s returning %s", definition->source_name,
 					bind_rows(assignments, definition::FragmentKind::assignments,
 							  {"r.receipt_error", "r.receipt_retry_at"}),
-					source.tables, fence);
+					source.tables, fence, returned);
 }
 
 static const char *
@@ -177,36 +190,75 @@ delete_text(const Definition *definition, const char *tables, const char *fence,
 // the definition, and so this text, invalid. Raises 55000 if there is no archive.
 static const char *
 archive_text(const Definition *definition, const char *tables, const char *fence,
-			 const char *final_state)
+			 const char *final_state, bool is_timed)
 {
 	if (definition->archive_name == nullptr)
 		error::archive_missing(definition->name, definition->source_name);
 	const char *columns = archived_columns(
 		Min(definition::layout_of(definition->source), definition::layout_of(definition->archive)));
 	return psprintf("with finished as (%s) insert into %s (%s, state, finished_at)"
-					" select %s, '%s', %s from finished returning id",
+					" select %s, '%s', %s from finished returning id%s",
 					delete_text(definition, tables, fence, "t.*"), definition->archive_name,
-					columns, columns, final_state, placeholder(Parameter::call_time));
+					columns, columns, final_state, placeholder(Parameter::call_time),
+					is_timed ? ", claimed_at" : "");
 }
 
 const char *
 removal_text(const Definition *definition, const char *tables, const char *fence,
-			 const char *final_state)
+			 const char *final_state, bool is_timed)
 {
 	if (definition->is_archived)
-		return archive_text(definition, tables, fence, final_state);
-	return delete_text(definition, tables, fence, definition->is_managed ? "t.id" : "1");
+		return archive_text(definition, tables, fence, final_state, is_timed);
+	const char *returning = is_timed ? "t.id, t.claimed_at" : "t.id";
+	return delete_text(definition, tables, fence, definition->is_managed ? returning : "1");
 }
 
 static const char *
-text_of(Definition *definition, Action action, const Source &source)
+text_of(Definition *definition, Action action, const Source &source, bool is_timed)
 {
 	const Rule rule = rule_of(action);
 	const char *fence = fence_text(rule.fence, source);
 	const char *assignments = assignments_of(definition, action);
 	if (assignments != nullptr)
-		return update_text(definition, assignments, source, fence);
-	return removal_text(definition, source.tables, fence, rule.final_state);
+		return update_text(definition, assignments, source, fence, returned(action, is_timed));
+	return removal_text(definition, source.tables, fence, rule.final_state, is_timed);
+}
+
+// Whether the statement may return when the job was claimed: the tables have the column, and the
+// caller, who may have rights on some columns only, may read it.
+static bool
+is_timed(Definition *definition, Action action)
+{
+	if ((action != Action::complete && action != Action::fail) || !stats::is_on())
+		return false;
+	const AttrNumber number = claim::compiled_claim_of(definition)->claimed_at;
+	if (number == InvalidAttrNumber ||
+		!row::has_right_on(definition->source, ACL_SELECT, &number, 1))
+		return false;
+	if (action == Action::fail || !definition->is_archived)
+		return true;
+	if (definition->archive_name == nullptr ||
+		definition::layout_of(definition->archive) != definition::Layout::second)
+		return false;
+	const AttrNumber archived = get_attnum(definition->archive, "claimed_at");
+	return row::has_right_on(definition->archive, ACL_SELECT, &archived, 1);
+}
+
+static Prepared
+timed(Prepared which)
+{
+	switch (which) {
+		case Prepared::complete:
+			return Prepared::complete_timed;
+		case Prepared::complete_many:
+			return Prepared::complete_many_timed;
+		case Prepared::fail:
+			return Prepared::fail_timed;
+		case Prepared::fail_many:
+			return Prepared::fail_many_timed;
+		default:
+			return which;
+	}
 }
 
 // The statement is kept in the definition and so goes with it.
@@ -214,8 +266,10 @@ static const statement::Statement &
 statement_for(Definition *definition, Action action, bool is_many)
 {
 	const Rule rule = rule_of(action);
-	return prepared_of(definition, is_many ? rule.many : rule.one, [&] {
-		return text_of(definition, action, is_many ? many_receipts() : one_receipt());
+	const Prepared which = is_many ? rule.many : rule.one;
+	const bool returns_time = is_timed(definition, action);
+	return prepared_of(definition, returns_time ? timed(which) : which, [&] {
+		return text_of(definition, action, is_many ? many_receipts() : one_receipt(), returns_time);
 	});
 }
 
@@ -273,6 +327,74 @@ common_arguments(const Definition *definition, const FinishOptions &options)
 	return arguments;
 }
 
+void
+count_finished(Definition *definition, Action action, int64 number, int64 dead)
+{
+	switch (action) {
+		case Action::complete:
+			stats::count(definition, stats::Counter::completed, number);
+			return;
+		case Action::fail:
+			stats::count(definition, stats::Counter::failed, number);
+			if (!definition->is_managed)
+				return;
+			stats::count(definition, stats::Counter::retried, number - dead);
+			stats::count(definition, stats::Counter::dead, dead);
+			return;
+		case Action::release:
+			stats::count(definition, stats::Counter::released, number);
+			return;
+		case Action::cancel:
+			stats::count(definition, stats::Counter::cancelled, number);
+			return;
+		case Action::requeue: {
+			stats::Tally *tally = number == 0 ? nullptr : stats::tally_of(definition);
+			if (tally != nullptr)
+				tally->requeued += number;
+			return;
+		}
+		case Action::extend:
+			return;
+	}
+}
+
+void
+count_run(Definition *definition, TimestampTz claimed_at, const FinishOptions &options)
+{
+	stats::Tally *tally = stats::tally_of(definition);
+	if (tally != nullptr)
+		stats::add_duration(&tally->counts.running, options.call_time - claimed_at);
+}
+
+// Counts how long the jobs in SPI_tuptable have run, if the statement has returned that.
+static void
+count_runs(Definition *definition, const FinishOptions &options)
+{
+	const int column = SPI_fnumber(SPI_tuptable->tupdesc, "claimed_at");
+	for (uint64 i = 0; column > 0 && i < SPI_tuptable->numvals; i++) {
+		bool is_null;
+		const Datum claimed_at =
+			SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, column, &is_null);
+		if (!is_null)
+			count_run(definition, DatumGetTimestampTz(claimed_at), options);
+	}
+}
+
+// Counts the jobs in SPI_tuptable.
+static void
+count_returned(Definition *definition, Action action, const FinishOptions &options)
+{
+	count_runs(definition, options);
+	int64 dead = 0;
+	for (uint64 i = 0; action == Action::fail && i < SPI_tuptable->numvals; i++) {
+		bool is_null;
+		const Datum is_dead =
+			SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &is_null);
+		dead += !is_null && DatumGetBool(is_dead);
+	}
+	count_finished(definition, action, static_cast<int64>(SPI_tuptable->numvals), dead);
+}
+
 bool
 finish_one(Definition *definition, Action action, const Receipt &receipt,
 		   const FinishOptions &options)
@@ -290,8 +412,10 @@ finish_one(Definition *definition, Action action, const Receipt &receipt,
 		arguments.set(Parameter::error, PointerGetDatum(options.error));
 
 	bool is_done = false;
-	statement::with_spi(
-		[&] { is_done = run(statement_for(definition, action, false), arguments) > 0; });
+	statement::with_spi([&] {
+		is_done = run(statement_for(definition, action, false), arguments) > 0;
+		count_returned(definition, action, options);
+	});
 	return is_done;
 }
 
@@ -369,6 +493,7 @@ finish_many(Definition *definition, Action action, Receipt *receipts, int count,
 	if (options.errors != nullptr)
 		arguments.set(Parameter::errors, sorted_errors(receipts, count, options.errors));
 	run(statement_for(definition, action, true), arguments);
+	count_returned(definition, action, options);
 }
 
 } // namespace queue_ext::queue

@@ -68,10 +68,19 @@ TimestampTz earliest_retry(const definition::Definition *definition, const Finis
 // Returns when a lease ends that begins with the call.
 TimestampTz lease_end(const definition::Definition *definition, const FinishOptions &options);
 
+// Counts jobs on which the action was performed; of those that failed, dead ones were not given
+// back. Only a managed queue tells whether a job is dead. Raises 53200.
+void count_finished(definition::Definition *definition, Action action, int64 number, int64 dead);
+
 // Returns the statement that takes the rows of "t" for which the fence holds out of the queue: into
 // the archive, in that state, or by deleting them. "tables" are those that the fence refers to
 // besides t, or null. Raises 55000 if the archive does not exist any more.
+// is_timed: it also returns claimed_at.
 const char *removal_text(const definition::Definition *definition, const char *tables,
-						 const char *fence, const char *final_state);
+						 const char *fence, const char *final_state, bool is_timed);
+
+// Counts how long a job has run that was claimed at that time. Raises 53200.
+void count_run(definition::Definition *definition, TimestampTz claimed_at,
+			   const FinishOptions &options);
 
 } // namespace queue_ext::queue

@@ -7,6 +7,7 @@
 #include "../catalog/row_key.hpp"
 #include "../claim/claim_text.hpp"
 #include "../claim/complete_row.hpp"
+#include "../claim/compiled_claim.hpp"
 #include "../claim/held_row.hpp"
 #include "../claim/remove.hpp"
 #include "../definition/compiled.hpp"
@@ -86,10 +87,13 @@ text_of(const Definition *definition, const Compiled &compiled, Action action,
 	if (definition->claim_mode == definition::ClaimMode::update)
 		fence = psprintf("%s and %s", fence, claim_still_stands(definition, compiled));
 	if (assignments == nullptr)
-		return removal_text(definition, nullptr, fence, "completed");
+		return removal_text(definition, nullptr, fence, "completed", false);
+	const char *returned = action == Action::extend ? claim::whole_row(definition)
+						   : definition->is_managed && action == Action::fail
+							   ? "t.attempt operator(pg_catalog.>=) t.max_attempts"
+							   : "false";
 	return psprintf("update %s as t set %s where %s returning %s", definition->source_name,
-					assignments, fence,
-					action == Action::extend ? claim::whole_row(definition) : "1");
+					assignments, fence, returned);
 }
 
 // Returns the attempt of the receipt, for the backoff; 1 for an attached queue, which has no
@@ -168,11 +172,12 @@ write_row(Definition *definition, Action action, const Rule &rule, const Argumen
 		});
 	if (run(statement, arguments) == 0)
 		return false;
-	if (action == Action::extend) {
-		bool is_null;
-		const Datum row = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
-		*extended = SPI_datumTransfer(row, false, -1);
-	}
+	bool is_null;
+	const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+	if (action == Action::extend)
+		*extended = SPI_datumTransfer(value, false, -1);
+	const bool is_dead = action == Action::fail && !is_null && DatumGetBool(value);
+	count_finished(definition, action, 1, is_dead);
 	return true;
 }
 
@@ -188,7 +193,10 @@ finish_held(Definition *definition, Action action, const Rule &rule, const Argum
 	const bool is_ours = action == Action::extend ? claim::is_held(definition, row_key)
 												  : claim::finish_held_row(definition, row_key);
 	const bool writes = rule.assignments != nullptr || action == Action::complete;
-	return is_ours && (!writes || write_row(definition, action, rule, arguments, extended));
+	if (is_ours && writes)
+		return write_row(definition, action, rule, arguments, extended);
+	count_finished(definition, action, is_ours, 0);
+	return is_ours;
 }
 
 // Removes a managed queue's job without a statement; claim::can_remove_directly() has found its
@@ -219,10 +227,26 @@ complete_directly(Definition *definition, const Rule &rule, const Row &job,
 	}
 	const claim::Completed completed = claim::complete_directly(definition, job, arguments);
 	bool is_done = completed == claim::Completed::done;
+	count_finished(definition, Action::complete, is_done, 0);
 	if (completed == claim::Completed::by_statement)
 		statement::with_spi(
 			[&] { is_done = write_row(definition, Action::complete, rule, arguments, nullptr); });
 	return is_done;
+}
+
+// Counts how long the job of the receipt has run, where that says when it was claimed.
+static void
+count_run(Definition *definition, Action action, const Row &job, const FinishOptions &options)
+{
+	if ((action != Action::complete && action != Action::fail) || !definition->is_managed)
+		return;
+	const AttrNumber number = claim::compiled_claim_of(definition)->claimed_at;
+	bool is_null = true;
+	Datum claimed_at = 0;
+	if (number != InvalidAttrNumber)
+		claimed_at = GetAttributeByNum(DatumGetHeapTupleHeader(job.value), number, &is_null);
+	if (!is_null)
+		count_run(definition, DatumGetTimestampTz(claimed_at), options);
 }
 
 bool
@@ -250,6 +274,8 @@ finish_row(Definition *definition, Action action, const Row &job, const FinishOp
 		is_done = is_lock ? finish_held(definition, action, rule, arguments, extended)
 						  : write_row(definition, action, rule, arguments, extended);
 	});
+	if (is_done)
+		count_run(definition, action, job, options);
 	return is_done;
 }
 

@@ -7,6 +7,7 @@
 #include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../result.hpp"
+#include "../stats/tally.hpp"
 #include "send_options.hpp"
 
 namespace queue_ext::queue {
@@ -58,6 +59,7 @@ static Sent
 send_by_statement(Definition *definition, const Arguments &arguments)
 {
 	Sent sent{};
+	const int64 counted = stats::counted(definition, stats::Counter::sent);
 	statement::with_spi([&] {
 		if (run(statement_for(definition, false), arguments) == 0)
 			return;
@@ -66,6 +68,7 @@ send_by_statement(Definition *definition, const Arguments &arguments)
 			DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
 		sent.is_there = true;
 	});
+	claim::count_sent(definition, counted, sent.is_there);
 	claim::note_given_back(definition, 0);
 	return sent;
 }
@@ -88,9 +91,11 @@ send_many(Definition *definition, const Arguments &arguments, ArrayType *payload
 		  ReturnSetInfo *result)
 {
 	if (!claim::can_insert_directly(definition)) {
+		const int64 counted = stats::counted(definition, stats::Counter::sent);
 		statement::with_spi([&] {
-			run(statement_for(definition, true), arguments);
+			const uint64 inserted = run(statement_for(definition, true), arguments);
 			result::put_first_columns(result);
+			claim::count_sent(definition, counted, static_cast<int64>(inserted));
 		});
 		claim::note_given_back(definition, 0);
 		return;

@@ -10,6 +10,7 @@
 #include "../error.hpp"
 #include "../result.hpp"
 #include "../statement/row_type.hpp"
+#include "../stats/tally.hpp"
 #include "../unique/allocate.hpp"
 #include "../unique/row_insert.hpp"
 #include "../unique/rule_cache.hpp"
@@ -93,10 +94,23 @@ rule_of_arguments(FunctionCallInfo fcinfo, Oid table)
 	return rule_for(choice);
 }
 
-// Makes new rows known to claims after the commit. Like INSERT it needs no privilege on the queues,
+namespace {
+
+// What has come of the rows of a call.
+struct RowCounts
+{
+	int64 counted; // as sent to the managed queue, before the call
+	int64 inserted;
+	int64 duplicates;
+};
+
+} // namespace
+
+// Calls visit() for each queue of the rule's table. Like INSERT it needs no privilege on the queues,
 // so they are not looked up by a written name. Skips queues that have been dropped meanwhile.
+template <typename Visit>
 static void
-wake_queues(const RowRule *rule)
+visit_queues(const RowRule *rule, Visit &&visit)
 {
 	ListCell *cell;
 	foreach (cell, rule->queues) {
@@ -104,8 +118,23 @@ wake_queues(const RowRule *rule)
 		definition::Definition *definition =
 			definition::open_queue_of_name(queue->source, queue->name, definition::Use::name);
 		if (definition != nullptr)
-			claim::note_given_back(definition, 0);
+			visit(definition);
 	}
+}
+
+// Counts the rows for each queue, and makes new ones known to claims after the commit.
+static void
+settle_queues(const RowRule *rule, const RowCounts &counts)
+{
+	visit_queues(rule, [&](definition::Definition *definition) {
+		claim::count_sent(definition,
+						  definition->is_managed ? counts.counted
+												 : stats::counted(definition, stats::Counter::sent),
+						  counts.inserted);
+		stats::count(definition, stats::Counter::duplicates, counts.duplicates);
+		if (counts.inserted > 0)
+			claim::note_given_back(definition, 0);
+	});
 }
 
 // Inserts the rows and calls put(outcome) for each, with SPI open. Keeps the rule in use until its
@@ -115,18 +144,19 @@ static void
 insert_all(FunctionCallInfo fcinfo, Oid table, const NewRows &rows, Put &&put)
 {
 	RowRule *rule = rule_of_arguments(fcinfo, table);
-	bool is_any_inserted = false;
+	RowCounts counts{stats::counted_by_trigger(table), 0, 0};
 	begin_use(rule);
 	statement::with_spi([&] {
 		auto *outcomes = unique::allocate<RowOutcome>(rows.count);
 		insert_unique_rows(rule, rows, outcomes);
 		for (int i = 0; i < rows.count; i++) {
-			is_any_inserted = is_any_inserted || outcomes[i].is_inserted;
+			counts.inserted += outcomes[i].is_inserted;
+			counts.duplicates += outcomes[i].has_row && !outcomes[i].is_inserted;
 			put(outcomes[i]);
 		}
 	});
-	if (is_any_inserted)
-		wake_queues(rule);
+	if (counts.inserted > 0 || counts.duplicates > 0)
+		settle_queues(rule, counts);
 	end_use(rule);
 }
 

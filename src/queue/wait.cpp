@@ -17,6 +17,7 @@
 #include "../error.hpp"
 #include "../result.hpp"
 #include "../statement/subtransaction.hpp"
+#include "../stats/tally.hpp"
 #include "../steady_time.hpp"
 
 namespace queue_ext::queue {
@@ -106,6 +107,8 @@ look(Wait *wait, const Request &request, MemoryContext round, Open &&open, Look 
 	begin_look(wait, definition->is_paused ? nullptr : definition, request);
 	const bool is_found = !definition->is_paused && look_in(definition);
 	end_look(wait, is_found);
+	if (!is_found && !wait->has_slept)
+		stats::count_at_once(definition, stats::Counter::waits);
 	MemoryContextSwitchTo(old);
 	return is_found;
 }

@@ -6,6 +6,7 @@
 #include "../claim/own_update.hpp"
 #include "../claim/transaction_callbacks.hpp"
 #include "../error.hpp"
+#include "../stats/tally.hpp"
 
 namespace queue_ext::queue {
 
@@ -24,12 +25,48 @@ get_value(HeapTuple row, TupleDesc descriptor, const char *name, Oid type, Datum
 	return !is_null;
 }
 
+namespace {
+
+// A row that a statement has written, of a managed queue's table.
+struct Written
+{
+	HeapTuple row;
+	HeapTuple old; // null: it was inserted
+};
+
+} // namespace
+
+// Whether the row was scheduled before it was written.
+static bool
+was_scheduled(HeapTuple old, TupleDesc descriptor)
+{
+	Datum value;
+	return old != nullptr && !get_value(old, descriptor, "dead_at", TIMESTAMPTZOID, &value) &&
+		   !get_value(old, descriptor, "leased_until", TIMESTAMPTZOID, &value) &&
+		   get_value(old, descriptor, "run_at", TIMESTAMPTZOID, &value) &&
+		   DatumGetTimestampTz(value) > GetCurrentTimestamp();
+}
+
+// Counts a row that was inserted, by us or others, and notes since when one is ready.
+static void
+count_row(Oid table, const Written &written, TupleDesc descriptor, const claim::Candidate *ready)
+{
+	stats::Tally *tally = stats::tally_of_table(table);
+	if (tally == nullptr)
+		return;
+	tally->counts.add(stats::Counter::sent, written.old == nullptr);
+	if (ready != nullptr)
+		stats::note_ready(tally, ready->priority, ready->run_at,
+						  !was_scheduled(written.old, descriptor));
+}
+
 // Notes a row of a managed queue for the end of the transaction. False if the row does not have the
 // columns of a managed queue's table. Leaves out a row with dead_at set, which does not become
 // claimable by itself.
 static bool
-note_row(Oid table, HeapTuple row, TupleDesc descriptor)
+note_row(Oid table, const Written &written, TupleDesc descriptor)
 {
+	HeapTuple row = written.row;
 	Datum id;
 	Datum priority;
 	Datum run_at;
@@ -38,16 +75,20 @@ note_row(Oid table, HeapTuple row, TupleDesc descriptor)
 		!get_value(row, descriptor, "run_at", TIMESTAMPTZOID, &run_at))
 		return false;
 	Datum dead_at;
-	if (get_value(row, descriptor, "dead_at", TIMESTAMPTZOID, &dead_at))
+	if (get_value(row, descriptor, "dead_at", TIMESTAMPTZOID, &dead_at)) {
+		count_row(table, written, descriptor, nullptr);
 		return true;
+	}
 	Datum leased_until;
 	if (get_value(row, descriptor, "leased_until", TIMESTAMPTZOID, &leased_until)) {
+		count_row(table, written, descriptor, nullptr);
 		claim::note_due(table, Max(DatumGetTimestampTz(leased_until), DatumGetTimestampTz(run_at)));
 		return true;
 	}
-	claim::note_offer(
-		table,
-		{row->t_self, DatumGetInt16(priority), DatumGetTimestampTz(run_at), {DatumGetInt64(id)}});
+	const claim::Candidate candidate{
+		row->t_self, DatumGetInt16(priority), DatumGetTimestampTz(run_at), {DatumGetInt64(id)}};
+	count_row(table, written, descriptor, &candidate);
+	claim::note_offer(table, candidate);
 	return true;
 }
 
@@ -73,8 +114,10 @@ queue_ext_queue_wake(PG_FUNCTION_ARGS)
 		claim::note_wake(table);
 		return static_cast<Datum>(0);
 	}
-	HeapTuple row = TRIGGER_FIRED_BY_UPDATE(event) ? data->tg_newtuple : data->tg_trigtuple;
-	if (!note_row(table, row, RelationGetDescr(data->tg_relation)))
+	const Written written = TRIGGER_FIRED_BY_UPDATE(event)
+								? Written{data->tg_newtuple, data->tg_trigtuple}
+								: Written{data->tg_trigtuple, nullptr};
+	if (!note_row(table, written, RelationGetDescr(data->tg_relation)))
 		claim::note_wake(table);
 	return static_cast<Datum>(0);
 }

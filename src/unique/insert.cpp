@@ -6,6 +6,7 @@
 
 #include "../claim/insert.hpp"
 #include "../claim/wake.hpp"
+#include "../stats/tally.hpp"
 #include "allocate.hpp"
 #include "find.hpp"
 #include "locks.hpp"
@@ -259,7 +260,9 @@ insert_by_statement(Definition *definition, Arguments arguments, const Rows &row
 	const Statement &statement = definition::prepared_of(
 		definition, is_many ? Prepared::unique_insert_many : Prepared::unique_insert,
 		[&] { return insert_text(definition, is_many); });
-	statement::run_newest(statement, arguments);
+	const int64 counted = stats::counted(definition, stats::Counter::sent);
+	const uint64 inserted = statement::run_newest(statement, arguments);
+	claim::count_sent(definition, counted, static_cast<int64>(inserted));
 	take_ids(batch, indexes, rows.count);
 	SPI_freetuptable(SPI_tuptable);
 	claim::note_given_back(definition, 0);
@@ -347,6 +350,7 @@ insert_unique(Definition *definition, const Criteria &criteria, const Datum *pay
 			remember_inserted(definition, criteria, batch, digests, indexes, missing);
 	}
 
+	int64 duplicates = 0;
 	auto *is_taken = allocate<bool>(batch.count);
 	for (int i = 0; i < count; i++) {
 		const int index = batch.index_of[i];
@@ -354,7 +358,9 @@ insert_unique(Definition *definition, const Criteria &criteria, const Datum *pay
 		// Of equal payloads only the first is reported as inserted; all get its ID.
 		outcomes[i].is_inserted = outcomes[i].is_inserted && !is_taken[index];
 		is_taken[index] = true;
+		duplicates += outcomes[i].has_id && !outcomes[i].is_inserted;
 	}
+	stats::count(definition, stats::Counter::duplicates, duplicates);
 }
 
 } // namespace queue_ext::unique

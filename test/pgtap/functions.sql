@@ -60,6 +60,14 @@ insert into wanted values
 		'OUT sweeps bigint, OUT locked bigint, OUT gone bigint, OUT not_pending bigint, '
 		'OUT candidates integer, OUT fill_time double precision, OUT path text, OUT waiting integer, OUT wakes bigint)', 'SETOF record'),
 	('queue_claim_stats_reset()', 'void'),
+	('queue_stats_counters(OUT source oid, OUT name text, OUT since timestamp with time zone, OUT sent bigint, '
+		'OUT claimed bigint, OUT completed bigint, OUT failed bigint, OUT retried bigint, OUT dead bigint, '
+		'OUT released bigint, OUT cancelled bigint, OUT expired bigint, OUT duplicates bigint, OUT waits bigint, '
+		'OUT waiting integer, OUT ready bigint, OUT ready_exact boolean, OUT scheduled bigint, OUT leased bigint, '
+		'OUT oldest_ready_at timestamp with time zone, OUT oldest_exact boolean)', 'SETOF record'),
+	('queue_stats_buckets(of_runs boolean, OUT source oid, OUT name text, OUT le double precision, OUT jobs bigint, '
+		'OUT total_seconds double precision)', 'SETOF record'),
+	('queue_stats_reset(queue text DEFAULT NULL::text)', 'void'),
 	('throttle_create(resource text, throttle_interval interval, grants integer DEFAULT 1)', 'void'),
 	('throttle_alter(resource text, throttle_interval interval DEFAULT NULL::interval, '
 		'grants integer DEFAULT NULL::integer)', 'void'),
@@ -196,7 +204,7 @@ select bag_eq(
 );
 select is_empty(
 	$$select oid::regprocedure from member where not has_function_privilege('public', oid, 'execute')
-	  and proname <> 'queue_claim_stats_reset'$$,
+	  and proname not in ('queue_claim_stats_reset', 'queue_stats_reset')$$,
 	'anyone may call them: what they do is done as the caller'
 );
 select is_empty(

@@ -17,7 +17,8 @@ select plan(31);
 select bag_eq(
 	$$select relkind::text, relname::text from pg_class
 	  where oid in (select objid from member where classid = 'pg_class'::regclass)$$,
-	$$values ('r', 'queue_definition'), ('r', 'queue_unique_job'), ('v', 'queues'), ('v', 'queue_claim_stats'),
+	$$values ('r', 'queue_definition'), ('r', 'queue_unique_job'), ('v', 'queues'), ('v', 'queue_claim_stats'), ('v', 'queue_stats'),
+	         ('v', 'queue_wait_histogram'), ('v', 'queue_run_histogram'),
 	         ('r', 'throttled_resource'), ('r', 'named_lock'), ('v', 'held_locks')$$,
 	'the relations'
 );

@@ -7,20 +7,26 @@
 #include "../compat.hpp"
 #include "../statement/subtransaction.hpp"
 
-namespace queue_ext::claim {
+namespace queue_ext::memory {
 
-// Each version of the library has its own segment: while sessions use two of them, neither reads
-// what the other has laid out differently (shared_memory.cpp, ring.hpp).
+// Each version of the library has its own segments: while sessions use two of them, neither reads
+// what the other has laid out differently.
 constexpr const char *segment_name = "queue_ext/" QUEUE_EXT_VERSION;
 
 namespace {
 
-// Leads every backend to the segment. AddinShmemInitLock protects segment; has_strays is only ever
+// Leads every backend to one segment. AddinShmemInitLock protects segment; has_strays is only ever
 // set.
-struct Anchor
+struct Way
 {
 	dsm_handle segment; // DSM_HANDLE_INVALID: none yet
 	bool has_strays;    // some backend could not attach the segment
+};
+
+// The ways to all segments.
+struct Anchor
+{
+	Way ways[purpose_count];
 };
 
 } // namespace
@@ -28,7 +34,20 @@ struct Anchor
 // Null until attach_segment(), and in a backend that finds no memory for it.
 static Anchor *anchor = nullptr;
 static bool is_in_main_segment = false; // the anchor is, so that every backend can set its flag
-static bool is_attached = false;
+static bool is_attached[purpose_count] = {};
+
+static void
+initialize_anchor(Anchor *fresh)
+{
+	for (Way &way : fresh->ways)
+		way = {DSM_HANDLE_INVALID, false};
+}
+
+static Way *
+way_to(Purpose purpose)
+{
+	return &anchor->ways[static_cast<int>(purpose)];
+}
 
 // The hook installed before this one, which request_bytes() calls first.
 static shmem_request_hook_type previous_hook = nullptr;
@@ -82,7 +101,7 @@ find_anchor_in_main_segment()
 		auto *found =
 			static_cast<Anchor *>(ShmemInitStruct(segment_name, sizeof(Anchor), &is_found));
 		if (!is_found)
-			*found = {DSM_HANDLE_INVALID, false};
+			initialize_anchor(found);
 		anchor = found;
 	});
 }
@@ -97,66 +116,68 @@ find_anchor_by_name()
 		bool is_found;
 		anchor = static_cast<Anchor *>(compat::named_segment(
 			segment_name, sizeof(Anchor),
-			[](void *memory) {
-				*static_cast<Anchor *>(memory) = {DSM_HANDLE_INVALID, false};
-			},
-			&is_found));
+			[](void *memory) { initialize_anchor(static_cast<Anchor *>(memory)); }, &is_found));
 	};
 	(void) statement::in_subtransaction(find, is_for_want_of_memory);
 #endif
 }
 
 // What attach_segment() was asked to call.
-static void (*exit_callback)() = nullptr;
+static void (*exit_callbacks[purpose_count])() = {};
 
 static void
-on_detach(dsm_segment *, Datum)
+on_detach(dsm_segment *, Datum purpose)
 {
-	exit_callback();
+	exit_callbacks[DatumGetInt32(purpose)]();
 }
 
 // Attaches the segment to which the anchor leads, or creates it; leaves *segment alone if the
 // server has too many segments. AddinShmemInitLock must be held.
 static void
-find_segment(Segment *segment, size_t size, void (*initialize)(void *memory, size_t size),
-			 void (*at_exit)())
+find_segment(Way *way, Segment *segment, size_t size, void (*initialize)(void *memory, size_t size))
 {
-	const bool is_new = anchor->segment == DSM_HANDLE_INVALID;
+	const bool is_new = way->segment == DSM_HANDLE_INVALID;
 	dsm_segment *found =
-		is_new ? dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS) : dsm_attach(anchor->segment);
+		is_new ? dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS) : dsm_attach(way->segment);
 	if (found == nullptr)
 		return;
 	const Segment mapped{dsm_segment_address(found), dsm_segment_map_length(found)};
+	const auto purpose = static_cast<int32>(way - anchor->ways);
 	if (is_new) {
 		initialize(mapped.memory, mapped.size); // an ERROR destroys the segment again
 		dsm_pin_segment(found);
-		anchor->segment = dsm_segment_handle(found);
+		way->segment = dsm_segment_handle(found);
 	}
 	dsm_pin_mapping(found);
-	exit_callback = at_exit;
-	on_dsm_detach(found, on_detach, static_cast<Datum>(0));
+	if (exit_callbacks[purpose] != nullptr)
+		on_dsm_detach(found, on_detach, Int32GetDatum(purpose));
 	*segment = mapped;
 }
 
+// The second segment finds the anchor that the first one has found.
 Segment
-attach_segment(size_t size, void (*initialize)(void *memory, size_t size), void (*at_exit)())
+attach_segment(Purpose purpose, size_t size, void (*initialize)(void *memory, size_t size),
+			   void (*at_exit)())
 {
-	find_anchor_in_main_segment();
+	if (anchor == nullptr)
+		find_anchor_in_main_segment();
 	if (anchor == nullptr)
 		find_anchor_by_name();
 	Segment segment{};
+	exit_callbacks[static_cast<int>(purpose)] = at_exit;
 	if (anchor != nullptr)
-		(void) with_init_lock([&] { find_segment(&segment, size, initialize, at_exit); });
-	is_attached = segment.memory != nullptr;
-	if (anchor != nullptr && !is_attached)
-		anchor->has_strays = true;
+		(void) with_init_lock([&] { find_segment(way_to(purpose), &segment, size, initialize); });
+	is_attached[static_cast<int>(purpose)] = segment.memory != nullptr;
+	if (anchor != nullptr && segment.memory == nullptr)
+		way_to(purpose)->has_strays = true;
 	return segment;
 }
 
 bool
-is_shared_by_all()
+is_shared_by_all(Purpose purpose)
 {
-	return is_attached && is_in_main_segment && !anchor->has_strays;
+	return is_attached[static_cast<int>(purpose)] && is_in_main_segment &&
+		   !way_to(purpose)->has_strays;
 }
 
-} // namespace queue_ext::claim
+} // namespace queue_ext::memory

@@ -1,18 +1,26 @@
-// segment.hpp - one segment of dynamic shared memory that every backend finds again.
+// segment.hpp - segments of dynamic shared memory that every backend finds again, one for each
+// purpose.
 //
-// It needs no shared_preload_libraries: an anchor of a few bytes in the main segment leads to it,
+// They need no shared_preload_libraries: an anchor of a few bytes in the main segment leads to them,
 // which preloading requests, and which is allocated from its slack otherwise. Where there is no
 // slack left, PostgreSQL 17 and later have a named segment for the anchor.
 //
 // A backend may fail to attach what others have: the operating system has no memory or no file
 // descriptor, or denies permission. Such a stray sets a flag in the anchor, and other backends no
-// longer rely on rings being told of every change.
+// longer rely on the segment being told of every change.
 
 #pragma once
 
 #include "../postgres.hpp"
 
-namespace queue_ext::claim {
+namespace queue_ext::memory {
+
+// What a segment is for.
+enum class Purpose {
+	rings, // of claims
+	stats, // of queues
+};
+constexpr int purpose_count = static_cast<int>(Purpose::stats) + 1;
 
 // Requests memory for the anchor in the main segment, when preloaded. Called by _PG_init.
 void request_anchor();
@@ -26,13 +34,13 @@ struct Segment
 
 // Attaches the segment; creates it with that size and initializes it if there is none yet. Takes
 // AddinShmemInitLock, in a subtransaction; raises only for want of the backend's own memory. Must
-// be called once in a backend. at_exit is called when the backend exits, after its locks have been
-// released, with the segment still attached.
-Segment attach_segment(size_t size, void (*initialize)(void *memory, size_t size),
+// be called once in a backend for each purpose. at_exit, unless null, is called when the backend
+// exits, after its locks have been released, with the segment still attached.
+Segment attach_segment(Purpose purpose, size_t size, void (*initialize)(void *memory, size_t size),
 					   void (*at_exit)());
 
-// Whether no backend has had to do without the segment, so that the rings in it are told of every
+// Whether no backend has had to do without the segment, so that what is in it is told of every
 // change.
-bool is_shared_by_all();
+bool is_shared_by_all(Purpose purpose);
 
-} // namespace queue_ext::claim
+} // namespace queue_ext::memory

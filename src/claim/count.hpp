@@ -1,0 +1,40 @@
+// count.hpp - counts claims in the queue's statistics, with how long their jobs were ready.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../stats/tally.hpp"
+
+namespace queue_ext::claim {
+
+// A managed queue's job as it was before its claim.
+struct ReadyJob
+{
+	bool is_known;    // false: the table's columns are others
+	bool was_leased;  // the lease of another claim has ended, and nobody has given the job back
+	TimestampTz when; // it was ready from then on
+};
+
+// Such a job, from its columns.
+inline ReadyJob
+ready_job(TimestampTz run_at, bool was_leased, TimestampTz leased_until)
+{
+	return {true, was_leased, was_leased ? Max(run_at, leased_until) : run_at};
+}
+
+// Counts the claim of a job that was claimed at that time. Of a job that has always been ready nobody
+// knows how long it has waited: it counts as none. Raises 53200.
+inline void
+count_ready(definition::Definition *definition, const ReadyJob &job, TimestampTz call_time)
+{
+	stats::Tally *tally = job.is_known ? stats::tally_of(definition) : nullptr;
+	if (tally == nullptr)
+		return;
+	if (job.was_leased)
+		tally->counts.add(stats::Counter::expired, 1);
+	stats::add_duration(&tally->counts.waiting,
+						TIMESTAMP_NOT_FINITE(job.when) ? 0 : call_time - job.when);
+}
+
+} // namespace queue_ext::claim

@@ -1,0 +1,282 @@
+// stats.cpp - queue_stats_counters and queue_stats_buckets, behind the views queue_stats,
+// queue_wait_histogram and queue_run_histogram; and queue_stats_reset.
+
+#include "../postgres.hpp"
+
+#include "../argument.hpp"
+#include "../claim/ring_view.hpp"
+#include "../definition/open.hpp"
+#include "../stats/table.hpp"
+
+namespace queue_ext::queue {
+
+using claim::RingView;
+using stats::Counter;
+using stats::Entry;
+using stats::Outlook;
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_stats_counters);
+QUEUE_EXT_FUNCTION(queue_ext_queue_stats_buckets);
+QUEUE_EXT_FUNCTION(queue_ext_queue_stats_reset);
+
+namespace {
+
+// A row of a result, whose columns are set one after the other.
+struct Row
+{
+	static constexpr int most_columns = 24;
+	Datum values[most_columns];
+	bool nulls[most_columns];
+	int count;
+
+	void set(Datum value)
+	{
+		nulls[count] = false;
+		values[count++] = value;
+	}
+	void set_null()
+	{
+		nulls[count] = true;
+		values[count++] = 0;
+	}
+};
+
+} // namespace
+
+// Calls visit() with a copy of each entry of this database: nothing that can raise may run under its
+// spinlock.
+template <typename Visit>
+static void
+visit_entries(Visit &&visit)
+{
+	for (int i = 0; i < stats::entry_count(); i++) {
+		CHECK_FOR_INTERRUPTS();
+		Entry entry;
+		if (stats::copy_entry(i, &entry))
+			visit(entry);
+	}
+}
+
+// The first columns of all results.
+static Row
+begin_row(const Entry &entry)
+{
+	Row row{};
+	row.set(ObjectIdGetDatum(entry.key.table));
+	if (entry.key.is_managed)
+		row.set_null();
+	else
+		row.set(CStringGetTextDatum(NameStr(entry.key.queue)));
+	return row;
+}
+
+static void
+put(const ReturnSetInfo *result, Row *row)
+{
+	tuplestore_putvalues(result->setResult, result->setDesc, row->values, row->nulls);
+}
+
+namespace {
+
+// The rings of this database.
+struct Rings
+{
+	const RingView *views;
+	int count;
+};
+
+} // namespace
+
+// The queue's rings, or null.
+static const RingView *
+find_view(const Rings &rings, const Entry &entry)
+{
+	RingView wanted{};
+	wanted.table = entry.key.table;
+	wanted.queue = entry.name;
+	return static_cast<const RingView *>(
+		bsearch(&wanted, rings.views, rings.count, sizeof(RingView), claim::compare_views));
+}
+
+// Whether the ring shows since when jobs of the priority have been ready.
+static bool
+shows(const RingView *ring, int16 priority)
+{
+	if (ring == nullptr || !ring->has_cursor || priority > ring->cursor)
+		return false;
+	if (priority < ring->cursor)
+		return true;
+	for (int i = 0; i < ring->heads.count; i++)
+		if (ring->heads.marks[i].priority == priority)
+			return true;
+	return false;
+}
+
+// Since when the oldest ready job has been so; PG_INT64_MAX: there is none, or none is known.
+static TimestampTz
+oldest_ready(const Outlook &outlook, const RingView *ring, TimestampTz now, bool *is_exact)
+{
+	*is_exact = true;
+	if (ring != nullptr && ring->has_all)
+		return earliest(ring->heads);
+	TimestampTz oldest = ring == nullptr ? PG_INT64_MAX : earliest(ring->heads);
+	for (int i = 0; i < outlook.marks.count; i++) {
+		const stats::Mark &mark = outlook.marks.marks[i];
+		if (!shows(ring, mark.priority))
+			oldest = Min(oldest, mark.ready_at);
+	}
+	oldest = Min(oldest, outlook.marks.rest);
+	if (outlook.due <= now)
+		oldest = Min(oldest, outlook.due);
+	*is_exact = outlook.is_whole && !outlook.has_left;
+	// A lease may have ended, or its job be done.
+	if (oldest == PG_INT64_MAX && ring != nullptr && ring->row_due <= now) {
+		*is_exact = false;
+		return ring->row_due;
+	}
+	return oldest;
+}
+
+// The columns from waiting on, of a managed queue.
+static void
+set_outlook(Row *row, const Outlook &outlook, const RingView *ring, TimestampTz now)
+{
+	const bool knows_scheduled = outlook.is_counted && outlook.due > now;
+	const bool is_exact = ring != nullptr && ring->has_all;
+	int64 ready = ring == nullptr ? 0 : ring->candidates;
+	if (!is_exact && knows_scheduled)
+		ready = Max(ready, outlook.unfinished - outlook.leased - outlook.scheduled);
+	if (ring != nullptr || knows_scheduled)
+		row->set(Int64GetDatum(ready));
+	else
+		row->set_null();
+	row->set(BoolGetDatum(is_exact));
+	if (knows_scheduled)
+		row->set(Int64GetDatum(outlook.scheduled));
+	else
+		row->set_null();
+	if (outlook.is_counted)
+		row->set(Int64GetDatum(outlook.leased));
+	else
+		row->set_null();
+	bool is_oldest_exact;
+	const TimestampTz oldest = oldest_ready(outlook, ring, now, &is_oldest_exact);
+	if (oldest == PG_INT64_MAX)
+		row->set_null();
+	else
+		row->set(TimestampTzGetDatum(oldest));
+	row->set(BoolGetDatum(is_oldest_exact));
+}
+
+// The same of an attached queue, whose rings do not show which jobs they lack, and since when those
+// are ready that they have.
+static void
+set_candidates(Row *row, const RingView *ring)
+{
+	if (ring == nullptr)
+		row->set_null();
+	else
+		row->set(Int64GetDatum(ring->candidates));
+	row->set(BoolGetDatum(false));
+	row->set_null();
+	row->set_null();
+	row->set_null();
+	row->set(BoolGetDatum(false));
+}
+
+static void
+put_counters(const ReturnSetInfo *result, const Entry &entry, const Rings &rings, TimestampTz now)
+{
+	Row row = begin_row(entry);
+	row.set(TimestampTzGetDatum(entry.since));
+	const Counter counters[] = {
+		Counter::sent,    Counter::claimed,    Counter::completed, Counter::failed,
+		Counter::retried, Counter::dead,       Counter::released,  Counter::cancelled,
+		Counter::expired, Counter::duplicates, Counter::waits,
+	};
+	for (const Counter counter : counters) {
+		const bool is_known =
+			entry.key.is_managed || (counter != Counter::retried && counter != Counter::dead &&
+									 counter != Counter::cancelled && counter != Counter::expired);
+		if (is_known)
+			row.set(Int64GetDatum(entry.counts.get(counter)));
+		else
+			row.set_null();
+	}
+	const RingView *ring = find_view(rings, entry);
+	row.set(Int32GetDatum(ring == nullptr ? 0 : ring->waiting));
+	if (entry.key.is_managed)
+		set_outlook(&row, entry.outlook, ring != nullptr && ring->is_sorted ? ring : nullptr, now);
+	else
+		set_candidates(&row, ring);
+	put(result, &row);
+}
+
+Datum
+queue_ext_queue_stats_counters(PG_FUNCTION_ARGS)
+{
+	InitMaterializedSRF(fcinfo, 0);
+	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	Rings rings{};
+	rings.views = claim::view_rings(&rings.count);
+	const TimestampTz now = GetCurrentTimestamp();
+	visit_entries([&](const Entry &entry) { put_counters(result, entry, rings, now); });
+	return static_cast<Datum>(0);
+}
+
+static double
+seconds(int64 us)
+{
+	return static_cast<double>(us) / USECS_PER_SEC;
+}
+
+// Each bucket counts those of the buckets before it, too. The sum stands in all rows.
+static void
+put_buckets(const ReturnSetInfo *result, const Entry &entry, const stats::Histogram &histogram)
+{
+	Row row = begin_row(entry);
+	const int first = row.count;
+	const double total = seconds(histogram.total_us);
+	int64 jobs = 0;
+	for (int i = 0; i < stats::bucket_count; i++) {
+		const bool is_last = i == stats::bucket_count - 1;
+		jobs += histogram.jobs[i];
+		row.count = first;
+		row.set(
+			Float8GetDatum(is_last ? get_float8_infinity() : seconds(stats::bucket_ends_us[i])));
+		row.set(Int64GetDatum(jobs));
+		row.set(Float8GetDatum(total));
+		put(result, &row);
+	}
+}
+
+Datum
+queue_ext_queue_stats_buckets(PG_FUNCTION_ARGS)
+{
+	InitMaterializedSRF(fcinfo, 0);
+	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	argument::check_not_null(fcinfo, 0, "of_runs");
+	const bool is_run = PG_GETARG_BOOL(0);
+	visit_entries([&](const Entry &entry) {
+		put_buckets(result, entry, is_run ? entry.counts.running : entry.counts.waiting);
+	});
+	return static_cast<Datum>(0);
+}
+
+// Resets the queues of this database only.
+Datum
+queue_ext_queue_stats_reset(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0)) {
+		stats::reset_all();
+		PG_RETURN_VOID();
+	}
+	definition::Definition *definition =
+		definition::open_queue(PG_GETARG_TEXT_PP(0), definition::Use::name);
+	const stats::Place place = stats::place_of(definition);
+	if (place.entry != nullptr)
+		stats::reset(place, GetCurrentTimestamp());
+	PG_RETURN_VOID();
+}
+
+} // namespace queue_ext::queue

@@ -1,0 +1,45 @@
+// look.hpp - what a read of the rows that are ready tells of them.
+//
+// Invariant: after a look the marks of the priorities that it covers are those of the rows that it
+// has read, and of what commits have told since it began: a job that became ready meanwhile may not
+// be among the rows.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "table.hpp"
+
+namespace queue_ext::stats {
+
+// A look that has begun.
+struct LookBegun
+{
+	Place place; // none: nothing is to be told
+	uint64 number;
+	uint64 changes;
+};
+
+// What it has read: all that was ready from one priority to another.
+struct Look
+{
+	Marks found;
+	bool is_from_head; // else behind a row of that priority
+	int16 from;
+	bool is_to_end; // else up to a row of that priority
+	int16 to;
+	TimestampTz began;
+	bool is_counted; // nothing was ready, and the rest was counted
+	int64 scheduled;
+	int64 leased;
+	TimestampTz due; // the first of these becomes ready then; PG_INT64_MAX: none
+};
+
+// Begins a look, before it takes its snapshot. Takes the entry's spinlock. Raises what place_of()
+// raises.
+LookBegun begin_look(definition::Definition *definition);
+
+// Ends it. Another that has begun since then is told instead. Never raises.
+void finish_look(const LookBegun &begun, const Look &look);
+
+} // namespace queue_ext::stats
