@@ -144,19 +144,33 @@ sub check_left_over
 	}
 }
 
+# The lines of one process before a bad one and after it, oldest first: what led to it.
+sub around
+{
+	my ($lines, $bad) = @_;
+	my $near = 12;
+	my ($pid) = $bad =~ /(\[\d+\])/ or return $bad;
+	my @own = grep { index($_, $pid) >= 0 || /^\t/ } @$lines;
+	my ($at) = grep { $own[$_] eq $bad } 0 .. $#own;
+	my ($from, $to) = ($at > $near ? $at - $near : 0, $at + $near < $#own ? $at + $near : $#own);
+	return join '', @own[ $from .. $to ];
+}
+
 # What the server's log must not have. Every line has the SQLSTATE in brackets.
 sub check_log
 {
 	my ($name, $file, $may_panic) = @_;
 	open my $in, '<', $file or die "$file: $!";
+	my @lines = <$in>;
 	my @bad = grep {
 		/TRAP:|terminated by signal (?!9:|15:|3:)|resource was not closed|leak|\[XX\w{3}\]|runtime error|AddressSanitizer/
 		  || (/PANIC:/ && !($may_panic && /No space left on device/))
 		  || /WARNING:.*(?:queue_ext|cache reference|not closed)/
-	} <$in>;
+	} @lines;
 	# A crash of the server while it writes out a page tells of signal 6 after PANIC.
 	@bad = grep { !/terminated by signal 6/ } @bad if $may_panic;
-	is(join('', @bad[ 0 .. ($#bad < 9 ? $#bad : 9) ]), '', "$name: the server's log has no leak, no assertion and no internal error");
+	is(join('', @bad[ 0 .. ($#bad < 9 ? $#bad : 9) ]), '', "$name: the server's log has no leak, no assertion and no internal error")
+	  or diag(around(\@lines, $bad[0]));
 }
 
 1;
