@@ -45,8 +45,8 @@ prepare y2 as select queue_upgrade($1);
 execute y2('jobs');
 prepare q3 as select queue_alter($1);
 execute q3('jobs');
-prepare q4 as select queue_alter($1, $2, $3, $4, $5, $6);
-execute q4('jobs', '1 hour', 5, '1 second', '1 minute', false);
+prepare q4 as select queue_alter($1, $2, $3, $4, $5, $6, $7, $8);
+execute q4('jobs', '1 hour', 5, '1 second', '1 minute', false, null, null);
 prepare q5 as select queue_pause($1);
 execute q5('jobs');
 prepare q6 as select queue_resume($1);
@@ -174,9 +174,9 @@ prepare q10 as select queue_drop($1, $2);
 execute q10('jobs', true);
 
 insert into tasks values (1), (2), (3), (4), (5);
-prepare t1 as select queue_attach($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
+prepare t1 as select queue_attach($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
 execute t1('tasks', 'tasks', 'state = ''new''', 'id', 'state = ''taken''', 'state = ''done''', 'state = ''new''',
-	'state = ''failed'', note = error', 'update', 'note = lease::text', '1 minute', true);
+	'state = ''failed'', note = error', 'update', 'note = lease::text', '1 minute', true, '', '');
 prepare t15 as select * from queue_unique_insert_row($1::tasks, $2);
 execute t15('(1,,)', '{id}');
 prepare t16 as select * from queue_unique_insert_row($1::tasks, $2, $3);

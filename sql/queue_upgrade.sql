@@ -23,6 +23,7 @@ select attrelid::regclass as relation, string_agg(format('%s %s%s', attname, for
 	bool_or(attnotnull) as required
 from pg_attribute
 where attname in ('claimed_at', 'kind') and not attisdropped
+	and attrelid in (select oid from pg_class where relnamespace = 'test_queue_upgrade'::regnamespace)
 group by attrelid;
 create view claims as
 select queue, on_claim like '%, claimed_at = call_time' as says_when

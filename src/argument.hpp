@@ -55,6 +55,13 @@ required_int64(FunctionCallInfo fcinfo, int n, const char *what)
 }
 
 // Null when the argument is null.
+inline const char *
+optional_string(FunctionCallInfo fcinfo, int n)
+{
+	return PG_ARGISNULL(n) ? nullptr : text_to_cstring(PG_GETARG_TEXT_PP(n));
+}
+
+// Null when the argument is null.
 inline const Interval *
 optional_interval(FunctionCallInfo fcinfo, int n)
 {

@@ -246,6 +246,15 @@ no_such_column(const char *table, const char *column)
 }
 
 void
+no_times(const char *table, const char *column, Oid type, const char *argument)
+{
+	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("column \"%s\" of relation \"%s\" is of type %s", column, table,
+						   format_type_be(type)),
+					errhint("Set %s to a column of type timestamp with time zone.", argument)));
+}
+
+void
 no_equality(const char *column, Oid type)
 {
 	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
@@ -719,6 +728,14 @@ not_managed(const char *queue, const char *hint)
 {
 	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					errmsg("queue \"%s\" is not a managed queue", queue), errhint("%s", hint)));
+}
+
+void
+ages_known(const char *queue)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("queue \"%s\" is a managed queue", queue),
+					errhint("How old its jobs are is known: omit ready_at and claimed_at.")));
 }
 
 void

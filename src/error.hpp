@@ -65,6 +65,8 @@ char *grant_hint(const char *grants);
 [[noreturn]] void cannot_insert_into(const char *name, char kind);
 // 42703: the table has no such column.
 [[noreturn]] void no_such_column(const char *table, const char *column);
+// 42804: the column, which that argument names, has no times.
+[[noreturn]] void no_times(const char *table, const char *column, Oid type, const char *argument);
 // 42883: the type of the column has no equality operator.
 [[noreturn]] void no_equality(const char *column, Oid type);
 // WARNING 01000: no index supports the duplicate check; the hint is the command for one.
@@ -172,6 +174,8 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void inexact_binary(const char *column, Oid type);
 // 55000: the queue is not a managed one; the hint names the function for other queues.
 [[noreturn]] void not_managed(const char *queue, const char *hint);
+// 55000: the queue is a managed one, and needs no columns with the ages of its jobs.
+[[noreturn]] void ages_known(const char *queue);
 // 55000: the queue has no fragment of that name.
 [[noreturn]] void no_fragment(const char *queue, const char *label);
 // 42804: the row is not of the queue's table.

@@ -307,6 +307,85 @@ create or replace function @extschema@.queue_extend_many(
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_extend_many';
 
+-- The columns that say how old the jobs of attached queues are.
+
+alter table @extschema@.queue_definition add column ready_at text, add column claimed_at text;
+
+create or replace view @extschema@.queues as
+select
+	pg_catalog.format('%I.%I', n.nspname, d.name) as queue,
+	d.source,
+	d.managed,
+	d.claim_mode,
+	d.paused,
+	d.lease,
+	d.max_attempts,
+	d.backoff_base,
+	d.backoff_cap,
+	case when d.archived then d.archive end as archive,
+	d.pending,
+	d.order_by,
+	d.on_claim,
+	d.on_complete,
+	d.on_release,
+	d.on_fail,
+	d.on_extend,
+	d.search_path,
+	d.created_at,
+	d.ready_at,
+	d.claimed_at
+from @extschema@.queue_definition d
+join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source
+join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace;
+
+drop function @extschema@.queue_attach(
+	text, regclass, text, text, text, text, text, text, text, text, interval, boolean
+);
+
+create function @extschema@.queue_attach(
+	queue text,
+	source regclass,
+	pending text,
+	order_by text default null,
+	on_claim text default null,
+	on_complete text default null,
+	on_release text default null,
+	on_fail text default null,
+	claim_mode text default 'update',
+	on_extend text default null,
+	lease interval default '30 seconds',
+	wake boolean default false,
+	ready_at text default null,
+	claimed_at text default null
+) returns void
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_attach';
+
+comment on function @extschema@.queue_attach(
+	text, regclass, text, text, text, text, text, text, text, text, interval, boolean, text,
+	text
+) is 'attaches an existing table as a queue';
+
+drop function @extschema@.queue_alter(text, interval, integer, interval, interval, boolean);
+
+create function @extschema@.queue_alter(
+	queue text,
+	lease interval default null,
+	max_attempts integer default null,
+	backoff_base interval default null,
+	backoff_cap interval default null,
+	archive boolean default null,
+	ready_at text default null,
+	claimed_at text default null
+) returns void
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_alter';
+
+comment on function @extschema@.queue_alter(
+	text, interval, integer, interval, interval, boolean, text, text
+) is
+	'changes the settings of a queue; null leaves a setting unchanged';
+
 -- Comments, worded anew.
 comment on table @extschema@.queue_definition is
 	'registry of queue_ext: one row for each queue, written by its functions only';
@@ -340,9 +419,6 @@ comment on function @extschema@.queue_lock(text) is
 	'waits for the lock of this name and takes it until the transaction ends';
 comment on function @extschema@.queue_try_lock(text) is
 	'takes the lock of this name until the transaction ends if it is free; false otherwise';
-comment on function @extschema@.queue_attach(
-	text, regclass, text, text, text, text, text, text, text, text, interval, boolean
-) is 'attaches an existing table as a queue';
 comment on function @extschema@.queue_detach(text, boolean) is
 	'detaches a queue; its table stays as it is';
 comment on function @extschema@.queue_claim_stats_reset() is
@@ -383,8 +459,6 @@ comment on function @extschema@.queue_pop_rows(anyelement, text, integer, interv
 	'claims up to max_jobs rows of the table whose row type is that of source, and returns them';
 comment on function @extschema@.queue_is_held(oid, text) is
 	'whether this session holds the row by a claim in mode session; claims use it to skip their own rows';
-comment on function @extschema@.queue_alter(text, interval, integer, interval, interval, boolean) is
-	'changes the settings of a queue; null leaves a setting unchanged';
 comment on function @extschema@.queue_pause(text) is
 	'pauses a queue: its jobs are not claimed; true if it was not paused';
 comment on function @extschema@.queue_resume(text) is

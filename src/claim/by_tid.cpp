@@ -213,19 +213,18 @@ note_locked(Tried *tried, int64 number)
 	tried->locked |= UINT64CONST(1) << number;
 }
 
-// The job that was read last.
+// The job that was read last. A partition or child may have its columns in another order.
 static ReadyJob
 ready_job_of(const Claimer *claimer, const CandidateRow *row)
 {
 	const CompiledClaim *claim = claimer->claim;
-	if (!claim->has_columns)
-		return {};
-	bool is_null;
-	bool is_free;
-	const Datum run_at = slot_getattr(row->slot, claim->run_at, &is_null);
-	const Datum lease = slot_getattr(row->slot, claim->leased_until, &is_free);
-	return ready_job(DatumGetTimestampTz(run_at), !is_free,
-					 is_free ? 0 : DatumGetTimestampTz(lease));
+	const Oid table = RelationGetRelid(row->table);
+	if (table == claimer->definition->source)
+		return ready_job_in(claim, row->slot);
+	return attached_job_in(claim->ready_at == InvalidAttrNumber
+							   ? InvalidAttrNumber
+							   : get_attnum(table, claimer->definition->ages.ready_at),
+						   row->slot);
 }
 
 // Leaves out the candidates that the statement cannot claim, and counts why.
@@ -533,8 +532,8 @@ is_run(const Batch &batch, int index)
 	return false;
 }
 
-// Counts the jobs that the statement has returned, which are claimed: managed queues have the mode
-// update.
+// Counts the jobs that the statement has returned. Those of a managed queue are claimed, as it has the
+// mode update.
 static void
 count_claimed(const Claimer *claimer, const Batch &batch, const Request &request)
 {

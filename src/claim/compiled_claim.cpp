@@ -352,6 +352,16 @@ find_columns(CompiledClaim *claim, Relation table)
 	return true;
 }
 
+// Finds the columns that an attached queue has named. One that was dropped since, or changed, is none.
+static void
+find_age_columns(CompiledClaim *claim, const definition::AgeColumns &ages, Relation table)
+{
+	if (ages.ready_at != nullptr)
+		claim->ready_at = find_column(table, ages.ready_at, TIMESTAMPTZOID);
+	if (ages.claimed_at != nullptr)
+		claim->claimed_at = find_column(table, ages.claimed_at, TIMESTAMPTZOID);
+}
+
 // A job in an archived queue is not removed but moved, which takes a statement.
 static void
 fill_in_managed(CompiledClaim *claim, Definition *definition, Relation table)
@@ -539,6 +549,8 @@ static void
 fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, Relation table)
 {
 	depend_on_triggers(definition, table);
+	if (!definition->is_managed)
+		find_age_columns(claim, definition->ages, table);
 	claim->path = Path::portable;
 	claim->obstacle = find_ring_obstacle(claim, definition, compiled, table);
 	if (claim->obstacle.reason != nullptr)

@@ -85,6 +85,7 @@ struct CompiledClaim
 	AttrNumber max_attempts;
 	AttrNumber payload;
 	AttrNumber claimed_at; // InvalidAttrNumber: the table is of the first layout
+	AttrNumber ready_at;   // of an attached queue, as claimed_at; InvalidAttrNumber: not named
 	AttrNumber unique_key; // InvalidAttrNumber: the column was changed
 
 	row::Use use; // whether a call is evaluating the expressions

@@ -5,13 +5,14 @@
 #include "../postgres.hpp"
 
 #include "../stats/tally.hpp"
+#include "compiled_claim.hpp"
 
 namespace queue_ext::claim {
 
-// A managed queue's job as it was before its claim.
+// A job as it was before its claim.
 struct ReadyJob
 {
-	bool is_known;    // false: the table's columns are others
+	bool is_known;    // false: the table's columns do not tell
 	bool was_leased;  // the lease of another claim has ended, and nobody has given the job back
 	TimestampTz when; // it was ready from then on
 };
@@ -21,6 +22,31 @@ inline ReadyJob
 ready_job(TimestampTz run_at, bool was_leased, TimestampTz leased_until)
 {
 	return {true, was_leased, was_leased ? Max(run_at, leased_until) : run_at};
+}
+
+// An attached queue's job, of that row, if the column tells. Nobody knows whether it was claimed before.
+inline ReadyJob
+attached_job_in(AttrNumber ready_at, TupleTableSlot *row)
+{
+	if (ready_at == InvalidAttrNumber)
+		return {};
+	bool is_null;
+	const Datum when = slot_getattr(row, ready_at, &is_null);
+	return is_null ? ReadyJob{} : ready_job(DatumGetTimestampTz(when), false, 0);
+}
+
+// The job of that row of the queue's table.
+inline ReadyJob
+ready_job_in(const CompiledClaim *claim, TupleTableSlot *row)
+{
+	if (!claim->has_columns)
+		return attached_job_in(claim->ready_at, row);
+	bool is_null;
+	bool is_free;
+	const Datum run_at = slot_getattr(row, claim->run_at, &is_null);
+	const Datum lease = slot_getattr(row, claim->leased_until, &is_free);
+	return ready_job(DatumGetTimestampTz(run_at), !is_free,
+					 is_free ? 0 : DatumGetTimestampTz(lease));
 }
 
 // Counts the claim of a job that was claimed at that time. Of a job that has always been ready nobody

@@ -197,22 +197,6 @@ is_unwritten(const Claimer *claimer, Candidate *candidate, CommandId command)
 	return is_there;
 }
 
-// The job as it was when it was read.
-static ReadyJob
-ready_job_of(const Claimer *claimer)
-{
-	const CompiledClaim *claim = claimer->writer.claim;
-	if (!claim->has_columns)
-		return {};
-	bool is_null;
-	bool is_free;
-	TupleTableSlot *row = claimer->old.slot;
-	const Datum run_at = slot_getattr(row, claim->run_at, &is_null);
-	const Datum lease = slot_getattr(row, claim->leased_until, &is_free);
-	return ready_job(DatumGetTimestampTz(run_at), !is_free,
-					 is_free ? 0 : DatumGetTimestampTz(lease));
-}
-
 // Claims by writing. Waits for nothing but an index entry: for a transaction that has written the
 // same key into a unique index.
 static bool
@@ -229,7 +213,7 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 	}
 	row::make_room(claimer->writer.table, claimer->old.slot);
 	make_new_row(claimer);
-	const ReadyJob job = ready_job_of(claimer);
+	const ReadyJob job = ready_job_in(claimer->writer.claim, claimer->old.slot);
 	compat::UpdatedIndexes updated;
 	Writer *writer = &claimer->writer;
 	if (!is_unwritten(claimer, candidate, command) ||

@@ -68,16 +68,19 @@ constexpr int read_size = fill_size + 1;
 // Before the order's columns come TID and xmin, behind them the table.
 constexpr int first_order_column = 3;
 
-// Reads TID, xmin and the table, by which a candidate recognizes its row, and the order's columns
-// for the cursor.
+// Reads TID, xmin and the table, by which a candidate recognizes its row, the order's columns for the
+// cursor, and since when the row has been ready, where an attached queue has named that column.
 static const char *
 fill_text(Definition *definition, const CompiledClaim *claim, const char *condition)
 {
 	const char *order = claim->order_count == 0
 							? ""
 							: psprintf("%s, ", column_list(claim, 0, claim->order_count, "t"));
-	return read_text(definition, psprintf("t.ctid, t.xmin, %st.tableoid", order), condition,
-					 read_size);
+	const char *ready_at = claim->ready_at == InvalidAttrNumber
+							   ? ""
+							   : psprintf(", t.%s", quote_identifier(definition->ages.ready_at));
+	return read_text(definition, psprintf("t.ctid, t.xmin, %st.tableoid%s", order, ready_at),
+					 condition, read_size);
 }
 
 static const Statement &
@@ -171,7 +174,8 @@ candidate_of(const CompiledClaim *claim, const Rows &rows, int row)
 	candidate.tid = *reinterpret_cast<ItemPointer>(DatumGetPointer(rows.value(row, 1)));
 	if (!claim->key.is_sorted) {
 		candidate.version.writer = DatumGetTransactionId(rows.value(row, 2));
-		candidate.version.table = DatumGetObjectId(rows.value(row, rows.columns->natts));
+		candidate.version.table =
+			DatumGetObjectId(rows.value(row, first_order_column + claim->order_count));
 		return candidate;
 	}
 	candidate.priority = DatumGetInt16(rows.value(row, first_order_column));
@@ -233,6 +237,21 @@ set_sort_key(Fill *fill)
 	fill->cursor.sort_key = fill->candidates[fill->count - 1].sort_key();
 }
 
+// Since when the oldest of the rows that the fill takes has been ready.
+static TimestampTz
+oldest_of(const CompiledClaim *claim, const Rows &rows, int count)
+{
+	TimestampTz oldest = PG_INT64_MAX;
+	for (int i = 0; i < count && claim->ready_at != InvalidAttrNumber; i++) {
+		bool is_null;
+		const Datum ready_at =
+			SPI_getbinval(rows.tuples[i], rows.columns, rows.columns->natts, &is_null);
+		if (!is_null)
+			oldest = Min(oldest, DatumGetTimestampTz(ready_at));
+	}
+	return oldest;
+}
+
 bool
 read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
 {
@@ -255,6 +274,7 @@ read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, 
 		set_sort_key(fill);
 	else
 		set_cursor(claim, order, *rows, fill);
+	fill->oldest = oldest_of(claim, *rows, fill->count);
 	return true;
 }
 

@@ -110,6 +110,20 @@ describe(const FillOrder &order, const Fill &fill, stats::Look *look)
 	look->began = fill.began;
 }
 
+// Likewise of an attached queue, whose jobs count as one priority. Nothing is found where it does not
+// name the column, or no more.
+static void
+describe_attached(const FillOrder &order, const Fill &fill, stats::Look *look)
+{
+	clear(&look->found);
+	if (fill.oldest != PG_INT64_MAX)
+		lower(&look->found, 0, fill.oldest);
+	look->is_from_head = order.is_sweep;
+	look->is_to_end = fill.is_complete;
+	look->is_of_one = true;
+	look->began = fill.began;
+}
+
 // Reads the order's rows into *fill. False if the cursor's bytes are not a row of this table.
 // Raises what the executor raises.
 static bool
@@ -176,7 +190,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	stats::Look look{};
 	PG_TRY();
 	{
-		if (key.is_sorted)
+		if (key.is_sorted || !definition->is_managed)
 			begun = stats::begin_look(definition);
 		statement::with_spi([&] { is_read = read(definition, order, request, fill, &look); });
 	}
@@ -192,7 +206,10 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 		cancel_fill(ring, key, order);
 	else if (finish_fill(ring, key, order, *fill, &filled.added)) {
 		if (begun.place.entry != nullptr) {
-			describe(order, *fill, &look);
+			if (key.is_sorted)
+				describe(order, *fill, &look);
+			else
+				describe_attached(order, *fill, &look);
 			stats::finish_look(begun, look);
 		}
 		filled.is_mine = true;

@@ -71,10 +71,29 @@ set_tids(Arguments *arguments, uint64 count)
 												   false, TYPALIGN_SHORT)));
 }
 
-// Counts a managed queue's jobs that the last statement has claimed.
+// Counts an attached queue's jobs that the last statement has claimed: it returns them as they are
+// now.
+static void
+count_attached(Definition *definition, const Request &request, uint64 count)
+{
+	const AttrNumber ready_at = compiled_claim_of(definition)->ready_at;
+	if (ready_at == InvalidAttrNumber ||
+		bms_is_member(ready_at - FirstLowInvalidHeapAttributeNumber,
+					  definition::compiled_of(definition).written))
+		return;
+	for (uint64 i = 0; i < count; i++) {
+		TimestampTz when;
+		if (get_time(SPI_tuptable->vals[i], definition->ages.ready_at, &when))
+			count_ready(definition, ready_job(when, false, 0), request.call_time);
+	}
+}
+
+// Counts the jobs that the last statement has claimed.
 static void
 count_claimed(Definition *definition, const Request &request, uint64 count)
 {
+	if (!definition->is_managed)
+		count_attached(definition, request, count);
 	for (uint64 i = 0; definition->is_managed && i < count; i++) {
 		TimestampTz run_at;
 		TimestampTz leased_until = 0;

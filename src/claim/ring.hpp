@@ -139,7 +139,8 @@ struct Fill
 	TimestampTz began;
 	TimestampTz ended;
 	TimestampTz idle_until; // of a sweep that read nothing; 0: unknown
-	uint64 nothing_at;      // likewise: how many transactions had ended before it; 0: unknown
+	TimestampTz oldest; // of an attached queue: see CompiledClaim.ready_at; PG_INT64_MAX: unknown
+	uint64 nothing_at;  // likewise: how many transactions had ended before it; 0: unknown
 };
 
 // Merges the fill into the ring and wakes the backends that wait for it. *added: by how many

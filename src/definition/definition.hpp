@@ -105,6 +105,13 @@ struct PreparedLeaf
 };
 constexpr int prepared_leaf_count = 64;
 
+// The columns of an attached queue's table that say how old its jobs are. Null: none.
+struct AgeColumns
+{
+	const char *ready_at;   // since when a job may be claimed
+	const char *claimed_at; // since when it has been claimed
+};
+
 // One entry of the definition cache.
 struct Definition
 {
@@ -136,6 +143,7 @@ struct Definition
 	Interval backoff_base;
 	Interval backoff_cap;
 	int32 max_attempts;
+	AgeColumns ages;
 
 	const Compiled *compiled;      // null until compiled_of() is called
 	claim::CompiledClaim *claim;   // of claims from the ring; null until made

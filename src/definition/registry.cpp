@@ -48,7 +48,8 @@ each_row(const Which &which, Body &&body)
 	static_assert(std::is_trivially_destructible_v<std::remove_reference_t<Body>>);
 
 	Relation registry = table_open(catalog::registry_oid(), AccessShareLock);
-	check_columns(registry, registry_columns, lengthof(registry_columns));
+	check_columns(registry, registry_columns,
+				  has_all_columns(RelationGetDescr(registry)) ? column_count : first_column_count);
 	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
 	ScanKeyData keys[2];
 	int key_count = 0;
@@ -269,6 +270,7 @@ read_definition(Oid source, const char *name, MemoryContext context, Definition 
 		definition->backoff_base = reader.interval(column_backoff_base);
 		definition->backoff_cap = reader.interval(column_backoff_cap);
 		definition->max_attempts = reader.integer(column_max_attempts);
+		definition->ages = {reader.string(column_ready_at), reader.string(column_claimed_at)};
 		definition->fragments = {
 			reader.string(column_pending),    reader.string(column_order_by),
 			reader.string(column_on_claim),   reader.string(column_on_complete),
@@ -407,6 +409,13 @@ set_options(RowWriter *row, const Options &options)
 		row->set(column_archive, OIDOID, ObjectIdGetDatum(*options.archive));
 }
 
+// Only SQL objects of this version have arguments for them.
+static bool
+names_columns(const Options &options)
+{
+	return options.ages.ready_at != nullptr || options.ages.claimed_at != nullptr;
+}
+
 // The row's created_at and paused have their defaults.
 void
 insert_definition(const NewQueue &queue, const Options &options)
@@ -416,6 +425,8 @@ insert_definition(const NewQueue &queue, const Options &options)
 	row.set(column_managed, BOOLOID, BoolGetDatum(queue.is_managed));
 	row.set(column_claim_mode, queue.claim_mode);
 	set_options(&row, options);
+	row.set(column_ready_at, options.ages.ready_at);
+	row.set(column_claimed_at, options.ages.claimed_at);
 	row.set(column_pending, queue.fragments.pending);
 	row.set(column_order_by, queue.fragments.order_by);
 	row.set(column_on_claim, queue.fragments.on_claim);
@@ -429,10 +440,20 @@ insert_definition(const NewQueue &queue, const Options &options)
 	write_name(
 		psprintf("insert into %s (name, source, managed, claim_mode, lease, max_attempts,"
 				 " backoff_base, backoff_cap, archived, archive, pending, order_by, on_claim,"
-				 " on_complete, on_release, on_fail, on_extend, search_path) values ($1, $2, $3,"
-				 " $4, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
-				 registry_name()),
+				 " on_complete, on_release, on_fail, on_extend, search_path%s) values ($1, $2, $3,"
+				 " $4, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19%s)",
+				 registry_name(), names_columns(options) ? ", ready_at, claimed_at" : "",
+				 names_columns(options) ? ", $21, $22" : ""),
 		&row);
+}
+
+// The assignment of a name that may be empty.
+static const char *
+new_name(const char *column, int parameter)
+{
+	return psprintf("%s = case when $%d is null then %s"
+					" when pg_catalog.octet_length($%d) operator(pg_catalog.>) 0 then $%d end",
+					column, parameter, column, parameter, parameter);
 }
 
 // coalesce() keeps the columns without a value.
@@ -443,14 +464,19 @@ update_definition(const char *name, Oid source, const Options &options)
 	row.set_key(name, source);
 	set_options(&row, options);
 	row.set(column_on_claim, options.on_claim);
+	row.set(column_ready_at, options.ages.ready_at);
+	row.set(column_claimed_at, options.ages.claimed_at);
 	write(psprintf("update %s set paused = coalesce($5, paused), lease = coalesce($6, lease),"
 				   " max_attempts = coalesce($7, max_attempts),"
 				   " backoff_base = coalesce($8, backoff_base),"
 				   " backoff_cap = coalesce($9, backoff_cap),"
 				   " archived = coalesce($10, archived), archive = coalesce($11, archive),"
-				   " on_claim = coalesce($14, on_claim)"
+				   " on_claim = coalesce($14, on_claim)%s"
 				   " where name operator(pg_catalog.=) $1 and source operator(pg_catalog.=) $2",
-				   registry_name()),
+				   registry_name(),
+				   names_columns(options)
+					   ? psprintf(", %s, %s", new_name("ready_at", 21), new_name("claimed_at", 22))
+					   : ""),
 		  &row);
 }
 

@@ -88,6 +88,7 @@ struct Options
 	const bool *is_archived;
 	const Oid *archive;
 	const char *on_claim;
+	AgeColumns ages; // an empty name: none
 };
 
 // A queue to be added to the registry.

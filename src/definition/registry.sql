@@ -22,6 +22,8 @@ create table @extschema@.queue_definition (
 	on_extend text,
 	search_path text not null,
 	created_at timestamptz not null default pg_catalog.now(),
+	ready_at text,
+	claimed_at text,
 	constraint queue_definition_pkey primary key (name, source),
 	constraint queue_definition_name_check
 		check (pg_catalog.octet_length(name) operator(pg_catalog.>=) 1
@@ -65,7 +67,9 @@ select
 	d.on_fail,
 	d.on_extend,
 	d.search_path,
-	d.created_at
+	d.created_at,
+	d.ready_at,
+	d.claimed_at
 from @extschema@.queue_definition d
 join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source
 join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace;

@@ -30,8 +30,13 @@ enum Column : AttrNumber {
 	column_on_extend,
 	column_search_path,
 	column_created_at,
-	column_count = column_created_at,
+	column_ready_at,
+	column_claimed_at,
+	column_count = column_claimed_at,
 };
+
+// Those of 0.1, which has no names of columns.
+constexpr int first_column_count = column_created_at;
 
 // Checked before each read: the library and the table may have different versions.
 static constexpr catalog::OwnColumn registry_columns[] = {
@@ -55,10 +60,20 @@ static constexpr catalog::OwnColumn registry_columns[] = {
 	{"on_extend", TEXTOID, false},
 	{"search_path", TEXTOID, true},
 	{"created_at", TIMESTAMPTZOID, true},
+	{"ready_at", TEXTOID, false},
+	{"claimed_at", TEXTOID, false},
 };
 static_assert(lengthof(registry_columns) == column_count);
 
-// Reads the columns of a row. A null is an empty value: null pointer, zero, false.
+// Whether the registry has the columns of this version, and not only those of 0.1.
+inline bool
+has_all_columns(TupleDesc descriptor)
+{
+	return descriptor->natts >= column_count;
+}
+
+// Reads the columns of a row. A null is an empty value: null pointer, zero, false. So is a column that
+// the registry lacks.
 struct RowReader
 {
 	HeapTuple row;
@@ -66,7 +81,8 @@ struct RowReader
 
 	Datum get(Column column, bool *is_null) const
 	{
-		return heap_getattr(row, column, descriptor, is_null);
+		*is_null = column > descriptor->natts;
+		return *is_null ? 0 : heap_getattr(row, column, descriptor, is_null);
 	}
 
 	// For a column that is not null.

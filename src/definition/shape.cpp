@@ -205,6 +205,19 @@ archive_name(Oid table)
 }
 
 void
+check_age_column(const char *column, const char *argument, Relation table)
+{
+	if (column == nullptr || column[0] == '\0')
+		return;
+	const AttrNumber number = get_attnum(RelationGetRelid(table), column);
+	if (number <= 0)
+		error::no_such_column(RelationGetRelationName(table), column);
+	const Oid type = get_atttype(RelationGetRelid(table), number);
+	if (type != TIMESTAMPTZOID)
+		error::no_times(RelationGetRelationName(table), column, type, argument);
+}
+
+void
 run_command_on(const Named &table, const char *text)
 {
 	statement::run_command(text);

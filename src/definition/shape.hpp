@@ -36,6 +36,10 @@ bool lacks(Oid table, const AddedColumn &column);
 // partitions and children ACCESS SHARE until the end of the transaction.
 void check_can_carry(Relation table);
 
+// Raises 42703 or 42804 unless the name, the value of that argument, is null or empty, or a column of
+// the table of type timestamptz. The table must be locked.
+void check_age_column(const char *column, const char *argument, Relation table);
+
 // Runs a command, as run_command() does, whose text may name the table. Raises 42P01 if the name
 // does not mean the table afterwards: an event trigger may have dropped or renamed the table, or
 // another session its schema, while the command waited for its lock.

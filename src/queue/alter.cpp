@@ -20,6 +20,21 @@ using definition::Use;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_alter);
 
+// Raises 55000 for a managed queue, 42703 or 42804 unless each is null, empty, or names a column with
+// times.
+static void
+check_ages(const Definition *definition, const definition::AgeColumns &ages)
+{
+	if (ages.ready_at == nullptr && ages.claimed_at == nullptr)
+		return;
+	if (definition->is_managed)
+		error::ages_known(definition->name);
+	Relation table = relation_open(definition->source, NoLock);
+	definition::check_age_column(ages.ready_at, "ready_at", table);
+	definition::check_age_column(ages.claimed_at, "claimed_at", table);
+	relation_close(table, NoLock);
+}
+
 // Null options leave a setting as it is. Raises 55000 for a setting that an attached queue does not
 // have. The table's comment is written from the new row of the registry, which has the other
 // settings, too.
@@ -27,8 +42,10 @@ static void
 alter(const text *name, Options options, const bool *archived)
 {
 	const Definition *definition = open_queue(name, Use::own);
+	check_ages(definition, options.ages);
 	if (!definition->is_managed && (options.max_attempts != nullptr || archived != nullptr))
-		error::not_managed(definition->name, "Only its lease and backoff can be altered; detach it "
+		error::not_managed(definition->name, "Only its lease, its backoff, ready_at and claimed_at "
+											 "can be altered; detach it "
 											 "and attach it anew to change more.");
 	if (options.max_attempts != nullptr)
 		definition::run_command_on(
@@ -64,6 +81,9 @@ queue_ext_queue_alter(PG_FUNCTION_ARGS)
 	options.max_attempts = PG_ARGISNULL(2) ? nullptr : &max_attempts;
 	options.backoff_base = argument::optional_positive(fcinfo, 3, "backoff_base");
 	options.backoff_cap = argument::optional_positive(fcinfo, 4, "backoff_cap");
+	// SQL objects of 0.1 have no arguments for the ages.
+	if (PG_NARGS() > 6)
+		options.ages = {argument::optional_string(fcinfo, 6), argument::optional_string(fcinfo, 7)};
 	alter(name, options, PG_ARGISNULL(5) ? nullptr : &archived);
 	PG_RETURN_VOID();
 }

@@ -25,6 +25,7 @@
 
 namespace queue_ext::queue {
 
+using definition::AgeColumns;
 using definition::ClaimMode;
 using definition::Definition;
 using definition::Name;
@@ -51,6 +52,14 @@ check_mode(const NewQueue &queue, Relation table)
 	}
 	if (OidIsValid(type_without_text(row_key)))
 		error::key_without_text(RelationGetRelationName(table), type_without_text(row_key));
+}
+
+// Raises 42703 or 42804 unless each is null or names a column of the table with times.
+static void
+check_ages(const AgeColumns &ages, Relation table)
+{
+	definition::check_age_column(ages.ready_at, "ready_at", table);
+	definition::check_age_column(ages.claimed_at, "claimed_at", table);
 }
 
 // Returns the queue's name in its table's schema. Raises 22023 if the caller named another schema,
@@ -175,7 +184,8 @@ check_source(Oid source)
 // Enters the queue into the registry before it compiles the fragments: they are compiled as every
 // later backend will compile them, and an error takes the entry back.
 static void
-attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
+attach(const char *written, NewQueue queue, const Interval *lease, bool wakes,
+	   const AgeColumns &ages)
 {
 	check_source(queue.source);
 	definition::lock_queues_of(queue.source);
@@ -183,6 +193,7 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 	check_source(queue.source); // again: waiting for the locks may have let in a change
 	definition::check_can_carry(table);
 	check_mode(queue, table);
+	check_ages(ages, table);
 	const Name name = name_in_schema(written, RelationGetNamespace(table));
 	definition::lock_name_in(RelationGetNamespace(table), name.name);
 	if (OidIsValid(definition::find_source(name, written, nullptr)))
@@ -192,6 +203,7 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 	definition::Options options{};
 	options.is_archived = &definition::default_settings.is_archived;
 	options.lease = lease;
+	options.ages = ages;
 	options.backoff_base = &definition::default_settings.backoff_base;
 	options.backoff_cap = &definition::default_settings.backoff_cap;
 	insert_definition(queue, options);
@@ -207,10 +219,12 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes)
 	stats::note_begin(queue.source, name.name, false, false);
 }
 
+// An empty name names none, as for queue_alter.
 static const char *
-optional_string(FunctionCallInfo fcinfo, int n)
+optional_column(FunctionCallInfo fcinfo, int n)
 {
-	return PG_ARGISNULL(n) ? nullptr : text_to_cstring(PG_GETARG_TEXT_PP(n));
+	const char *name = argument::optional_string(fcinfo, n);
+	return name == nullptr || name[0] == '\0' ? nullptr : name;
 }
 
 Datum
@@ -222,16 +236,21 @@ queue_ext_queue_attach(PG_FUNCTION_ARGS)
 	NewQueue queue{};
 	queue.source = PG_GETARG_OID(1);
 	queue.fragments.pending = text_to_cstring(argument::required_text(fcinfo, 2, "pending"));
-	queue.fragments.order_by = optional_string(fcinfo, 3);
-	queue.fragments.on_claim = optional_string(fcinfo, 4);
-	queue.fragments.on_complete = optional_string(fcinfo, 5);
-	queue.fragments.on_release = optional_string(fcinfo, 6);
-	queue.fragments.on_fail = optional_string(fcinfo, 7);
+	queue.fragments.order_by = argument::optional_string(fcinfo, 3);
+	queue.fragments.on_claim = argument::optional_string(fcinfo, 4);
+	queue.fragments.on_complete = argument::optional_string(fcinfo, 5);
+	queue.fragments.on_release = argument::optional_string(fcinfo, 6);
+	queue.fragments.on_fail = argument::optional_string(fcinfo, 7);
 	queue.claim_mode = text_to_cstring(argument::required_text(fcinfo, 8, "claim_mode"));
-	queue.fragments.on_extend = optional_string(fcinfo, 9);
+	queue.fragments.on_extend = argument::optional_string(fcinfo, 9);
 	queue.search_path = statement::current_search_path();
 	argument::check_not_null(fcinfo, 11, "wake");
-	attach(written, queue, argument::required_duration(fcinfo, 10, "lease"), PG_GETARG_BOOL(11));
+	// SQL objects of 0.1 have no arguments for the ages.
+	AgeColumns ages{};
+	if (PG_NARGS() > 12)
+		ages = {optional_column(fcinfo, 12), optional_column(fcinfo, 13)};
+	attach(written, queue, argument::required_duration(fcinfo, 10, "lease"), PG_GETARG_BOOL(11),
+		   ages);
 	PG_RETURN_VOID();
 }
 

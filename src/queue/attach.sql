@@ -10,13 +10,16 @@ create function @extschema@.queue_attach(
 	claim_mode text default 'update',
 	on_extend text default null,
 	lease interval default '30 seconds',
-	wake boolean default false
+	wake boolean default false,
+	ready_at text default null,
+	claimed_at text default null
 ) returns void
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_attach';
 
 comment on function @extschema@.queue_attach(
-	text, regclass, text, text, text, text, text, text, text, text, interval, boolean
+	text, regclass, text, text, text, text, text, text, text, text, interval, boolean, text,
+	text
 ) is 'attaches an existing table as a queue';
 
 create function @extschema@.queue_detach(queue text, if_exists boolean default false) returns boolean

@@ -238,7 +238,7 @@ complete_directly(Definition *definition, const Rule &rule, const Row &job,
 static void
 count_run(Definition *definition, Action action, const Row &job, const FinishOptions &options)
 {
-	if ((action != Action::complete && action != Action::fail) || !definition->is_managed)
+	if (action != Action::complete && action != Action::fail)
 		return;
 	const AttrNumber number = claim::compiled_claim_of(definition)->claimed_at;
 	bool is_null = true;
@@ -267,13 +267,14 @@ finish_row(Definition *definition, Action action, const Row &job, const FinishOp
 	if (action == Action::complete && definition->is_managed &&
 		claim::can_remove_directly(definition))
 		return remove_job(definition, job);
-	if (action == Action::complete && claim::can_complete_directly(definition))
-		return complete_directly(definition, rule, job, arguments);
 	bool is_done = false;
-	statement::with_spi([&] {
-		is_done = is_lock ? finish_held(definition, action, rule, arguments, extended)
-						  : write_row(definition, action, rule, arguments, extended);
-	});
+	if (action == Action::complete && claim::can_complete_directly(definition))
+		is_done = complete_directly(definition, rule, job, arguments);
+	else
+		statement::with_spi([&] {
+			is_done = is_lock ? finish_held(definition, action, rule, arguments, extended)
+							  : write_row(definition, action, rule, arguments, extended);
+		});
 	if (is_done)
 		count_run(definition, action, job, options);
 	return is_done;

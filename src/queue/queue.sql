@@ -32,12 +32,16 @@ create function @extschema@.queue_alter(
 	max_attempts integer default null,
 	backoff_base interval default null,
 	backoff_cap interval default null,
-	archive boolean default null
+	archive boolean default null,
+	ready_at text default null,
+	claimed_at text default null
 ) returns void
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_alter';
 
-comment on function @extschema@.queue_alter(text, interval, integer, interval, interval, boolean) is
+comment on function @extschema@.queue_alter(
+	text, interval, integer, interval, interval, boolean, text, text
+) is
 	'changes the settings of a queue; null leaves a setting unchanged';
 
 create function @extschema@.queue_drop(queue text, if_exists boolean default false) returns boolean

@@ -168,10 +168,10 @@ set_outlook(Row *row, const Outlook &outlook, const RingView *ring, TimestampTz 
 	row->set(BoolGetDatum(is_oldest_exact));
 }
 
-// The same of an attached queue, whose rings do not show which jobs they lack, and since when those
-// are ready that they have.
+// The same of an attached queue, whose rings do not show which jobs they lack. Since when the oldest of
+// those that a claim has read last has been ready is known where the queue has named that column.
 static void
-set_candidates(Row *row, const RingView *ring)
+set_candidates(Row *row, const Outlook &outlook, const RingView *ring)
 {
 	if (ring == nullptr)
 		row->set_null();
@@ -180,7 +180,11 @@ set_candidates(Row *row, const RingView *ring)
 	row->set(BoolGetDatum(false));
 	row->set_null();
 	row->set_null();
-	row->set_null();
+	const TimestampTz oldest = earliest(outlook.marks);
+	if (oldest == PG_INT64_MAX)
+		row->set_null();
+	else
+		row->set(TimestampTzGetDatum(oldest));
 	row->set(BoolGetDatum(false));
 }
 
@@ -208,7 +212,7 @@ put_counters(const ReturnSetInfo *result, const Entry &entry, const Rings &rings
 	if (entry.key.is_managed)
 		set_outlook(&row, entry.outlook, ring != nullptr && ring->is_sorted ? ring : nullptr, now);
 	else
-		set_candidates(&row, ring);
+		set_candidates(&row, entry.outlook, ring);
 	put(result, &row);
 }
 

@@ -84,6 +84,10 @@ finish_look(const LookBegun &begun, const Look &look)
 		Outlook *outlook = &entry->outlook;
 		if (outlook->looks != begun.number)
 			return;
+		if (look.is_of_one && !look.is_from_head) {
+			lower(&outlook->marks, look.found);
+			return;
+		}
 		outlook->marks = marks_after(outlook, look);
 		if (!look.is_from_head || !look.is_to_end)
 			return;

@@ -28,6 +28,7 @@ struct Look
 	int16 from;
 	bool is_to_end; // else up to a row of that priority
 	int16 to;
+	bool is_of_one; // its rows have no priorities: what was found behind a row is added
 	TimestampTz began;
 	bool is_counted; // nothing was ready, and the rest was counted
 	int64 scheduled;

@@ -26,12 +26,12 @@ insert into wanted values
 	('queue_upgrade(queue text DEFAULT NULL::text)', 'SETOF text'),
 	('queue_alter(queue text, lease interval DEFAULT NULL::interval, max_attempts integer DEFAULT NULL::integer, '
 		'backoff_base interval DEFAULT NULL::interval, backoff_cap interval DEFAULT NULL::interval, '
-		'archive boolean DEFAULT NULL::boolean)', 'void'),
+		'archive boolean DEFAULT NULL::boolean, ready_at text DEFAULT NULL::text, claimed_at text DEFAULT NULL::text)', 'void'),
 	('queue_attach(queue text, source regclass, pending text, order_by text DEFAULT NULL::text, '
 		'on_claim text DEFAULT NULL::text, on_complete text DEFAULT NULL::text, on_release text DEFAULT NULL::text, '
 		'on_fail text DEFAULT NULL::text, claim_mode text DEFAULT ''update''::text, '
 		'on_extend text DEFAULT NULL::text, lease interval DEFAULT ''00:00:30''::interval, '
-		'wake boolean DEFAULT false)', 'void'),
+		'wake boolean DEFAULT false, ready_at text DEFAULT NULL::text, claimed_at text DEFAULT NULL::text)', 'void'),
 	('queue_wake()', 'trigger'),
 	('queue_detach(queue text, if_exists boolean DEFAULT false)', 'boolean'),
 	('queue_pop_rows(source anyelement, queue text DEFAULT NULL::text, max_jobs integer DEFAULT 1, '

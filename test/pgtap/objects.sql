@@ -57,7 +57,7 @@ select results_eq(
 	         ('backoff_base', 'interval'), ('backoff_cap', 'interval'), ('archive', 'regclass'),
 	         ('pending', 'text'), ('order_by', 'text'), ('on_claim', 'text'), ('on_complete', 'text'),
 	         ('on_release', 'text'), ('on_fail', 'text'), ('on_extend', 'text'),
-	         ('search_path', 'text'), ('created_at', 'timestamp with time zone')$$,
+	         ('search_path', 'text'), ('created_at', 'timestamp with time zone'), ('ready_at', 'text'), ('claimed_at', 'text')$$,
 	'the view queues'
 );
 
