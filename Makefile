@@ -18,7 +18,7 @@ SQL_PARTS  = src/key/fnv.sql src/lock/queue_lock.sql src/definition/registry.sql
              src/queue/finish.sql src/queue/complete_pop.sql src/queue/finish_row.sql src/queue/receipt.sql \
              src/queue/claim_path.sql src/queue/claim_stats.sql src/queue/stats.sql src/queue/wake.sql src/unique/history.sql \
              src/queue/unique_insert.sql src/queue/unique_insert_row.sql \
-             src/throttle/throttle.sql src/lock/named_lock.sql
+             src/throttle/throttle.sql src/lock/named_lock.sql src/health/health.sql
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 # Released install scripts, and the steps from one to the next.
 DATA       = $(wildcard upgrade/$(EXTENSION)--*.sql)

@@ -56,6 +56,7 @@ insert into calls (function, arguments) values
 	('queue_purge', array['queue', $$'jobs'$$, 'state', $$'dead'$$]),
 	('queue_counts', array['queue', $$'jobs'$$]),
 	('queue_claim_path', array['queue', $$'jobs'$$]),
+	('queue_health', array['queue', $$'jobs'$$]),
 	('queue_pause', array['queue', $$'jobs'$$]),
 	('queue_resume', array['queue', $$'jobs'$$]),
 	('queue_create', array['queue', $$'test_argument_table.q'$$, 'lease', $$'1 hour'::interval$$, 'max_attempts', '1', 'backoff_base', $$'1 hour'::interval$$,

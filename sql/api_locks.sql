@@ -64,6 +64,7 @@ from unnest(array[
 	'queue_purge(''jobs'', ''dead'')',
 	'queue_counts(''jobs'')',
 	'queue_claim_path(''jobs'')',
+	'queue_health(''jobs'')',
 	'queue_pop_rows(null::items, ''items'')',
 	'queue_complete_row(''items'', row(1, true)::items)',
 	'queue_release_row(''items'', row(2, true)::items)',

@@ -55,6 +55,8 @@ from unnest(array[
 	$$queue_purge('jobs', 'done')$$,
 	$$queue_counts('jobs')$$,
 	$$queue_claim_path('jobs')$$,
+	$$queue_health('jobs')$$,
+	$$queue_health()$$,
 	$$queue_send('jobs', '1')$$,
 	$$queue_send_many('jobs', '{1}')$$,
 	$$queue_unique_insert('jobs', '1')$$,

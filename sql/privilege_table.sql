@@ -346,6 +346,7 @@ insert into calls (target, call) values
 	('jobs', 'queue_try_lock(''name'')'),
 	('jobs', 'queue_is_held(''jobs''::regclass, ''1'')'),
 	('jobs', 'queue_claim_counters()'),
+	('jobs', 'queue_health(''jobs'')'),
 	('jobs', 'queue_claim_stats_reset()'),
 	('jobs', 'queue_stats_counters()'),
 	('jobs', 'queue_stats_buckets(true)'),

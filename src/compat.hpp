@@ -356,6 +356,19 @@ primary_key_of(Relation table)
 #endif
 }
 
+// The sequence of an identity column; InvalidOid if it is none. 17 opens the relation itself no more.
+inline Oid
+identity_sequence(Relation table, AttrNumber column)
+{
+	if (TupleDescAttr(RelationGetDescr(table), column - 1)->attidentity == '\0')
+		return InvalidOid;
+#if PG_VERSION_NUM >= 170000
+	return getIdentitySequence(table, column, true);
+#else
+	return getIdentitySequence(RelationGetRelid(table), column, true);
+#endif
+}
+
 // 18 added the scan's instrumentation, 19 its flags.
 inline IndexScanDesc
 begin_index_scan(Relation table, Relation index, Snapshot snapshot, int key_count)

@@ -13,6 +13,7 @@
 #include "compat.hpp"
 #include "definition/definition_cache.hpp"
 #include "definition/registry.hpp"
+#include "health/finding.hpp"
 #include "key/advisory_lock.hpp"
 #include "row/use.hpp"
 #include "statement/plan.hpp"
@@ -41,6 +42,7 @@ _PG_init(void)
 	queue_ext::catalog::register_dependencies();
 	queue_ext::catalog::register_own_tables();
 	queue_ext::definition::register_definition_cache();
+	queue_ext::health::define_patience();
 	MarkGUCPrefixReserved("queue_ext");
 	queue_ext::stats::register_tallies();
 	queue_ext::claim::register_held_row_callbacks();

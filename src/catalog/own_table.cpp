@@ -77,8 +77,7 @@ register_own_tables()
 	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
 }
 
-// The version of the extension's SQL objects in this database; null if it is not created.
-static const char *
+const char *
 installed_version()
 {
 	const char *version = nullptr;

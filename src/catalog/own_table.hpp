@@ -34,6 +34,10 @@ const char *own_schema();
 // created, or is of a version without such a relation.
 Oid own_relation(const char *name);
 
+// The version of the extension's SQL objects in this database, in the current context; null if it is
+// not created.
+const char *installed_version();
+
 // Registers the relcache callback that forgets the registry's OID. Called once, by _PG_init.
 void register_own_tables();
 

@@ -137,6 +137,7 @@ queueTest('a job that fails', async () => {
 	assert.equal(job.last_error, 'broken');
 	assert.equal(await value('select queue_fail($1, $2, $3)', queue, id, 2), true);
 	assert.ok((await rows('select * from queue_claim_path($1)', queue))[0].path);
+	assert.deepEqual(await rows('select * from queue_health($1)', queue), []);
 	const [counts] = await rows('select * from queue_counts($1)', queue);
 	assert.deepEqual(counts, { ready: '0', scheduled: '1', leased: '0', dead: '0' });
 });

@@ -89,6 +89,7 @@ insert into wanted values
 	('queue_pause(queue text)', 'boolean'),
 	('queue_resume(queue text)', 'boolean'),
 	('queue_purge(queue text, state text DEFAULT NULL::text)', 'bigint'),
+	('queue_health(queue text DEFAULT NULL::text)', 'SETOF queue_finding'),
 	('queue_claim_path(queue text, OUT path text, OUT reason text, OUT hint text)', 'record'),
 	('queue_counts(queue text, OUT ready bigint, OUT scheduled bigint, OUT leased bigint, OUT dead bigint)', 'record'),
 	('queue_send(queue text, payload jsonb, priority integer DEFAULT 0, '

@@ -86,7 +86,7 @@ my @writers = split /\n/, $primary->safe_psql(
 	select distinct p.proname from pg_proc p
 	join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
 	join pg_extension e on e.oid = d.refobjid and e.extname = 'queue_ext'
-	where p.proname not like 'fnv%' and p.prokind <> 'p' and p.proname not in ('queue_counts', 'queue_claim_path', 'queue_is_held', 'queue_claim_counters',
+	where p.proname not like 'fnv%' and p.prokind <> 'p' and p.proname not in ('queue_counts', 'queue_claim_path', 'queue_is_held', 'queue_claim_counters', 'queue_health',
 		'queue_claim_stats_reset', 'queue_stats_counters', 'queue_stats_buckets', 'queue_stats_reset', 'queue_lock', 'queue_try_lock', 'queue_receipt', 'queue_unique_key', 'queue_wake')
 	order by 1});
 cmp_ok(scalar @writers, '>=', 28, 'there are functions that write');

@@ -1,0 +1,25 @@
+// counted.hpp - what the statistics of queues tell of them.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+namespace queue_ext::health {
+
+// Of a managed queue.
+struct Counted
+{
+	Oid table;
+	int64 claimed;
+	int64 expired;
+	TimestampTz since;
+	TimestampTz
+		oldest_at; // since when its oldest ready job has been so; DT_NOEND: there is none, or
+				   // that is not known exactly
+};
+
+// Of all managed queues of this database, by their tables, in the current context; null where the
+// caller may not ask for statistics. Opens SPI.
+HTAB *find_counted();
+
+} // namespace queue_ext::health

@@ -1,0 +1,131 @@
+// health.cpp - queue_health: what should be seen to, of the queues and of the server.
+//
+// No table is scanned: of a queue's table at most a hundred index entries are read (job_rows.hpp).
+// Nothing waits: a table that another session has locked ACCESS EXCLUSIVE is passed over, and each
+// is unlocked before the next one.
+
+#include "../postgres.hpp"
+
+#include "../definition/name.hpp"
+#include "../definition/open.hpp"
+#include "../definition/definition_cache.hpp"
+#include "../definition/registry.hpp"
+#include "claims.hpp"
+#include "jobs.hpp"
+#include "server.hpp"
+#include "table.hpp"
+
+namespace queue_ext::health {
+
+using definition::Definition;
+using definition::Registered;
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_health);
+
+// Whether the caller may read all rows and columns.
+static bool
+may_read(Oid table)
+{
+	return pg_class_aclcheck(table, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
+		   check_enable_rls(table, InvalidOid, true) != RLS_ENABLED;
+}
+
+namespace {
+
+// What shared memory tells of all queues.
+struct Known
+{
+	AllWorkers workers;
+	HTAB *counted;
+};
+
+} // namespace
+
+static const Counted *
+counted_of(const Known &known, const Definition *definition)
+{
+	if (known.counted == nullptr || !definition->is_managed)
+		return nullptr;
+	return static_cast<const Counted *>(
+		hash_search(known.counted, &definition->source, HASH_FIND, nullptr));
+}
+
+static void
+check_open(const Findings &findings, const Known &known, Relation table, Definition *definition)
+{
+	const Oid oid = RelationGetRelid(table);
+	const char *schema = get_namespace_name(RelationGetNamespace(table));
+	const Subject subject{&findings,
+						  definition,
+						  quote_qualified_identifier(schema, definition->name),
+						  &known.workers,
+						  counted_of(known, definition),
+						  workers_of(known.workers, oid, definition->name),
+						  may_read(oid)};
+	check_table(subject, table);
+	const bool are_claims_noted = check_claims(subject, table);
+	if (!definition->is_managed)
+		return;
+	check_jobs(subject, table, are_claims_noted);
+	if (subject.may_read)
+		check_sequence(subject, table);
+}
+
+static void
+check_queue(const Findings &findings, const Known &known, Oid source, const char *name)
+{
+	if (!ConditionalLockRelationOid(source, AccessShareLock))
+		return;
+	Relation table = try_relation_open(source, NoLock);
+	if (table != nullptr) {
+		definition::begin_call();
+		Definition *definition =
+			RELATION_IS_OTHER_TEMP(table) ? nullptr : definition::find_definition(source, name);
+		if (definition != nullptr)
+			check_open(findings, known, table, definition);
+		relation_close(table, NoLock);
+	}
+	UnlockRelationOid(source, AccessShareLock);
+}
+
+// A definition stays in memory until the reset of the context in which it was looked up.
+static void
+check_all(const Findings &findings, const Known &known)
+{
+	const List *queues = definition::find_all();
+	MemoryContext of_one = AllocSetContextCreate(
+		CurrentMemoryContext, "queue_ext health of a queue", ALLOCSET_DEFAULT_SIZES);
+	ListCell *cell;
+	foreach (cell, queues) {
+		CHECK_FOR_INTERRUPTS();
+		const auto *queue = static_cast<const Registered *>(lfirst(cell));
+		MemoryContext old = MemoryContextSwitchTo(of_one);
+		check_queue(findings, known, queue->source, queue->name);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(of_one);
+	}
+	MemoryContextDelete(of_one);
+}
+
+// Also works in a read-only transaction and on a standby, so it does not call check_may_write().
+Datum
+queue_ext_queue_health(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfParallelMode("queue_health()");
+	InitMaterializedSRF(fcinfo, 0);
+	const Findings findings{reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo),
+							GetCurrentTimestamp()};
+	const Known known{find_workers(), find_counted()};
+	if (!PG_ARGISNULL(0)) {
+		const Definition *definition =
+			definition::open_queue(PG_GETARG_TEXT_PP(0), definition::Use::name);
+		check_queue(findings, known, definition->source, definition->name);
+		return static_cast<Datum>(0);
+	}
+	check_all(findings, known);
+	check_vacuum(findings);
+	check_version(findings);
+	return static_cast<Datum>(0);
+}
+
+} // namespace queue_ext::health

@@ -1,0 +1,203 @@
+// job_rows.cpp - see job_rows.hpp.
+
+#include "../postgres.hpp"
+
+#include "job_rows.hpp"
+
+#include "../compat.hpp"
+#include "../definition/shape.hpp"
+
+namespace queue_ext::health {
+
+// The column of that name and type, or InvalidAttrNumber.
+static AttrNumber
+find_column(Relation table, const char *name, Oid type)
+{
+	const TupleDesc descriptor = RelationGetDescr(table);
+	for (int i = 0; i < descriptor->natts; i++) {
+		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+		if (!attribute->attisdropped && strcmp(NameStr(attribute->attname), name) == 0)
+			return attribute->atttypid == type ? attribute->attnum : InvalidAttrNumber;
+	}
+	return InvalidAttrNumber;
+}
+
+bool
+find_job_columns(Relation table, JobColumns *columns)
+{
+	*columns = {
+		find_column(table, "id", INT8OID),
+		find_column(table, "run_at", TIMESTAMPTZOID),
+		find_column(table, "leased_until", TIMESTAMPTZOID),
+		find_column(table, "dead_at", TIMESTAMPTZOID),
+		find_column(table, "priority", INT2OID),
+	};
+	return columns->id > 0 && columns->run_at > 0 && columns->leased_until > 0 &&
+		   columns->dead_at > 0 && columns->priority > 0;
+}
+
+// Whether the index's first keys are these columns. Reads its row in pg_index: opening an index
+// that a session has not used yet takes much longer.
+static bool
+has_keys(Oid index, const AttrNumber *keys, int count)
+{
+	HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	const auto *form = reinterpret_cast<Form_pg_index>(GETSTRUCT(tuple));
+	bool is_it = form->indisvalid && form->indnkeyatts == count;
+	for (int i = 0; i < count && is_it; i++)
+		is_it = form->indkey.values[i] == keys[i];
+	ReleaseSysCache(tuple);
+	return is_it;
+}
+
+// Whether it is a B-tree that PostgreSQL's own functions compare, ascending: another's could be
+// anybody's code.
+static bool
+is_trusted(Relation index)
+{
+	if (index->rd_rel->relam != BTREE_AM_OID)
+		return false;
+	for (int i = 0; i < index->rd_index->indnkeyatts; i++)
+		if (index->rd_opfamily[i] >= FirstNormalObjectId || index->rd_indoption[i] != 0)
+			return false;
+	return true;
+}
+
+// Calls accept(Relation) for the index if it has these keys; returns the index if it is accepted.
+template <typename Accept>
+static Oid
+accepted(Oid oid, const AttrNumber *keys, int count, Accept &&accept)
+{
+	if (!has_keys(oid, keys, count))
+		return InvalidOid;
+	Relation index = index_open(oid, AccessShareLock);
+	const bool is_it = is_trusted(index) && accept(index);
+	index_close(index, AccessShareLock);
+	return is_it ? oid : InvalidOid;
+}
+
+Oid
+find_id_index(Relation table, AttrNumber *column)
+{
+	*column = find_column(table, "id", INT8OID);
+	list_free(RelationGetIndexList(table)); // sets rd_pkindex
+	if (*column == InvalidAttrNumber || !OidIsValid(table->rd_pkindex))
+		return InvalidOid;
+	return accepted(table->rd_pkindex, column, 1, [](Relation) { return true; });
+}
+
+JobIndexes
+find_job_indexes(Relation table, const JobColumns &columns)
+{
+	const AttrNumber order[] = {columns.priority, columns.run_at, columns.id};
+	JobIndexes found{};
+	List *indexes = RelationGetIndexList(table);
+	ListCell *cell;
+	foreach (cell, indexes) {
+		const Oid index = lfirst_oid(cell);
+		if (!OidIsValid(found.claim))
+			found.claim = accepted(index, order, lengthof(order), [&](Relation relation) {
+				return definition::is_null_test(RelationGetIndexPredicate(relation),
+												columns.dead_at, IS_NULL);
+			});
+		if (!OidIsValid(found.dead))
+			found.dead = accepted(index, &columns.dead_at, 1, [&](Relation relation) {
+				return definition::is_null_test(RelationGetIndexPredicate(relation),
+												columns.dead_at, IS_NOT_NULL);
+			});
+	}
+	list_free(indexes);
+	return found;
+}
+
+// Calls visit(slot) for the rows of the first entries of the index, until it returns false. Returns
+// how many entries were left to read.
+template <typename Visit>
+static int
+visit_entries(Relation table, Oid oid, ScanDirection direction, ScanKey keys, int key_count,
+			  int most, Visit &&visit)
+{
+	Relation index = index_open(oid, AccessShareLock);
+	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+	TupleTableSlot *slot = table_slot_create(table, nullptr);
+	IndexScanDesc scan = compat::begin_index_scan(table, index, snapshot, key_count);
+	index_rescan(scan, keys, key_count, nullptr, 0);
+	int left = most;
+	while (left > 0 && index_getnext_tid(scan, direction) != nullptr) {
+		left--;
+		if (index_fetch_heap(scan, slot) && !visit(slot))
+			break;
+	}
+	index_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	UnregisterSnapshot(snapshot);
+	index_close(index, AccessShareLock);
+	return left;
+}
+
+// A null is before all times.
+static TimestampTz
+time_of(TupleTableSlot *slot, AttrNumber column)
+{
+	bool is_null;
+	const Datum value = slot_getattr(slot, column, &is_null);
+	return is_null ? DT_NOBEGIN : DatumGetTimestampTz(value);
+}
+
+HeadJobs
+read_head(Relation table, Oid index, const JobColumns &columns, TimestampTz now)
+{
+	HeadJobs head{};
+	head.oldest_at = DT_NOEND;
+	const int left = visit_entries(
+		table, index, ForwardScanDirection, nullptr, 0, most_entries, [&](TupleTableSlot *slot) {
+			const TimestampTz ready_at =
+				Max(time_of(slot, columns.run_at), time_of(slot, columns.leased_until));
+			if (ready_at <= now)
+				head.oldest_at = Min(head.oldest_at, ready_at);
+			return true;
+		});
+	head.is_all = left > 0;
+	return head;
+}
+
+// From the last backwards.
+DeadJobs
+read_dead(Relation table, Oid index, const JobColumns &columns, TimestampTz now)
+{
+	ScanKeyData until_now;
+	ScanKeyInit(&until_now, 1, BTLessEqualStrategyNumber, F_TIMESTAMPTZ_LE,
+				TimestampTzGetDatum(now));
+	DeadJobs jobs{};
+	const int left =
+		visit_entries(table, index, BackwardScanDirection, &until_now, 1, most_entries,
+					  [&](TupleTableSlot *slot) {
+						  if (jobs.dead == 0)
+							  jobs.last_at = time_of(slot, columns.dead_at);
+						  jobs.dead++;
+						  jobs.by_lease +=
+							  time_of(slot, columns.leased_until) == DT_NOBEGIN ? 0 : 1;
+						  return true;
+					  });
+	jobs.is_more = left == 0;
+	return jobs;
+}
+
+// Few entries: a dead one may be in front of it.
+int64
+greatest_id(Relation table, Oid index, AttrNumber column)
+{
+	constexpr int few = 2;
+	int64 greatest = 0;
+	visit_entries(table, index, BackwardScanDirection, nullptr, 0, few, [&](TupleTableSlot *slot) {
+		bool is_null;
+		const Datum id = slot_getattr(slot, column, &is_null);
+		greatest = is_null ? 0 : DatumGetInt64(id);
+		return false;
+	});
+	return greatest;
+}
+
+} // namespace queue_ext::health

@@ -1,0 +1,64 @@
+// job_rows.hpp - what the first entries of a managed queue's indexes tell of its jobs.
+//
+// Reads so many entries of an index and no more, whatever they lead to: an answer may be incomplete,
+// and costs the same in a table of any size.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+namespace queue_ext::health {
+
+// Enough to see a trouble; each costs a look at a row, on a page of its own if it comes to the worst.
+constexpr int most_entries = 20;
+
+// The columns of the table that are read.
+struct JobColumns
+{
+	AttrNumber id;
+	AttrNumber run_at;
+	AttrNumber leased_until;
+	AttrNumber dead_at;
+	AttrNumber priority;
+};
+
+// False if the table lacks one, or one has another type.
+bool find_job_columns(Relation table, JobColumns *columns);
+
+// The indexes of the table that are read; InvalidOid where there is none that can be trusted.
+struct JobIndexes
+{
+	Oid claim; // of jobs that are not dead, in the order of claims
+	Oid dead;  // of dead jobs
+};
+
+// Locks each index that it looks at ACCESS SHARE meanwhile.
+JobIndexes find_job_indexes(Relation table, const JobColumns &columns);
+
+// The primary key of a queue's table or archive, and its column; InvalidOid unless that is the id.
+Oid find_id_index(Relation table, AttrNumber *column);
+
+// Of the jobs at the head of the order.
+struct HeadJobs
+{
+	TimestampTz oldest_at; // since when the oldest that is ready has been so; DT_NOEND: none is
+	bool is_all;           // there are no more jobs than these
+};
+
+// Of the jobs that died last.
+struct DeadJobs
+{
+	int dead;
+	int by_lease;        // of them, those whose last lease has ended without a word
+	TimestampTz last_at; // when the last one died
+	bool is_more;        // there may be more
+};
+
+// The table and the index must be locked.
+HeadJobs read_head(Relation table, Oid index, const JobColumns &columns, TimestampTz now);
+DeadJobs read_dead(Relation table, Oid index, const JobColumns &columns, TimestampTz now);
+
+// The greatest id in the index, dead entries not counted; 0: none was found.
+int64 greatest_id(Relation table, Oid index, AttrNumber column);
+
+} // namespace queue_ext::health

@@ -1,0 +1,154 @@
+// jobs.cpp - see jobs.hpp.
+
+#include "../postgres.hpp"
+
+#include "jobs.hpp"
+
+#include "../definition/shape.hpp"
+#include "../interval.hpp"
+#include "job_rows.hpp"
+
+namespace queue_ext::health {
+
+// A job that has been ready for longer than so many leases is old.
+constexpr int most_leases = 10;
+
+// The moment that many leases ago, as near as months and days allow. Their sum may be out of range.
+static TimestampTz
+leases_ago(TimestampTz now, const Interval *lease)
+{
+	const double length = static_cast<double>(end_of_interval(now, lease) - now) * most_leases;
+	const double since_begin = static_cast<double>(now) - static_cast<double>(MIN_TIMESTAMP);
+	return length < since_begin ? now - static_cast<int64>(length) : MIN_TIMESTAMP;
+}
+
+static const char *
+duration_text(int64 us)
+{
+	const int64 seconds = us / USECS_PER_SEC;
+	if (seconds < 2 * SECS_PER_MINUTE)
+		return psprintf(INT64_FORMAT " s", seconds);
+	if (seconds < 2 * SECS_PER_HOUR)
+		return psprintf(INT64_FORMAT " min", seconds / SECS_PER_MINUTE);
+	if (seconds < 2 * SECS_PER_DAY)
+		return psprintf(INT64_FORMAT " h", seconds / SECS_PER_HOUR);
+	return psprintf(INT64_FORMAT " days", seconds / SECS_PER_DAY);
+}
+
+static void
+check_age(const Subject &subject, TimestampTz oldest_at)
+{
+	if (oldest_at >= leases_ago(subject.now(), &subject.definition->lease))
+		return;
+	subject.put({"ready_job_old", Severity::warning,
+				 psprintf("A job has been ready for %s, longer than %d leases%s.",
+						  duration_text(subject.now() - oldest_at), most_leases,
+						  subject.definition->is_paused ? "; the queue is paused" : ""),
+				 subject.definition->is_paused
+					 ? psprintf("SELECT queue_resume(%s);", quote_literal_cstr(subject.name))
+					 : "Run more workers, or send less urgent jobs with a larger priority."});
+}
+
+// Where rings are scarce, workers leave no trace.
+static void
+check_workers(const Subject &subject, TimestampTz oldest_at)
+{
+	if (subject.definition->is_paused || (subject.workers == nullptr && subject.all->is_full) ||
+		(subject.workers != nullptr && subject.workers->waiting > 0))
+		return;
+	const TimestampTz came_at = subject.workers == nullptr ? PgStartTime : subject.workers->came_at;
+	const TimestampTz since = Max(came_at, oldest_at);
+	if (subject.now() - since < patience_us())
+		return;
+	subject.put({"no_worker", Severity::critical,
+				 psprintf("Jobs are ready, and no worker has looked for one for %s.",
+						  duration_text(subject.now() - since)),
+				 "Start workers; they have ended, or hang."});
+}
+
+static void
+check_dead(const Subject &subject, const DeadJobs &jobs)
+{
+	if (jobs.dead == 0)
+		return;
+	subject.put(
+		{"dead_jobs", Severity::warning,
+		 psprintf("Dead jobs: %d%s; by the end of a lease, of workers that died or hung: %d. "
+				  "The last died at %s.",
+				  jobs.dead, jobs.is_more ? " or more" : "", jobs.by_lease,
+				  moment_text(jobs.last_at)),
+		 psprintf("SELECT id, last_error FROM %s WHERE dead_at <= now() ORDER BY dead_at DESC "
+				  "LIMIT 100; then queue_requeue() or queue_cancel().",
+				  subject.definition->source_name)});
+}
+
+// Where the head of the order is not all: more may hide behind leased jobs, and at larger priorities,
+// so that what the statistics know exactly counts, too. They do not see what plain SQL changes, until a
+// worker comes. DT_NOEND: no job is ready.
+static TimestampTz
+oldest_ready(const Subject &subject, Relation table, Oid index, const JobColumns &columns)
+{
+	const TimestampTz counted = subject.counted == nullptr ? DT_NOEND : subject.counted->oldest_at;
+	if (!OidIsValid(index))
+		return counted;
+	const HeadJobs head = read_head(table, index, columns, subject.now());
+	return head.is_all ? head.oldest_at : Min(head.oldest_at, counted);
+}
+
+// Few are left out, since a worker may be killed now and then.
+static void
+check_leases(const Subject &subject)
+{
+	constexpr int64 few = 10;
+	constexpr int64 one_in = 20;
+	const Counted *counted = subject.counted;
+	if (counted == nullptr || counted->expired < few ||
+		counted->expired < counted->claimed / one_in)
+		return;
+	subject.put(
+		{"leases_expire", Severity::warning,
+		 psprintf(INT64_FORMAT " of " INT64_FORMAT " claims since %s were of jobs whose lease "
+							   "had ended: workers die, or take longer than the lease.",
+				  counted->expired, counted->claimed, moment_text(counted->since)),
+		 psprintf("Send heartbeats by queue_extend(), or SELECT queue_alter(%s, lease => ...); "
+				  "queue_stats_reset() counts anew.",
+				  quote_literal_cstr(subject.name))});
+}
+
+void
+check_jobs(const Subject &subject, Relation table, bool are_claims_noted)
+{
+	JobColumns columns;
+	if (!find_job_columns(table, &columns))
+		return;
+	const JobIndexes indexes = find_job_indexes(table, columns);
+	if (!OidIsValid(indexes.claim))
+		subject.put(
+			{"claim_index_missing", Severity::warning,
+			 "No index has its order: each look for jobs reads and sorts all of them.",
+			 psprintf("CREATE INDEX CONCURRENTLY ON %s (priority, run_at, id) WHERE dead_at "
+					  "IS NULL;",
+					  subject.definition->source_name)});
+	const bool is_first =
+		definition::layout_of(RelationGetRelid(table)) == definition::Layout::first;
+	if (is_first || !OidIsValid(indexes.dead))
+		subject.put(
+			{"layout_old", Severity::info,
+			 psprintf("Its table lacks %s: its dead jobs, and how long jobs run, are not told.",
+					  is_first ? "columns of the present layout, or the index of dead jobs"
+							   : "the index of dead jobs"),
+			 psprintf("SELECT queue_upgrade(%s);", quote_literal_cstr(subject.name))});
+	if (!subject.may_read)
+		return;
+	const TimestampTz oldest_at = oldest_ready(subject, table, indexes.claim, columns);
+	if (oldest_at != DT_NOEND) {
+		check_age(subject, oldest_at);
+		if (are_claims_noted)
+			check_workers(subject, oldest_at);
+	}
+	check_leases(subject);
+	if (OidIsValid(indexes.dead))
+		check_dead(subject, read_dead(table, indexes.dead, columns, subject.now()));
+}
+
+} // namespace queue_ext::health

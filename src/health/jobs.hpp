@@ -1,0 +1,13 @@
+// jobs.hpp - findings about a managed queue's jobs.
+
+#pragma once
+
+#include "subject.hpp"
+
+namespace queue_ext::health {
+
+// claim_index_missing, layout_old, ready_job_old, no_worker, leases_expire, dead_jobs. The last four only where the caller may
+// read the table, and no_worker only if all claims are noted in a ring.
+void check_jobs(const Subject &subject, Relation table, bool are_claims_noted);
+
+} // namespace queue_ext::health

@@ -1,0 +1,139 @@
+// table.cpp - see table.hpp.
+
+#include "../postgres.hpp"
+
+#include "table.hpp"
+
+#include "../catalog/own_table.hpp"
+#include "../claim/wake_trigger.hpp"
+#include "../definition/name.hpp"
+#include "job_rows.hpp"
+#include "sequence.hpp"
+
+namespace queue_ext::health {
+
+// An attached queue may do without the trigger.
+static void
+check_wake_trigger(const Subject &subject, Relation table)
+{
+	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
+	const Trigger *wake = nullptr;
+	for (int i = 0; triggers != nullptr && i < triggers->numtriggers && wake == nullptr; i++)
+		if (claim::is_wake_function(triggers->triggers[i].tgfoid))
+			wake = &triggers->triggers[i];
+	const char *name = subject.definition->source_name;
+	if (wake == nullptr && subject.definition->is_managed)
+		subject.put(
+			{"wake_trigger_missing", Severity::warning,
+			 "Its table has no trigger that makes rows of plain SQL known: claims find such "
+			 "jobs late, and nothing counts them.",
+			 psprintf("CREATE TRIGGER %s AFTER INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE "
+					  "FUNCTION %s.queue_wake(); ALTER TABLE %s ENABLE ALWAYS TRIGGER %s;",
+					  claim::wake_trigger_name, name, quote_identifier(catalog::own_schema()), name,
+					  claim::wake_trigger_name)});
+	if (wake != nullptr &&
+		(wake->tgenabled == TRIGGER_DISABLED || wake->tgenabled == TRIGGER_FIRES_ON_REPLICA))
+		subject.put(
+			{"wake_trigger_disabled", Severity::warning,
+			 psprintf("Its trigger \"%s\" does not fire: claims find jobs of plain SQL late.",
+					  wake->tgname),
+			 psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s;", name,
+					  quote_identifier(wake->tgname))});
+}
+
+// By what VACUUM and ANALYZE have noted: nothing is read.
+static void
+check_archive(const Subject &subject)
+{
+	constexpr double large = 1024.0 * 1024.0 * 1024.0;
+	const definition::Definition *definition = subject.definition;
+	if (!definition->is_archived || definition->archive_name == nullptr)
+		return;
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(definition->archive));
+	if (!HeapTupleIsValid(tuple))
+		return;
+	const auto *form = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
+	const double size = static_cast<double>(form->relpages) * BLCKSZ;
+	const double rows = form->reltuples;
+	ReleaseSysCache(tuple);
+	if (size >= large)
+		subject.put(
+			{"archive_large", Severity::info,
+			 psprintf("Its archive has about %.0f jobs in %.1f GB, and nothing deletes from "
+					  "it.",
+					  Max(rows, 0), size / large),
+			 psprintf("DELETE FROM %s WHERE finished_at < now() - interval '90 days';",
+					  definition->archive_name)});
+}
+
+void
+check_table(const Subject &subject, Relation table)
+{
+	check_wake_trigger(subject, table);
+	check_archive(subject);
+}
+
+// The greatest id of the table, or of its archive, whose ids must differ from those to come, too.
+static int64
+greatest_id_of(Relation table)
+{
+	AttrNumber column;
+	const Oid index = find_id_index(table, &column);
+	return OidIsValid(index) ? greatest_id(table, index, column) : 0;
+}
+
+// An archive that is locked, or that the caller may not read, is passed over.
+static int64
+greatest_archived_id(const definition::Definition *definition)
+{
+	const Oid archive = definition->archive;
+	if (!definition->is_archived || definition->archive_name == nullptr ||
+		pg_class_aclcheck(archive, GetUserId(), ACL_SELECT) != ACLCHECK_OK ||
+		check_enable_rls(archive, InvalidOid, true) == RLS_ENABLED ||
+		!ConditionalLockRelationOid(archive, AccessShareLock))
+		return 0;
+	int64 greatest = 0;
+	Relation relation = try_relation_open(archive, NoLock);
+	if (relation != nullptr) {
+		if (relation->rd_rel->relkind == RELKIND_RELATION)
+			greatest = greatest_id_of(relation);
+		relation_close(relation, NoLock);
+	}
+	UnlockRelationOid(archive, AccessShareLock);
+	return greatest;
+}
+
+void
+check_sequence(const Subject &subject, Relation table)
+{
+	constexpr int tenth = 10;
+	const AttrNumber column = get_attnum(RelationGetRelid(table), "id");
+	if (column <= 0)
+		return;
+	const Sequence sequence = find_sequence(table, column);
+	if (!OidIsValid(sequence.sequence))
+		return;
+	const char *name = definition::qualified_name(sequence.sequence);
+	const int64 in_table = greatest_id_of(table);
+	const int64 greatest = Max(in_table, greatest_archived_id(subject.definition));
+	if (greatest >= sequence.next)
+		subject.put(
+			{"sequence_behind", Severity::critical,
+			 psprintf("The next id is " INT64_FORMAT ", and there is a job " INT64_FORMAT
+					  " in its %s: sends fail.",
+					  sequence.next, greatest, greatest > in_table ? "archive" : "table"),
+			 psprintf("SELECT setval(%s, " INT64_FORMAT ");", quote_literal_cstr(name), greatest)});
+	// As doubles, since the difference of two may not fit.
+	const double left =
+		static_cast<double>(sequence.last) - static_cast<double>(Max(sequence.next, greatest));
+	const double all = static_cast<double>(sequence.last) - static_cast<double>(sequence.first);
+	if (!sequence.is_cyclic && left * tenth < all)
+		subject.put({"sequence_near_end", left < 0 ? Severity::critical : Severity::warning,
+					 psprintf("Its sequence ends at " INT64_FORMAT ", and has given %.1f %% of its "
+							  "ids.",
+							  sequence.last, 100.0 * (1.0 - Max(left, 0) / Max(all, 1))),
+					 psprintf("ALTER TABLE %s ALTER COLUMN id SET MAXVALUE 9223372036854775807;",
+							  subject.definition->source_name)});
+}
+
+} // namespace queue_ext::health
