@@ -74,21 +74,37 @@ static_assert(lengthof(second_columns) == added_column_count);
 
 // A generated column does not count, since queue_send would have to write it.
 static bool
+is_like(const FormData_pg_attribute *attribute, const Column &column)
+{
+	const bool has_value = attribute->atthasdef || attribute->attidentity != '\0';
+	return attribute->attnum > 0 && attribute->atttypid == column.type &&
+		   attribute->atttypmod == -1 && attribute->attgenerated == '\0' &&
+		   attribute->attnotnull == (column.kind != Kind::nullable) &&
+		   (column.kind != Kind::defaulted || has_value) &&
+		   (!OidIsValid(column.collation) || attribute->attcollation == column.collation);
+}
+
+static bool
 has_column(Oid table, const Column &column)
 {
 	HeapTuple tuple = SearchSysCacheAttName(table, column.name);
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	const auto *attribute = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple));
-	const bool has_value = attribute->atthasdef || attribute->attidentity != '\0';
-	const bool is_it =
-		attribute->attnum > 0 && attribute->atttypid == column.type && attribute->atttypmod == -1 &&
-		attribute->attgenerated == '\0' &&
-		attribute->attnotnull == (column.kind != Kind::nullable) &&
-		(column.kind != Kind::defaulted || has_value) &&
-		(!OidIsValid(column.collation) || attribute->attcollation == column.collation);
+	const bool is_it = is_like(reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple)), column);
 	ReleaseSysCache(tuple);
 	return is_it;
+}
+
+static bool
+has_column(Relation table, const Column &column)
+{
+	const TupleDesc descriptor = RelationGetDescr(table);
+	for (int i = 0; i < descriptor->natts; i++) {
+		const FormData_pg_attribute *attribute = TupleDescAttr(descriptor, i);
+		if (!attribute->attisdropped && strcmp(NameStr(attribute->attname), column.name) == 0)
+			return is_like(attribute, column);
+	}
+	return false;
 }
 
 // "It needs a column ..."
@@ -103,10 +119,11 @@ need_of(const Column &column)
 }
 
 // The sentence names the first fault only.
+template <typename Table>
 static const char *
-fault_of(Oid table, const Column *columns, int count)
+fault_of(Table table, char kind, const Column *columns, int count)
 {
-	if (get_rel_relkind(table) != RELKIND_RELATION)
+	if (kind != RELKIND_RELATION)
 		return "It is no ordinary table.";
 	for (int i = 0; i < count; i++)
 		if (!has_column(table, columns[i]))
@@ -117,22 +134,41 @@ fault_of(Oid table, const Column *columns, int count)
 const char *
 fault_of_table(Oid table)
 {
-	return fault_of(table, table_columns, lengthof(table_columns));
+	return fault_of(table, get_rel_relkind(table), table_columns, lengthof(table_columns));
+}
+
+const char *
+fault_of_table(Relation table)
+{
+	return fault_of(table, table->rd_rel->relkind, table_columns, lengthof(table_columns));
 }
 
 const char *
 fault_of_archive(Oid table)
 {
-	return fault_of(table, archive_columns, lengthof(archive_columns));
+	return fault_of(table, get_rel_relkind(table), archive_columns, lengthof(archive_columns));
 }
 
-Layout
-layout_of(Oid table)
+template <typename Table>
+static Layout
+find_layout(Table table)
 {
 	for (const Column &column : second_columns)
 		if (!has_column(table, column))
 			return Layout::first;
 	return Layout::second;
+}
+
+Layout
+layout_of(Oid table)
+{
+	return find_layout(table);
+}
+
+Layout
+layout_of(Relation table)
+{
+	return find_layout(table);
 }
 
 bool

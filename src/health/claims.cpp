@@ -150,7 +150,7 @@ is_as_created(const Subject &subject, Relation table)
 		   (triggers == nullptr || (triggers->numtriggers == 1 &&
 									claim::is_wake_function(triggers->triggers[0].tgfoid))) &&
 		   (constraints == nullptr || constraints->num_check <= 1) &&
-		   definition::fault_of_table(RelationGetRelid(table)) == nullptr;
+		   definition::fault_of_table(table) == nullptr;
 }
 
 bool

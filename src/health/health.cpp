@@ -88,23 +88,26 @@ check_queue(const Findings &findings, const Known &known, Oid source, const char
 	UnlockRelationOid(source, AccessShareLock);
 }
 
-// A definition stays in memory until the reset of the context in which it was looked up.
+// Definitions stay in memory until the reset of the context in which they were looked up, and each
+// lookup in a new one walks all of them.
 static void
 check_all(const Findings &findings, const Known &known)
 {
+	constexpr int most_at_once = 64;
 	const List *queues = definition::find_all();
-	MemoryContext of_one = AllocSetContextCreate(
-		CurrentMemoryContext, "queue_ext health of a queue", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext of_some = AllocSetContextCreate(
+		CurrentMemoryContext, "queue_ext health of some queues", ALLOCSET_DEFAULT_SIZES);
 	ListCell *cell;
 	foreach (cell, queues) {
 		CHECK_FOR_INTERRUPTS();
 		const auto *queue = static_cast<const Registered *>(lfirst(cell));
-		MemoryContext old = MemoryContextSwitchTo(of_one);
+		MemoryContext old = MemoryContextSwitchTo(of_some);
 		check_queue(findings, known, queue->source, queue->name);
 		MemoryContextSwitchTo(old);
-		MemoryContextReset(of_one);
+		if (foreach_current_index(cell) % most_at_once == most_at_once - 1)
+			MemoryContextReset(of_some);
 	}
-	MemoryContextDelete(of_one);
+	MemoryContextDelete(of_some);
 }
 
 // Also works in a read-only transaction and on a standby, so it does not call check_may_write().

@@ -130,7 +130,7 @@ check_jobs(const Subject &subject, Relation table, bool are_claims_noted)
 					  "IS NULL;",
 					  subject.definition->source_name)});
 	const bool is_first =
-		definition::layout_of(RelationGetRelid(table)) == definition::Layout::first;
+		definition::layout_of(table) == definition::Layout::first;
 	if (is_first || !OidIsValid(indexes.dead))
 		subject.put(
 			{"layout_old", Severity::info,
