@@ -94,11 +94,11 @@ $(EXTENSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(EXTENSION).control Makefile
 # The version is compiled in.
 $(OBJS): META.json
 
-.PHONY: test demo bench bench-quick unit format check-format checkver check-binary dist matrix \
+.PHONY: test demo dashboard bench bench-quick unit format check-format checkver check-binary dist matrix \
         check-assert check-asan check-valgrind torture mutants
 
 # make test SUITES="pg_regress tap" runs only those.
-test demo bench bench-quick: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
+test demo dashboard bench bench-quick: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
 test:
 	script/deps assert
 	script/assert-server >/dev/null
@@ -108,6 +108,11 @@ test:
 demo:
 	script/deps
 	script/demo
+
+# The demo, and a page to watch and act on its queues, until Ctrl-C; PORT=8090 chooses its port.
+dashboard:
+	script/deps
+	script/demo --dashboard $(or $(PORT),8080)
 
 # make bench BENCH="quick claim life" chooses; see bench/README.md. By hand, not in CI.
 bench:
