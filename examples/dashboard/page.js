@@ -163,8 +163,9 @@ function rateOf(queue, counter) {
 // ---- acts
 
 let announced = 0;
-function announce(text) {
-	say(at('status'), text);
+function announce(...parts) {
+	const text = parts.map((part) => part.textContent ?? part).join('');
+	if (at('status').textContent !== text) at('status').replaceChildren(...parts);
 	announced = Date.now();
 }
 
@@ -182,13 +183,17 @@ function confirmed(question, verb) {
 	});
 }
 
+// The report makes of what was done the parts of a sentence, which is said when the page shows it.
 async function act(action, values, report) {
+	let parts;
 	try {
-		announce(report((await ask(action, {}, values)).done));
+		const { done, failure } = await ask(action, {}, values);
+		parts = [...report(done), failure ? ` Then it ended: ${failure}` : ''];
 	} catch (error) {
-		announce(`It was not done: ${error.message}`);
+		parts = [`It was not done: ${error.message}`];
 	}
 	await refresh();
+	announce(...parts);
 }
 
 // A button that acts on the item that its row has then.
@@ -197,26 +202,26 @@ function acting(row, label, handle) {
 }
 
 async function pauseOrResume({ queue, paused }) {
-	if (paused) return act('resume', { queue }, () => `${queue} is resumed.`);
+	if (paused) return act('resume', { queue }, () => [foreign(queue), ' is resumed.']);
 	if (!await confirmed(['Pause ', foreign(queue), '? Its jobs are not handed out any more.'], 'Pause')) return;
-	await act('pause', { queue }, () => `${queue} is paused.`);
+	await act('pause', { queue }, () => [foreign(queue), ' is paused.']);
 }
 
-const changed = (id) => `Job ${id} has changed meanwhile; nothing was done.`;
+const changed = (id) => [`Job ${id} has changed meanwhile; nothing was done.`];
 const requeue = ({ id, attempt }) => act('requeue', { queue: place.get('queue'), id, attempt },
-	(done) => (done ? `Job ${id} is ready again.` : changed(id)));
+	(done) => (done ? [`Job ${id} is ready again.`] : changed(id)));
 
 async function cancel({ id, attempt }) {
 	const queue = place.get('queue');
 	if (!await confirmed([`Cancel job ${id} of `, foreign(queue), '? It cannot be brought back.'], 'Cancel the job')) return;
-	await act('cancel', { queue, id, attempt }, (done) => (done ? `Job ${id} is cancelled.` : changed(id)));
+	await act('cancel', { queue, id, attempt }, (done) => (done ? [`Job ${id} is cancelled.`] : changed(id)));
 }
 
 async function requeueAll({ error, count }) {
 	const queue = place.get('queue');
 	if (!await confirmed([`Make the ${number(count)} dead jobs of this error, and those that no one has counted, ready again? `,
-		foreign(error || 'no error')], 'Requeue them')) return;
-	await act('requeue_error', { queue, error }, (done) => `${number(done)} jobs are ready again.`);
+		error ? foreign(error) : unnamed], 'Requeue them')) return;
+	await act('requeue_error', { queue, error }, (done) => [`${number(done)} jobs are ready again.`]);
 }
 
 // ---- the parts of the page
@@ -256,11 +261,12 @@ const queueTable = table('Queues of the database', ({ queue }) => queue, [
 		} },
 ]);
 
+const unnamed = '(no error: none was given, or the last lease ended)';
 const deadTable = table('Dead jobs, by the first line of their last error', ({ error }) => error, [
 	{ label: 'Error', isHead: true, kind: 'wide', node: () => make('a', {}, make('bdi')),
 		fill: (anchor, { error }) => {
 			set(anchor, 'href', link({ state: 'dead', error, job: null }));
-			say(anchor.firstElementChild, error || '(no error: the last lease ended)');
+			say(anchor.firstElementChild, error || unnamed);
 		} },
 	{ label: 'Jobs', kind: 'number', text: ({ count }) => number(count) },
 	{ label: 'Last', text: ({ last }) => last },
@@ -286,6 +292,7 @@ const jobTable = table('Jobs in this state', ({ id }) => id, [
 		} },
 ]);
 
+const titles = { job: 'job-title', state: 'jobs-title', queue: 'detail-title' };
 const states = { ready: 'Ready', scheduled: 'Scheduled', leased: 'Leased', dead: 'Dead', archive: 'Archive' };
 const notes = Object.fromEntries(['dead', 'jobs'].map((id) => [id, make('p', { class: 'note' })]));
 const jobNodes = make('div');
@@ -431,6 +438,7 @@ function showJob({ source, archive }) {
 let turn = 0; // the refresh that may write
 let isAway = false;
 let shownAt = null;
+let goal = null; // the title that gets the focus once it is shown
 
 async function refresh() {
 	const mine = ++turn;
@@ -449,9 +457,11 @@ async function refresh() {
 		if (detail?.error) announce(detail.error);
 		else if (detail) showQueue(queues.find((one) => one.queue === queue), detail, listed, list);
 		if (row) showJob(row.error ? { source: row } : row);
+		if (goal) at(goal).focus();
+		goal = null;
 		shownAt = new Date();
 		if (isAway) announce(`It answers again, at ${shownAt.toLocaleTimeString()}.`);
-		else if (Date.now() - announced > 20_000) say(at('status'), '');
+		else if (Date.now() - announced > 20_000 && at('status').hasChildNodes()) announce();
 		isAway = false;
 	} catch (error) {
 		if (mine !== turn) return;
@@ -466,9 +476,8 @@ async function go() {
 	place = new URLSearchParams(location.hash.slice(1));
 	document.title = place.has('queue') ? `${place.get('queue')} - Queues` : 'Queues';
 	if (before.get('queue') !== place.get('queue')) say(at('counted'), '');
+	goal = titles[Object.keys(titles).find((key) => before.get(key) !== place.get(key) && place.has(key))] ?? null;
 	await refresh();
-	const moved = ['job', 'state', 'queue'].find((key) => before.get(key) !== place.get(key) && place.has(key));
-	if (before !== place && moved) at({ job: 'job-title', state: 'jobs-title', queue: 'detail-title' }[moved]).focus();
 }
 
 at('skip').addEventListener('click', (event) => {

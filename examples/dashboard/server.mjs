@@ -24,6 +24,7 @@ const { values: options } = parseArgs({
 		write: { type: 'boolean', default: false },
 	},
 });
+const outside = options.origin.map((address) => new URL(address).origin);
 const token = randomBytes(32).toString('base64url'); // for pages that can read this process's answers
 const longest = 20_000; // characters of a value that the page shows
 const most = 10_000, shown = 50; // jobs among which a list looks, and that it has at most
@@ -42,14 +43,19 @@ class Refusal extends Error {
 }
 
 // All settings are those of the transaction, so that it works through a transaction pooler, too.
+// Without --write none can write, whatever a policy of a table calls. No name means what others
+// have made: query.at is the quoted schema of the extension, with a dot.
 async function transaction(mode, work) {
 	const client = await pool.connect();
 	try {
-		await client.query(`begin ${mode}; set local statement_timeout = '5s';
-			select pg_catalog.set_config('search_path', pg_catalog.quote_ident(nspname) || ', pg_temp', true)
-			from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace
+		const begun = await client.query(`begin ${options.write ? mode : 'read only'}; set local statement_timeout = '5s';
+			set local search_path = pg_catalog, pg_temp;
+			select quote_ident(nspname) || '.' as at from pg_extension e join pg_namespace n on n.oid = e.extnamespace
 			where extname = 'queue_ext'`);
-		const result = await work(async (text, ...values) => (await client.query(text, values)).rows);
+		const query = async (text, ...values) => (await client.query(text, values)).rows;
+		query.at = begun.at(-1).rows[0]?.at;
+		if (!query.at) throw new Refusal(404, 'The database has no extension queue_ext.');
+		const result = await work(query);
 		await client.query('commit');
 		client.release();
 		return result;
@@ -75,24 +81,24 @@ async function part(work) {
 
 const statistics = ['sent', 'claimed', 'completed', 'failed', 'retried', 'dead', 'released', 'cancelled', 'expired',
 	'duplicates', 'waits', 'waiting', 'ready', 'ready_exact', 'scheduled', 'leased', 'oldest_exact', 'since', 'oldest'];
-const queuesText = `
+const queuesText = (at) => `
 	with path as materialized (
-		select queue, string_agg(distinct path, '; ') as path from queue_claim_stats group by queue
+		select queue, string_agg(distinct path, '; ') as path from ${at}queue_claim_stats group by queue
 	), stats as (
-		select *, extract(epoch from clock_timestamp() - oldest_ready_at)::float8 as oldest from queue_stats
+		select *, extract(epoch from clock_timestamp() - oldest_ready_at)::float8 as oldest from ${at}queue_stats
 	)
 	select q.queue, q.managed, q.paused, extract(epoch from clock_timestamp())::float8 as now,
 		${statistics.map((name) => `s.${name}`).join(', ')}, p.path
-	from queues q left join path p using (queue) left join stats s using (queue) order by queue`;
+	from ${at}queues q left join path p using (queue) left join stats s using (queue) order by queue`;
 // For the SQL of 0.1, and for roles that may not read statistics: unknown is null.
-const bareQueuesText = `
+const bareQueuesText = (at) => `
 	select queue, managed, paused, extract(epoch from clock_timestamp())::float8 as now,
 		${statistics.map((name) => `null as ${name}`).join(', ')}, null as path
-	from queues order by queue`;
+	from ${at}queues order by queue`;
 
 async function queues() {
-	let list = await part((query) => query(queuesText));
-	if (list.error) list = await read((query) => query(bareQueuesText));
+	let list = await part((query) => query(queuesText(query.at)));
+	if (list.error) list = await read((query) => query(bareQueuesText(query.at)));
 	return { token: options.write ? token : null, queues: list };
 }
 
@@ -100,7 +106,7 @@ async function queues() {
 async function table(query, queue, which) {
 	const [found] = await query(`
 		select q.managed, format('%I.%I', n.nspname, c.relname) as name, c.oid
-		from queues q left join pg_class c on c.oid = ${which === 'archive' ? 'q.archive' : 'q.source'}
+		from ${query.at}queues q left join pg_class c on c.oid = ${which === 'archive' ? 'q.archive' : 'q.source'}
 			left join pg_namespace n on n.oid = c.relnamespace
 		where q.queue = $1`, queue);
 	if (!found) throw new Refusal(404, 'There is no such queue.');
@@ -118,17 +124,17 @@ async function table(query, queue, which) {
 	return found.oid ? found : null;
 }
 
-// By the first line of their last error.
-const errorGroup = "coalesce(left(split_part(last_error, E'\\n', 1), 200), '')";
+// By the first line of their last error; of a long one the rest is not read.
+const errorGroup = "coalesce(split_part(left(last_error, 200), E'\\n', 1), '')";
 const histogram = (view, queue) => part((query) =>
-	query(`select le::text, jobs, total_seconds from ${view} h where queue = $1 order by h.le`, queue));
+	query(`select le::text, jobs, total_seconds from ${query.at}${view} h where queue = $1 order by h.le`, queue));
 
 async function queue({ queue }) {
 	const [definition] = await read((query) => query(`
 		select queue, source::text as table, managed, claim_mode, paused, lease::text, max_attempts, archive::text,
-			pending, order_by, on_claim, on_complete, on_release, on_fail, created_at::text from queues where queue = $1`, queue));
+			pending, order_by, on_claim, on_complete, on_release, on_fail, created_at::text from ${query.at}queues where queue = $1`, queue));
 	if (!definition) throw new Refusal(404, 'There is no such queue.');
-	const path = await part((query) => query('select * from queue_claim_path($1)', queue));
+	const path = await part((query) => query(`select * from ${query.at}queue_claim_path($1)`, queue));
 	return {
 		definition, most, path: path[0] ?? path,
 		wait: await histogram('queue_wait_histogram', queue), run: await histogram('queue_run_histogram', queue),
@@ -207,27 +213,33 @@ const value = ({ queue, id, column, which }) => read(async (query) => {
 });
 
 // Reads the whole table, so only when someone asks for it.
-const counts = ({ queue }) => read(async (query) => (await query('select * from queue_counts($1)', queue))[0]);
+const counts = ({ queue }) => read(async (query) => (await query(`select * from ${query.at}queue_counts($1)`, queue))[0]);
 
-const call = (text, ...values) => transaction('read write', async (query) => (await query(`select ${text} as done`, ...values))[0]);
+const call = (text, ...values) => transaction('read write', async (query) => (await query(`select ${query.at}${text} as done`, ...values))[0]);
 const actions = {
 	pause: ({ queue }) => call('queue_pause($1)', queue),
 	resume: ({ queue }) => call('queue_resume($1)', queue),
 	cancel: ({ queue, id, attempt }) => call('queue_cancel($1, $2, $3)', queue, id, attempt),
 	requeue: ({ queue, id, attempt }) => call('queue_requeue($1, $2, $3)', queue, id, attempt),
-	// Those that are dead by now, 1,000 in a transaction: some may die again meanwhile.
+	// Those that are dead by now, 1,000 in a transaction: some may die again meanwhile. What is done
+	// stays done if the rest cannot be.
 	async requeue_error({ queue, error }) {
 		const [{ now }] = await read((query) => query('select now()::text as now'));
 		for (let sum = 0; ; ) {
-			const [{ done }] = await transaction('read write', async (query) => {
-				const { name } = await table(query, queue);
-				return query(`
-					with job as (select id, attempt from ${name} where dead_at <= $2 and ${errorGroup} = $3 limit 1000),
-					argument as (select coalesce(array_agg(id), '{}') as ids, coalesce(array_agg(attempt), '{}') as attempts from job)
-					select count(id)::integer as done from argument, queue_requeue_many($1, ids, attempts) as id`, queue, now, error);
-			});
-			if (done === 0) return { done: sum };
-			sum += done;
+			try {
+				const [{ done }] = await transaction('read write', async (query) => {
+					const { name } = await table(query, queue);
+					return query(`
+						with job as (select id, attempt from ${name} where dead_at <= $2 and ${errorGroup} = $3 limit 1000),
+						argument as (select coalesce(array_agg(id), '{}') as ids, coalesce(array_agg(attempt), '{}') as attempts from job)
+						select count(id)::integer as done from argument, ${query.at}queue_requeue_many($1, ids, attempts) as id`, queue, now, error);
+				});
+				if (done === 0) return { done: sum };
+				sum += done;
+			} catch (failure) {
+				if (sum === 0) throw failure;
+				return { done: sum, failure: isAway(failure) ? 'The database does not answer.' : failure.message };
+			}
 		}
 	},
 };
@@ -273,6 +285,8 @@ async function answer(request) {
 	if (request.method !== 'GET') throw new Refusal(405, 'There is no such method.');
 	if (Object.hasOwn(files, pathname)) return files[pathname];
 	if (name === pathname || !Object.hasOwn(views, name)) throw new Refusal(404, 'There is no such page.');
+	// Pages of others cannot read the answer; nor can they make the database work.
+	if (!['same-origin', 'none', undefined].includes(request.headers['sec-fetch-site'])) throw new Refusal(403, 'This request does not come from the page.');
 	const result = await views[name](Object.fromEntries(searchParams));
 	return typeof result === 'string' ? { type: 'text/plain; charset=utf-8', text: result, file: true } : result;
 }
@@ -292,8 +306,12 @@ const server = createServer(async (request, response) => {
 	response.end(text);
 });
 
+server.on('error', ({ message }) => {
+	console.error(message);
+	process.exit(1);
+});
 server.listen(Number(options.port), '127.0.0.1', () => {
 	const { port } = server.address();
-	origins = new Set([`http://localhost:${port}`, `http://127.0.0.1:${port}`, ...options.origin]);
+	origins = new Set([`http://localhost:${port}`, `http://127.0.0.1:${port}`, ...outside]);
 	console.log(`http://localhost:${port}/ ${options.write ? 'acts' : 'only reads'}`);
 });

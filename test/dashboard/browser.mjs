@@ -1,4 +1,5 @@
-// browser.mjs - chromium, headless, by the DevTools protocol over a pipe.
+// browser.mjs - chromium, headless, by the DevTools protocol over a pipe. Every name that ends in
+// .example is this machine, as it would be for a page that rebinds its name.
 //
 // Example:
 //     const browser = await open('chromium', '/tmp/profile');
@@ -13,7 +14,7 @@ export async function open(program, profile) {
 	// Without a sandbox: containers often cannot have one, and the page is ours.
 	const child = spawn(program, ['--headless=new', '--remote-debugging-pipe', '--no-sandbox', '--disable-gpu',
 		'--disable-dev-shm-usage', '--no-first-run', '--no-default-browser-check', '--disable-background-networking',
-		'--disable-component-update', '--hide-scrollbars', '--lang=en', `--user-data-dir=${profile}`, 'about:blank'],
+		'--disable-component-update', '--host-resolver-rules=MAP *.example 127.0.0.1', '--hide-scrollbars', '--lang=en', `--user-data-dir=${profile}`, 'about:blank'],
 	{ stdio: ['ignore', 'ignore', process.env.VERBOSE ? 'inherit' : 'ignore', 'pipe', 'pipe'] });
 	const [, , , input, output] = child.stdio;
 	const waiting = new Map(), listeners = new Set();

@@ -3,7 +3,7 @@
 // chromium. Prints TAP. Nothing depends on how long anything takes.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,8 +32,11 @@ const rows = async (text, ...values) => (await pool.query(text, values)).rows;
 const one = async (text, ...values) => Object.values((await rows(text, ...values))[0])[0];
 
 function start(program, options, environment = {}) {
-	const child = spawn(process.execPath, [examples + program, ...options],
-		{ env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] });
+	return run(process.execPath, [examples + program, ...options], environment);
+}
+
+function run(program, options, environment = {}) {
+	const child = spawn(program, options, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] });
 	children.add(child);
 	child.on('exit', () => children.delete(child));
 	return child;
@@ -56,6 +59,12 @@ async function serve(options = [], environment = {}) {
 const end = (child) => new Promise((resolve) => {
 	child.on('exit', resolve);
 	child.kill('SIGTERM');
+});
+
+// Another program's page, at a port of its own.
+const elsewhere = (text) => new Promise((resolve) => {
+	const server = http.createServer((_, response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end(text));
+	server.listen(0, '127.0.0.1', () => resolve({ port: server.address().port, end: () => server.close() }));
 });
 
 // A request with any headers, which fetch would not send.
@@ -86,9 +95,10 @@ const shownName = Object.fromEntries(await Promise.all(Object.entries(names).map
 
 async function prepare() {
 	await pool.query(`create extension queue_ext; create schema odd; create role watcher login; create role worker login;
-		grant usage on schema odd to watcher, worker`);
+		grant usage on schema odd to watcher, worker;
+		create function public.quote_ident(name) returns text language plpgsql as $$ begin raise 'hijacked'; end $$`);
 	for (const name of Object.values(names))
-		await rows("select queue_create($1, archive => octet_length($2) < 50, backoff_base => '1 second')", `odd.${quoted(name)}`, name);
+		await rows("select queue_create($1, archive => octet_length($2) < 50, lease => '1 day', backoff_base => '1 second')", `odd.${quoted(name)}`, name);
 	const queue = shownName.markup;
 	await rows('select queue_send_many($1, $2)', queue, [{ [markup]: `</pre>${markup}` }, { big }, '"\u202e\u2066]]>"', 4, 5, 6].map((value) => JSON.stringify(value)));
 	// Dead by two errors, one by none, one leased; and others completed.
@@ -99,6 +109,7 @@ async function prepare() {
 	await rows('select queue_pop($1, 1, worker => $2)', shownName.plain, markup);
 	await rows('select queue_pop($1, 1, worker => $2)', queue, markup);
 	await pool.query(`update odd.${quoted(markup)} set last_error = ${pg.escapeLiteral(markup)}, kind = ${pg.escapeLiteral(markup)} where id = 1`);
+	await pool.query(`alter table odd.${quoted(markup)} add column ${quoted(markup)} text default ${pg.escapeLiteral(markup)}`);
 	await pool.query('create table odd.mine (id int primary key, done boolean not null default false); create index on odd.mine (id) where not done');
 	await pool.query("select queue_attach('odd.mine', 'odd.mine', pending => 'not done', order_by => 'id', on_claim => 'done = true')");
 	await pool.query('grant select (run_at, leased_until, dead_at) on odd.ledger to watcher');
@@ -166,7 +177,14 @@ async function testRequests() {
 		&& !/unsafe|data:|https?:|\*/.test(policy) && /frame-ancestors 'none'/.test(policy) && /form-action 'none'/.test(policy));
 	is('nor has the page any', index.text.match(/<style|<script(?![^>]* src=)[^>]*>|\son[a-z]+=|\sstyle=/gi), null);
 	is('types are not guessed', index.headers['x-content-type-options'], 'nosniff');
-	is('another host is refused', (await get('/api/queues', { Host: 'evil.example:80' })).status, 421);
+	for (const host of ['evil.example', `evil.example:${port}`, `localhost.evil.example:${port}`, `localhost:${port}0`])
+		is(`the host "${host.replace(port, 'PORT')}" is refused`, (await get('/api/queues', { Host: host })).status, 421);
+	for (const site of ['cross-site', 'same-site'])
+		is(`reading is refused to ${site} pages`, (await get('/api/counts?queue=odd.ledger', { 'Sec-Fetch-Site': site })).status, 403);
+	is('but not to its own', (await get('/api/counts?queue=odd.ledger', { 'Sec-Fetch-Site': 'same-origin' })).status, 200);
+	const preflight = await request(port, '/api/pause', { method: 'OPTIONS',
+		headers: { Origin: 'https://evil.example', 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'x-csrf-token' } });
+	is('no other origin is allowed anything', [preflight.status, Object.keys(preflight.headers).filter((name) => name.startsWith('access-control'))], [405, []]);
 	for (const path of ['/server.mjs', '/../server.mjs', '/%2e%2e/server.mjs', '/api/constructor', '/api/__proto__'])
 		is(`there is no ${path}`, (await get(path)).status, 404);
 	is('a broken address is refused', (await get('//')).status, 400);
@@ -178,9 +196,13 @@ async function testRequests() {
 	is('and no such column', (await get(`/api/value?queue=odd.ledger&id=1&which=source&column=${bad}`)).status, 404);
 	is('it only reads', (await request(port, '/api/pause', { method: 'POST', headers: { Origin: url.slice(0, -1) }, body: '{"queue": "odd.ledger"}' })).status, 405);
 	is('and says no token', JSON.parse((await get('/api/queues')).text).token, null);
+	const second = spawn(process.execPath, [`${examples}server.mjs`, '--port', port], { stdio: ['ignore', 'ignore', 'pipe'] });
+	let said = '';
+	second.stderr.on('data', (piece) => { said += piece; });
+	is('a port that is taken is told', [await new Promise((resolve) => { second.on('close', resolve); }), said], [1, `listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`]);
 	await stop();
 
-	const acting = await serve(['--write', '--origin', 'https://queues.example.com']);
+	const acting = await serve(['--write', '--origin', 'https://queues.example.com/']);
 	const { token } = JSON.parse((await request(acting.port, '/api/queues')).text);
 	const origin = `http://localhost:${acting.port}`;
 	const post = async (headers, body = '{"queue": "odd.ledger"}') =>
@@ -189,6 +211,8 @@ async function testRequests() {
 	is('nor with another', await post({ 'X-CSRF-Token': token.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')) }), 403);
 	is('nor for a page of elsewhere', await post({ Origin: 'https://evil.example' }), 403);
 	is('nor for no page', await post({ Origin: 'null' }), 403);
+	is('nor for a page of another server of this machine', await post({ Origin: 'http://localhost:3000' }), 403);
+	is('nor for one that is not encrypted', await post({ Origin: 'http://queues.example.com' }), 403);
 	is('nor for another site', await post({ 'Sec-Fetch-Site': 'cross-site' }), 403);
 	is('a long request is refused', await post({}, `{"queue": "${'x'.repeat(20_000)}"}`), 413);
 	is('and one that is no JSON', await post({}, 'queue=1'), 400);
@@ -199,6 +223,62 @@ async function testRequests() {
 	is('acts are logged', acting.lines.slice(1).map((line) => JSON.parse(line)).map(({ action, user, queue, done }) => [action, user, queue, done]),
 		[['pause', undefined, 'odd.ledger', true], ['pause', 'ann', 'odd.ledger', false]]);
 	await rows("select queue_resume('odd.ledger')");
+	await acting.end();
+}
+
+// A table's policy can call anything. Looking at the table writes nothing even so.
+async function testReadOnly() {
+	const queue = shownName.proto, name = `odd.${quoted(names.proto)}`;
+	await pool.query(`create table odd.noticed (); grant insert on odd.noticed to watcher; grant select on ${name} to watcher;
+		create function odd.notice() returns boolean language plpgsql as $$ begin insert into odd.noticed default values; return true; end $$;
+		alter table ${name} enable row level security; create policy noticing on ${name} to watcher using (odd.notice())`);
+	await rows("select queue_send($1, '1')", queue);
+	for (const options of [[], ['--write']]) {
+		const { port, end: stop } = await serve(options, { PGUSER: 'watcher' });
+		for (const path of ['jobs?state=ready', 'job?id=1', 'counts?'])
+			ok(`looking at ${path.split('?')[0]} writes nothing${options.length ? ', with --write either' : ''}`,
+				/read-only transaction/.test((await request(port, `/api/${path}&queue=${encodeURIComponent(queue)}`)).text));
+		await stop();
+	}
+	is('nothing was written', await one('select count(*)::integer from odd.noticed'), 0);
+	await pool.query(`drop policy noticing on ${name}; alter table ${name} disable row level security; revoke select on ${name} from watcher`);
+}
+
+// Pages of elsewhere, in the same browser as the dashboard.
+async function testElsewhere() {
+	const acting = await serve(['--write']);
+	const other = await elsewhere('<!doctype html><title>elsewhere</title>');
+	const target = `http://localhost:${acting.port}`;
+	// Of another site, and of another port of this machine.
+	for (const name of ['evil.example', 'localhost']) {
+		const page = await browser.page(`http://${name}:${other.port}/`);
+		await page.until(() => document.title === 'elsewhere');
+		is(`a page of ${name} can read nothing and do nothing`, await page.run(async (to) => {
+			const tries = [['queues', {}], ['pause', { method: 'POST', body: '{"queue": "odd.ledger"}' }],
+				['pause', { method: 'POST', body: '{"queue": "odd.ledger"}', headers: { 'X-CSRF-Token': 'x' } }]];
+			return Promise.all(tries.map(([path, init]) => fetch(`${to}/api/${path}`, init).then((response) => response.status, () => 'refused')));
+		}, target), ['refused', 'refused', 'refused']);
+		await page.run((to) => {
+			const form = document.body.appendChild(document.createElement('form'));
+			Object.assign(form, { method: 'POST', action: `${to}/api/pause`, enctype: 'text/plain' });
+			const input = form.appendChild(document.createElement('input'));
+			Object.assign(input, { name: '{"queue": "odd.ledger", "x": "', value: '"}' });
+			setTimeout(() => form.submit());
+		}, target);
+		await page.until((to) => location.href === `${to}/api/pause`, target);
+		is(`nor can its form`, await page.run(() => JSON.parse(document.body.textContent).error), 'This request does not come from the page.');
+	}
+	const framing = await browser.page(`http://evil.example:${other.port}/`);
+	await framing.until(() => document.title === 'elsewhere');
+	await framing.run((to) => { document.body.appendChild(document.createElement('iframe')).src = to; }, target);
+	for (let tries = 0; tries < 300 && !framing.complaints.length; tries++) await sleep(100);
+	ok('nor can it have the page in a frame', /frame-ancestors/.test(framing.complaints.join()));
+	const rebound = await browser.page(`http://evil.example:${acting.port}/`);
+	is('a name that leads here leads nowhere', await rebound.until(() => document.body?.textContent), '{"error":"This is another host."}');
+	is('for its requests either', await rebound.run(async () => (await fetch('/api/queues')).status), 421);
+	is('no queue is paused', await one("select paused from queues where queue = 'odd.ledger'"), false);
+	is('nothing was done', acting.lines.length, 1);
+	other.end();
 	await acting.end();
 }
 
@@ -218,7 +298,7 @@ async function testShown() {
 	await page.run((queue) => { location.hash = new URLSearchParams({ queue }); }, shownName.plain);
 	await page.until((name) => document.title === `${name} - Queues` && document.querySelectorAll('#dead tbody tr').length === 2, shownName.plain);
 	is('dead jobs are grouped by error', (await page.run(list, 'dead')).map(([error, count]) => [error, count]),
-		[[markup, '9'], ['(no error: the last lease ended)', '3']]);
+		[[markup, '9'], ['(no error: none was given, or the last lease ended)', '3']]);
 	is('jobs by state', await page.run(() => [...document.querySelectorAll('#states a')].map((node) => node.textContent)),
 		['Ready: 7', 'Scheduled: 0', 'Leased: 1', 'Dead: 12', 'Archive']);
 	for (const [figure, view] of [['wait', 'queue_wait_histogram'], ['run', 'queue_run_histogram']]) {
@@ -251,7 +331,7 @@ async function testShown() {
 	const [wanted] = await rows(`select to_jsonb(j) as job, jsonb_pretty(payload) as payload from odd.${quoted(markup)} j where id = 1`);
 	const given = await jobOf(shownName.markup, 1, 'In the queue, leased');
 	is('a job is shown with all its columns', Object.keys(given).sort(), Object.keys(wanted.job).sort());
-	is('markup in it is text', [given.payload, given.leased_by, given.last_error, given.kind], [wanted.payload, markup, markup, markup]);
+	is('markup in it is text', [given.payload, given.leased_by, given.last_error, given.kind, given[markup]], [wanted.payload, markup, markup, markup, markup]);
 	await jobOf(shownName.markup, 2, 'In the queue');
 	const cut = await page.run(() => {
 		const line = [...document.querySelectorAll('#job dl > div')].find((node) => node.firstChild.textContent === 'payload');
@@ -330,6 +410,7 @@ async function testActs(acting) {
 	await page.key('Enter');
 	await status(/odd\.ledger is paused/);
 	is('a queue is paused by the keyboard', await one("select paused from queues where queue = 'odd.ledger'"), true);
+	await page.until(() => document.querySelector('[aria-label="Resume odd.ledger"]'));
 	is('and the focus is on what undoes it', await page.run(focused), 'Resume odd.ledger');
 	await page.key('Enter');
 	await status(/odd\.ledger is resumed/);
@@ -366,6 +447,23 @@ async function testActs(acting) {
 	await status(/has changed meanwhile/);
 	is('a job that has changed is left alone', await one('select count(*)::integer from odd.ledger where id = $1', id), 1);
 	await rows("select queue_resume('odd.ledger')");
+
+	// They are requeued 1,000 at a time; the second time is one too many for a trigger.
+	await pool.query(`select queue_create('odd.partly');
+		select queue_send_many('odd.partly', array_fill('1'::jsonb, array[1200]), max_attempts => 1);
+		select queue_fail_many('odd.partly', array_agg(id), array_agg(attempt), array_agg('broken'::text)) from queue_pop('odd.partly', 1200);
+		create function odd.enough() returns trigger language plpgsql as $$
+			begin if (select count(*) from odd.partly where dead_at is null) >= 1000 then raise 'enough'; end if; return new; end $$;
+		create trigger enough before update on odd.partly for each row execute function odd.enough()`);
+	await page.run((to) => { location.hash = to; }, '#queue=odd.partly');
+	await focus('Requeue all of broken');
+	await page.run(() => { document.activeElement.click(); document.getElementById('confirm-yes').click(); });
+	await status(/jobs are ready again/);
+	is('what was done before an error is told, and the error', await page.run(() => document.getElementById('status').textContent),
+		'1,000 jobs are ready again. Then it ended: enough');
+	is('and done', await one("select count(*)::integer from odd.partly where dead_at is null"), 1000);
+	await page.run((to) => { location.hash = to; }, '#queue=odd.none');
+	await status(/There is no such queue/);
 	return page;
 }
 
@@ -387,7 +485,7 @@ async function testUse(page) {
 	is('and nothing is spoken', await page.run(() => window.spoken), 0);
 	is('nor are numbers live', await page.run(() => [...document.querySelectorAll('[aria-live], [role=status], [role=alert], [role=log]')].map(({ id }) => id)), ['status', 'counted']);
 
-	for (const [scheme, width] of [['light', 1280], ['dark', 1190], ['light', 768], ['dark', 360]]) {
+	for (const [scheme, width] of [['light', 1280], ['dark', 1190], ['light', 768], ['dark', 320]]) {
 		await page.look(scheme, width, 800);
 		for (const to of ['#queue=shop.emails&state=archive', `#${new URLSearchParams({ queue: shownName.markup, state: 'leased', job: 1 })}`,
 			`#${new URLSearchParams({ queue: shownName.long })}`]) {
@@ -431,6 +529,13 @@ async function testAway(page, acting) {
 	ok('after that rates are right again', true);
 	await page.look('dark', 1190, 800);
 	is('also what is unknown has room', await page.run(beyond), []);
+	// Connections that hang are given up, and others made.
+	const hung = (await rows("select pid from pg_stat_activity where application_name = 'queue_ext dashboard'")).map(({ pid }) => pid);
+	for (const pid of hung) process.kill(pid, 'SIGSTOP');
+	await status(/does not answer/);
+	await status(/^It answers again/);
+	for (const pid of hung) process.kill(pid, 'SIGCONT');
+	ok('a server that hangs is waited for no longer than 15 s, and asked again', hung.length > 0);
 	is('the page is as before', await page.run(() => [document.querySelectorAll('#queues tbody tr').length, document.body.classList.contains('stale')]), [before, false]);
 
 	await acting.end();
@@ -445,9 +550,9 @@ async function testAway(page, acting) {
 
 async function testPicture() {
 	const { url, end: stop } = await serve(['--write']);
-	for (const [scheme, file] of [['dark', `${area}/dark.png`], ['light', process.env.QUEUE_EXT_SCREENSHOT || `${area}/light.png`]]) {
+	for (const [scheme, file] of [['dark', `${area}/dark.png`], ['light', `${area}/dashboard.png`]]) {
 		const page = await browser.page(`${url}#queue=shop.emails&state=dead`);
-		await page.look(scheme, 1280, 900);
+		await page.look(scheme, 1200, 800);
 		await page.until(() => document.querySelectorAll('#jobs tbody tr').length > 0);
 		await page.run(() => { document.getElementById('filter').value = 'shop.'; });
 		// So that there are some points to draw.
@@ -455,9 +560,32 @@ async function testPicture() {
 		await page.run(() => { document.activeElement.blur(); scrollTo(0, 0); });
 		const picture = await page.picture();
 		writeFileSync(file, picture);
-		ok(`a picture of it, ${scheme}`, picture.readUInt32BE(16) === 1280 && picture.length > 20_000);
+		ok(`a picture of it, ${scheme}`, picture.readUInt32BE(16) === 1200 && picture.length > 20_000);
 	}
 	await stop();
+}
+
+// What make dashboard does, once all is installed, with a few files to copy.
+async function testDemo() {
+	const work = `${process.env.SCRATCH}/demo`;
+	mkdirSync(`${area}/files`);
+	for (const name of ['a', 'b', 'c']) writeFileSync(`${area}/files/${name}`, name);
+	const demo = run(new URL('../../script/run-demo', import.meta.url).pathname, ['--dashboard', '0'], { DEMO_DIR: `${area}/files` });
+	let output = '';
+	const ended = new Promise((resolve) => { demo.on('close', resolve); });
+	const still = await Promise.race([ended.then(() => null), new Promise((resolve) => {
+		createInterface(demo.stdout).on('line', (line) => {
+			output += `${line}\n`;
+			const [, port] = /^still at http:\/\/localhost:(\d+)\//.exec(line) ?? [];
+			if (port) resolve(port);
+		});
+	})]);
+	ok('make dashboard runs the demo', /^success: /m.test(output));
+	const { queues } = JSON.parse((await request(still, '/api/queues')).text);
+	is('with the queue of the demo, and others', ['public.replication', 'shop.emails'].filter((name) => queues.some(({ queue }) => queue === name)).length, 2);
+	demo.kill('SIGTERM');
+	await ended;
+	is('and leaves nothing behind', [existsSync(work), await request(still, '/').catch(({ code }) => code)], [false, 'ECONNREFUSED']);
 }
 
 const quit = () => { for (const child of children) child.kill('SIGTERM'); };
@@ -467,6 +595,8 @@ try {
 	start('load.mjs', []);
 	browser = await open('chromium', `${area}/profile`);
 	await testRequests();
+	await testReadOnly();
+	await testElsewhere();
 	await testShown();
 	await testRoles();
 	const acting = await serve(['--write']);
@@ -474,6 +604,7 @@ try {
 	await testUse(page);
 	await testPicture();
 	await testAway(page, acting);
+	await testDemo();
 } catch (error) {
 	is('no error', error.stack, null);
 } finally {
