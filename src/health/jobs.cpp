@@ -129,8 +129,7 @@ check_jobs(const Subject &subject, Relation table, bool are_claims_noted)
 			 psprintf("CREATE INDEX CONCURRENTLY ON %s (priority, run_at, id) WHERE dead_at "
 					  "IS NULL;",
 					  subject.definition->source_name)});
-	const bool is_first =
-		definition::layout_of(table) == definition::Layout::first;
+	const bool is_first = definition::layout_of(table) == definition::Layout::first;
 	if (is_first || !OidIsValid(indexes.dead))
 		subject.put(
 			{"layout_old", Severity::info,
