@@ -99,6 +99,7 @@ select ready_at, claimed_at from queues where source = 'tasks'::regclass;
 alter table tasks alter "odd column" type date;
 insert into tasks (id, "odd column") values (4002, '1999-01-01');
 select id from queue_pop_rows(null::tasks, 'tasks', 1) order by id;
+select oldest_ready_at from queue_stats where queue like '%tasks';
 alter table tasks drop "odd column";
 insert into tasks (id) values (4003);
 select id from queue_pop_rows(null::tasks, 'tasks', 1) order by id;
@@ -108,7 +109,7 @@ select queue_detach('tasks');
 
 -- A partition with its columns in another order.
 create table parts (id integer, due_at timestamptz, state text not null default 'new', primary key (id)) partition by range (id);
-create table part (state text not null default 'new', due_at timestamptz, id integer not null);
+create table part (due_at timestamptz, state text not null default 'new', id integer not null);
 alter table parts attach partition part for values from (0) to (100);
 select queue_attach('parts', 'parts', $$state = 'new'$$, order_by => 'id', on_claim => $$state = 'taken'$$, ready_at => 'due_at');
 insert into parts (id, due_at) values (1, now() - interval '20 s'), (2, null);
