@@ -15,9 +15,10 @@ find_column(Relation table, const char *name, Oid type)
 {
 	const TupleDesc descriptor = RelationGetDescr(table);
 	for (int i = 0; i < descriptor->natts; i++) {
-		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
-		if (!attribute->attisdropped && strcmp(NameStr(attribute->attname), name) == 0)
-			return attribute->atttypid == type ? attribute->attnum : InvalidAttrNumber;
+		const FormData_pg_attribute *attribute = TupleDescAttr(descriptor, i);
+		if (!attribute->attisdropped && strcmp(NameStr(attribute->attname), name) == 0 &&
+			attribute->atttypid == type)
+			return attribute->attnum;
 	}
 	return InvalidAttrNumber;
 }

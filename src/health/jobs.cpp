@@ -25,14 +25,17 @@ leases_ago(TimestampTz now, const Interval *lease)
 static const char *
 duration_text(int64 us)
 {
+	constexpr int64 minute = SECS_PER_MINUTE;
+	constexpr int64 hour = SECS_PER_HOUR;
+	constexpr int64 day = SECS_PER_DAY;
 	const int64 seconds = us / USECS_PER_SEC;
-	if (seconds < 2 * SECS_PER_MINUTE)
+	if (seconds < 2 * minute)
 		return psprintf(INT64_FORMAT " s", seconds);
-	if (seconds < 2 * SECS_PER_HOUR)
-		return psprintf(INT64_FORMAT " min", seconds / SECS_PER_MINUTE);
-	if (seconds < 2 * SECS_PER_DAY)
-		return psprintf(INT64_FORMAT " h", seconds / SECS_PER_HOUR);
-	return psprintf(INT64_FORMAT " days", seconds / SECS_PER_DAY);
+	if (seconds < 2 * hour)
+		return psprintf(INT64_FORMAT " min", seconds / minute);
+	if (seconds < 2 * day)
+		return psprintf(INT64_FORMAT " h", seconds / hour);
+	return psprintf(INT64_FORMAT " days", seconds / day);
 }
 
 static void
