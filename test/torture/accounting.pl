@@ -8,6 +8,8 @@
 # by many that share a queue, each of which sends a job before it takes one, so that
 # there is one for each of them at any moment.
 #
+# The server counts, too: at the end the statistics of the queue are those of the ledger.
+#
 #   QUEUE_EXT_JOBS=20000 QUEUE_EXT_CLIENTS=16 QUEUE_EXT_FAULTS=8 QUEUE_EXT_SEED=1 \
 #       perl test/torture/accounting.pl                              prints TAP
 #
@@ -67,9 +69,13 @@ sql(q{
 	create extension queue_ext;
 	select queue_create('q', lease => '1 hour', max_attempts => 1000000);
 	create table sent (id bigint, payload jsonb);
-	create table ledger (id bigint, attempt integer, worker text, payload jsonb);
-	create table claimed (id bigint, attempt integer, worker text);
-	create table retried (id bigint, attempt integer, how text, done boolean);
+	-- A job is finished between two times: the defaults are evaluated after the call.
+	create table ledger (id bigint, attempt integer, worker text, payload jsonb,
+		finished_from timestamptz default statement_timestamp(), finished_to timestamptz default clock_timestamp());
+	create table claimed (id bigint, attempt integer, worker text, run_at timestamptz, leased_until timestamptz, claimed_at timestamptz);
+	create table retried (id bigint, attempt integer, how text, done boolean,
+		finished_from timestamptz default statement_timestamp(), finished_to timestamptz default clock_timestamp());
+	create table cut (id bigint, attempt integer, leased_until timestamptz);
 	select queue_create('pairs', lease => '1 hour');
 	create table own_sent (client integer, id bigint);
 	create table own_done (client integer, id bigint, attempt integer);
@@ -80,26 +86,34 @@ sql("select queue_create('own_' || n, lease => '1 hour') from generate_series(0,
 # What a worker does with one transaction. A receipt is always used in the
 # transaction that claimed, or, "apart", in a later one.
 my $account = q{
-with job as materialized (select * from queue_pop('q', %s, worker => 'w' || :client_id)),
-     noted as (insert into claimed select id, attempt, leased_by from job)
+with job as materialized (select * from queue_pop('q', %d, '%s', worker => 'w' || :client_id)),
+     noted as (insert into claimed select id, attempt, leased_by, run_at, leased_until, leased_until - '%s'::interval from job)
 };
+
+sub claim
+{
+	my ($count, $lease) = @_;
+	$lease //= '1 hour';
+	return sprintf $account, $count, $lease, $lease;
+}
+
 my %script = (
 	# One job, in one transaction.
-	one => sprintf("begin;$account", 1) . q{
+	one => "begin;" . claim(1) . q{
 insert into ledger select id, attempt, leased_by, payload from job where queue_complete('q', id, attempt);
 commit;},
 	# The same, but the worker thinks better of it.
-	rollback => sprintf("begin;$account", 1) . q{
+	rollback => "begin;" . claim(1) . q{
 insert into ledger select id, attempt, leased_by, payload from job where queue_complete('q', id, attempt);
 rollback;},
-	fail => sprintf("begin;$account", 2) . q{
+	fail => "begin;" . claim(2) . q{
 insert into retried select id, attempt, 'fail', queue_fail('q', id, attempt, 'x', '0') from job;
 commit;},
-	release => sprintf("begin;$account", 3) . q{
+	release => "begin;" . claim(3) . q{
 insert into retried select id, attempt, 'release', queue_release('q', id, attempt) from job;
 commit;},
 	# Claimed and committed, completed apart; with luck, twice.
-	apart => sprintf($account, 1) . q{
+	apart => claim(1) . q{
 select coalesce(max(id), -1) as id, coalesce(max(attempt), -1) as attempt from job \gset
 begin isolation level repeatable read;
 insert into ledger select :id::bigint, :attempt::integer, 'apart', payload from q where id = :id::bigint and queue_complete('q', :id::bigint, :attempt::integer);
@@ -107,23 +121,23 @@ commit;
 insert into ledger select :id::bigint, :attempt::integer, 'again', null where queue_complete('q', :id::bigint, :attempt::integer);
 },
 	# A lease so short that another worker may have the job by the time it is done.
-	stale => sprintf($account, "1, '1 microsecond'") . q{
+	stale => claim(1, '1 microsecond') . q{
 select coalesce(max(id), -1) as id, coalesce(max(attempt), -1) as attempt from job \gset
 \sleep 2 ms
 insert into ledger select :id::bigint, :attempt::integer, 'stale', null where queue_complete('q', :id::bigint, :attempt::integer);
 },
-	serializable => sprintf("begin isolation level serializable;$account", 1) . q{
+	serializable => "begin isolation level serializable;" . claim(1) . q{
 insert into ledger select id, attempt, leased_by, payload from job where queue_complete('q', id, attempt);
 commit;},
-	savepoint => "begin;\nsavepoint s;" . sprintf($account, 4) . q{
+	savepoint => "begin;\nsavepoint s;" . claim(4) . q{
 insert into ledger select id, attempt, leased_by, payload from job where queue_complete('q', id, attempt);
-rollback to s;} . sprintf($account, 1) . q{
+rollback to s;} . claim(1) . q{
 insert into ledger select id, attempt, leased_by, payload from job where queue_complete('q', id, attempt);
 commit;},
 );
 # A batch, in a stricter transaction. Its receipts come back in another order.
 $script{batch} = q{begin isolation level repeatable read;
-} . sprintf($account, 10) . q{
+} . claim(10) . q{
 select coalesce(array_agg(id order by id desc), '{}') as ids, coalesce(array_agg(attempt order by id desc), '{}') as attempts from job \gset
 with done as materialized (select id from queue_complete_many('q', ':ids', ':attempts') as d(id))
 insert into ledger select d.id, r.attempt, 'batch', null
@@ -209,7 +223,8 @@ while (sql('select count(*) from q') > 0 || $next <= $jobs)
 	my @odd = grep { !/$ended|Run was aborted/ } @said;
 	is(join('', @odd), '', "no unexpected error in round $round");
 	# What was claimed by a session that died before it completed comes back now.
-	sql(q{update q set leased_until = clock_timestamp() where leased_until is not null});
+	sql(q{with u as (update q set leased_until = clock_timestamp() where leased_until is not null returning *)
+		insert into cut select id, attempt, leased_until from u});
 }
 
 note("$round rounds, $killed sessions terminated, $unknown outcomes unknown to a client");
@@ -236,6 +251,49 @@ is(sql(q{select count(*) from ledger where worker = 'again'}), '0', 'no receipt 
 my %used = map { split /\|/ } split /\n/, sql(q{select how, count(*) from retried group by how});
 cmp_ok($used{fail} || 0, '>', 0, 'jobs failed');
 cmp_ok($used{release} || 0, '>', 0, 'jobs were released');
+
+# What the server has counted. A claim ends by a completion, a failure, a release, or the end of its lease.
+{
+	sql(q{
+		create view ended as
+			select id, attempt, finished_from, finished_to, true as is_run from ledger
+			union all select id, attempt, finished_from, finished_to, how = 'fail' from retried where done;
+		create table waited as
+			select extract(epoch from greatest(claimed_at - case when expired then greatest(run_at, lease_end) else run_at end, '0'))
+				as seconds, expired
+			from (select c.*, p.id is not null and e.id is null as expired, coalesce(t.leased_until, p.leased_until) as lease_end
+				from claimed c left join claimed p on (p.id, p.attempt) = (c.id, c.attempt - 1)
+					left join ended e on (e.id, e.attempt) = (p.id, p.attempt)
+					left join (select id, attempt, max(leased_until) as leased_until from cut group by 1, 2) as t
+						on (t.id, t.attempt) = (p.id, p.attempt)) as c;
+		create table ran as
+			select extract(epoch from finished_from - claimed_at) as least, extract(epoch from finished_to - claimed_at) as most
+			from ended join claimed using (id, attempt) where is_run;
+		select queue_pop('q');
+	});
+	my $counted = q{sent, claimed, completed, failed, retried, dead, released, cancelled, expired, duplicates, waits, ready, ready_exact,
+		scheduled, leased, oldest_ready_at, oldest_exact};
+	is(sql("select $counted from queue_stats where source = 'q'::regclass"), sql(q{select (select count(*) from sent),
+			(select count(*) from claimed), (select count(*) from ledger), count(*) filter (where how = 'fail'),
+			count(*) filter (where how = 'fail'), 0, count(*) filter (where how = 'release'), 0,
+			(select count(*) from waited where expired), 0, 0, 0, true, 0, 0, null, true from retried}),
+		'the counters are those of the ledger');
+	cmp_ok(sql('select count(*) from waited where expired'), '>', 0, 'leases ended');
+	is(sql(q{select le, jobs, round(total_seconds::numeric, 6) from queue_wait_histogram where source = 'q'::regclass order by le}),
+		sql(q{select le, count(*) filter (where seconds <= le), round(sum(seconds), 6)
+			from waited, (select le from queue_wait_histogram where source = 'q'::regclass) as b group by le order by le}),
+		'the times until a claim are those of the ledger');
+	is(sql(q{select le, jobs, total_seconds from queue_run_histogram h where source = 'q'::regclass
+			and not (jobs between (select count(*) from ran where most <= le) and (select count(*) from ran where least <= le)
+				and total_seconds between (select sum(least) from ran) and (select sum(most) from ran))}),
+		'', 'the times from a claim are between those of the ledger')
+	  or diag(sql('select count(*), sum(least), sum(most) from ran'));
+	is(sql(q{select jobs from queue_run_histogram where source = 'q'::regclass and le = 'infinity'}), sql('select count(*) from ran'),
+		'and there is one for each completion and failure');
+	is(sql("select coalesce(string_agg(claimed::text, ','), '') from queue_stats
+			where source <> 'q'::regclass and source <> 'pairs'::regclass and claimed <>
+				(select count(*) from own_done where 'own_' || client = source::text)"), '', 'so it is in the queues of single workers');
+}
 
 # What was sent in a session that died has been left for others, of the next round, or
 # is there still.

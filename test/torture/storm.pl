@@ -290,6 +290,7 @@ my ($jobs, $acknowledged, $unknown, $unknown_there, $refused, $claims, $done, $l
 		(select count(*) from heard_sent where outcome = 'refused'),
 		(select count(*) from claimed), (select count(*) from done),
 		(select count(*) from heard_sent h where outcome = 'ack' and token like 'async.%' and not exists (select from sent s where (s.queue, s.token) = (h.queue, h.token)))});
+Storm::Accounts::check_statistics($db, $faults);
 $db->disconnect;
 
 $node->command_ok([ 'pg_amcheck', '--heapallindexed', '--parent-check', '-d', 'postgres' ], 'pg_amcheck finds nothing');

@@ -156,6 +156,35 @@ sub around
 	return join '', @own[ $from .. $to ];
 }
 
+# What was counted during a storm ends with the server, and nothing of it comes back.
+sub check_statistics
+{
+	my ($db, $faults) = @_;
+	my $counted = $db->selectrow_array('select sum(claimed) from queue_stats');
+	cmp_ok($counted, '>', 0, 'claims were counted since the last crash');
+	my $ending = $faults->connect;
+	my ($pid, $moment) = $ending->selectrow_array('select pg_backend_pid(), clock_timestamp()');
+	kill 'KILL', $pid;
+	for (1 .. 600)
+	{
+		last unless eval { $db->do('select 1') };
+		sleep 0.1;
+	}
+	$faults->wait_until_up;
+	my $fresh = $faults->connect;
+	is($fresh->selectrow_array('select count(*) from queue_stats where since <= ? or sent > 0 or claimed > 0 or completed > 0 or waits > 0',
+		undef, $moment), 0, 'a crash begins the statistics anew');
+	for my $queue (@managed)
+	{
+		$fresh->do("select queue_send_many('$queue', array_fill('{}'::jsonb, '{100}'))");
+		$fresh->do("select queue_complete('$queue', id, attempt) from queue_pop('$queue', 100)");
+	}
+	is($fresh->selectrow_array(q{select string_agg(format('%s %s %s %s', source, sent, claimed, completed), ', ' order by source::text)
+			from queue_stats where since > ? and source = any (?::text[]::regclass[])}, undef, $moment, \@managed),
+		join(', ', map { "$_ 100 100 100" } sort @managed), 'and says since when they count');
+	$fresh->disconnect;
+}
+
 # What the server's log must not have. Every line has the SQLSTATE in brackets.
 sub check_log
 {
