@@ -71,15 +71,23 @@ idle_until(Definition *definition, const Arguments &arguments, stats::Look *look
 													  : PG_INT64_MAX;
 }
 
-// Whether a sweep that begins now may declare the queue idle if it reads nothing. Must be asked
-// before the sweep takes its snapshot: a transaction prepared later requests another sweep. Rows
-// that this transaction has written look different to others, so it must not have an XID.
+// Whether the ring is told of all rows that become claimable by a write after a sweep that begins
+// now. Must be asked before the sweep takes its snapshot: a transaction prepared later requests
+// another sweep.
+static bool
+is_told_of_all(const CompiledClaim *claim)
+{
+	return claim->has_wake_trigger && !claim->has_policies && is_shared_by_all() &&
+		   !has_prepared_transactions();
+}
+
+// Whether a sweep of a ring that is so may declare the queue idle if it reads nothing. Rows that
+// this transaction has written look different to others, so it must not have an XID.
 static bool
 may_be_idle(const CompiledClaim *claim)
 {
-	return claim->has_wake_trigger && !claim->has_policies &&
-		   (claim->has_columns || claim->is_timeless) && is_shared_by_all() &&
-		   !TransactionIdIsValid(GetTopTransactionIdIfAny()) && !has_prepared_transactions();
+	return (claim->has_columns || claim->is_timeless) &&
+		   !TransactionIdIsValid(GetTopTransactionIdIfAny());
 }
 
 bool
@@ -106,6 +114,7 @@ describe(const FillOrder &order, const Fill &fill, stats::Look *look)
 	look->is_from_head = order.is_sweep;
 	look->from = static_cast<int16>(order.cursor.sort_key.priority);
 	look->is_to_end = fill.is_complete;
+	look->is_told = fill.is_told;
 	look->to = fill.count == 0 ? look->from : fill.candidates[fill.count - 1].priority;
 	look->began = fill.began;
 }
@@ -132,13 +141,13 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 {
 	const CompiledClaim *claim = compiled_claim_of(definition);
 	Arguments arguments = arguments_for(definition, request);
-	const bool may_be_so = order.is_sweep && may_be_idle(claim);
+	fill->is_told = order.is_sweep && is_told_of_all(claim);
 	if (order.is_sweep && may_stay_empty(claim))
 		fill->nothing_at = ended_transactions();
 	fill->began = GetCurrentTimestamp();
 	if (!read_rows(definition, order, &arguments, fill))
 		return false;
-	if (may_be_so && fill->count == 0)
+	if (fill->is_told && may_be_idle(claim) && fill->count == 0)
 		fill->idle_until = idle_until(definition, arguments, look);
 	fill->ended = GetCurrentTimestamp();
 	return true;

@@ -63,6 +63,7 @@ reset(Ring *ring, const RingKey &key)
 	clear(ring);
 	ring->cursor = {};
 	ring->is_at_end = false;
+	ring->is_told = false;
 	ring->reads_again = false;
 	ring->sweep_due = 0;
 	ring->wake_generation = 0;
@@ -552,6 +553,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 			return;
 		}
 		ring->counters.sweeps++;
+		ring->is_told = fill.is_told;
 		ring->nothing_at = fill.count == 0 ? fill.nothing_at : 0;
 		ring->swept_at = fill.ended;
 		ring->sweep_cost_us = cost;

@@ -138,6 +138,7 @@ struct Fill
 	bool reads_again; // no cursor can be put behind a row of the fill
 	TimestampTz began;
 	TimestampTz ended;
+	bool is_told;           // of a sweep: the ring will be told of all that becomes claimable
 	TimestampTz idle_until; // of a sweep that read nothing; 0: unknown
 	TimestampTz oldest; // of an attached queue: see CompiledClaim.ready_at; PG_INT64_MAX: unknown
 	uint64 nothing_at;  // likewise: how many transactions had ended before it; 0: unknown

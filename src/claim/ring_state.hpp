@@ -144,6 +144,7 @@ struct Ring
 
 	Cursor cursor;
 	bool is_at_end;           // fills have read to the end of the queue
+	bool is_told;             // since the last sweep of all that has become claimable by a write
 	bool reads_again;         // the next fill begins where the last one did (Fill)
 	TimestampTz sweep_due;    // when to sweep; 0: requested; PG_INT64_MAX: under way
 	uint32 wake_generation;   // the table's (shared_memory.hpp) when the last sweep began

@@ -52,7 +52,7 @@ view(Ring *ring, TimestampTz now, uint32 wake_generation, RingView *view)
 {
 	view->is_sorted = ring->key.is_sorted;
 	view->candidates = ring->count;
-	view->has_all = ring->key.is_sorted && ring->is_at_end && ring->filler == 0 &&
+	view->has_all = ring->key.is_sorted && ring->is_at_end && ring->is_told && ring->filler == 0 &&
 					!is_row_due(ring, now, wake_generation);
 	view->has_cursor = ring->key.is_sorted && ring->cursor.size > 0;
 	view->cursor = static_cast<int16>(ring->cursor.sort_key.priority);

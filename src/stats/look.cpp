@@ -58,7 +58,7 @@ pass_due(Outlook *outlook, TimestampTz began)
 {
 	if (outlook->due > began)
 		return;
-	outlook->is_whole = outlook->delayed <= 1;
+	outlook->is_whole &= outlook->delayed <= 1;
 	outlook->due = PG_INT64_MAX;
 	outlook->delayed = 0;
 }
@@ -91,7 +91,7 @@ finish_look(const LookBegun &begun, const Look &look)
 		outlook->marks = marks_after(outlook, look);
 		if (!look.is_from_head || !look.is_to_end)
 			return;
-		outlook->is_whole = true;
+		outlook->is_whole = look.is_told;
 		outlook->has_left = outlook->changes != begun.changes;
 		pass_due(outlook, look.began);
 		if (look.is_counted && outlook->changes == begun.changes)

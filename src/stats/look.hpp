@@ -30,6 +30,7 @@ struct Look
 	int16 to;
 	bool is_of_one; // its rows have no priorities: what was found behind a row is added
 	TimestampTz began;
+	bool is_told;    // all that becomes ready from then on will be noted
 	bool is_counted; // nothing was ready, and the rest was counted
 	int64 scheduled;
 	int64 leased;

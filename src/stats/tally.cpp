@@ -189,6 +189,18 @@ apply(const Tally *tally)
 	});
 }
 
+// Likewise after it has been prepared: nobody tells when its jobs are there. A look under way does
+// not know of it.
+static void
+doubt(const Tally *tally)
+{
+	with_entry(tally->place, [](Entry *entry) {
+		entry->outlook.is_whole = false;
+		entry->outlook.is_counted = false;
+		entry->outlook.looks++;
+	});
+}
+
 // Likewise after an abort.
 static void
 undo(const Tally *tally)
@@ -208,6 +220,8 @@ on_transaction_end(XactEvent event, void *)
 			apply(tally);
 		else if (event == XACT_EVENT_ABORT)
 			undo(tally);
+		else
+			doubt(tally);
 	tallies = nullptr;
 }
 
