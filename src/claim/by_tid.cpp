@@ -219,12 +219,9 @@ ready_job_of(const Claimer *claimer, const CandidateRow *row)
 {
 	const CompiledClaim *claim = claimer->claim;
 	const Oid table = RelationGetRelid(row->table);
-	if (table == claimer->definition->source)
+	if (table == claimer->definition->source || claim->ready_at == InvalidAttrNumber)
 		return ready_job_in(claim, row->slot);
-	return attached_job_in(claim->ready_at == InvalidAttrNumber
-							   ? InvalidAttrNumber
-							   : get_attnum(table, claimer->definition->ages.ready_at),
-						   row->slot);
+	return attached_job_in(get_attnum(table, claimer->definition->ages.ready_at), row->slot);
 }
 
 // Leaves out the candidates that the statement cannot claim, and counts why.
