@@ -77,19 +77,24 @@ grant select on @extschema@.queue_stats to public;
 comment on view @extschema@.queue_stats is
 	'what became of the jobs of each queue since then, and since when the oldest ready job waits; counted when transactions commit, so that no table is read';
 
+-- The names are made once for each queue, not for each bucket.
 create view @extschema@.queue_wait_histogram as
 select
-	pg_catalog.format('%I.%I', n.nspname, d.name) as queue,
-	d.source,
+	q.queue,
+	q.source,
 	s.le,
 	s.jobs,
 	s.total_seconds
-from @extschema@.queue_definition d
-join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source
-join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace
+from (
+	select pg_catalog.format('%I.%I', n.nspname, d.name) as queue, d.source, d.managed, d.name
+	from @extschema@.queue_definition d
+	join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source
+	join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace
+	offset 0
+) q
 join @extschema@.queue_stats_buckets(false) s
-	on s.source operator(pg_catalog.=) d.source
-	and case when d.managed then s.name is null else s.name operator(pg_catalog.=) d.name end;
+	on s.source operator(pg_catalog.=) q.source
+	and case when q.managed then s.name is null else s.name operator(pg_catalog.=) q.name end;
 
 revoke all on @extschema@.queue_wait_histogram from public;
 grant select on @extschema@.queue_wait_histogram to public;
@@ -99,17 +104,21 @@ comment on view @extschema@.queue_wait_histogram is
 
 create view @extschema@.queue_run_histogram as
 select
-	pg_catalog.format('%I.%I', n.nspname, d.name) as queue,
-	d.source,
+	q.queue,
+	q.source,
 	s.le,
 	s.jobs,
 	s.total_seconds
-from @extschema@.queue_definition d
-join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source
-join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace
+from (
+	select pg_catalog.format('%I.%I', n.nspname, d.name) as queue, d.source, d.managed, d.name
+	from @extschema@.queue_definition d
+	join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source
+	join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace
+	offset 0
+) q
 join @extschema@.queue_stats_buckets(true) s
-	on s.source operator(pg_catalog.=) d.source
-	and case when d.managed then s.name is null else s.name operator(pg_catalog.=) d.name end;
+	on s.source operator(pg_catalog.=) q.source
+	and case when q.managed then s.name is null else s.name operator(pg_catalog.=) q.name end;
 
 revoke all on @extschema@.queue_run_histogram from public;
 grant select on @extschema@.queue_run_histogram to public;
