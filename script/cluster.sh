@@ -17,13 +17,25 @@ stage_and_install() {
 	make -s -C "$checkout" install >/dev/null
 }
 
-# Durability is off: nobody will want these data back.
+# Makes a data directory.
+cluster_init() {
+	local dir=$1
+	mkdir -p "$dir"
+	initdb --auth=trust --no-sync --username=postgres --encoding=UTF8 --locale=C.UTF-8 \
+		-D "$dir/data" >"$dir/initdb.log" 2>&1 || { cat "$dir/initdb.log" >&2; return 1; }
+}
+
+# Durability is off: nobody will want these data back. The data directory is a copy of that in
+# CLUSTER_TEMPLATE, where there is one.
 cluster_start() {
 	local dir=$1
 	shift
 	mkdir -p "$dir/socket"
-	initdb --auth=trust --no-sync --username=postgres --encoding=UTF8 --locale=C.UTF-8 \
-		-D "$dir/data" >"$dir/initdb.log" 2>&1 || { cat "$dir/initdb.log" >&2; return 1; }
+	if [[ -n ${CLUSTER_TEMPLATE:-} ]]; then
+		cp -a "$CLUSTER_TEMPLATE/data" "$dir/data"
+	else
+		cluster_init "$dir" || return
+	fi
 	cat >>"$dir/data/postgresql.conf" <<-CONF
 		listen_addresses = ''
 		unix_socket_directories = '$dir/socket'
