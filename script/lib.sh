@@ -31,6 +31,22 @@ find_pg_config() {
 	if [[ -z ${PG_MAJOR:-} ]]; then command -v pg_config || true; fi
 }
 
+# Where script/deps unpacks the headers of the server that is installed, if their package is not.
+headers_dir() {
+	say "${QUEUE_EXT_HEADERS:-/var/tmp/queue_ext-headers}/$("$(find_pg_config)" --version | tr -c 'A-Za-z0-9.\n' _)"
+}
+
+# Prints that directory, if they are there, and nobody else has put them there.
+unpacked_headers() {
+	local config dir
+	config=$(find_pg_config)
+	[[ -n $config ]] || return 0
+	dir=$(headers_dir)
+	if [[ -f $dir$("$config" --includedir-server)/postgres.h && (-O $dir || $(stat -c %u "$dir") == 0) ]]; then
+		say "$dir"
+	fi
+}
+
 # Lists the checkout's files, NUL-terminated: tracked ones, and new ones that
 # are not ignored. Without git (a release archive) it is what is there.
 list_files() {
