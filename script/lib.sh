@@ -78,6 +78,29 @@ copy_checkout() {
 	list_files "$from" | tar -C "$from" --null -T - -cf - | tar -C "$to" -xf -
 }
 
+# skip REASON: ends a suite that cannot run here, in TAP's words.
+skip() {
+	say "1..0 # SKIP $1"
+	exit 0
+}
+
+# need_programs NAME...: ends the suite if one of these is missing.
+need_programs() {
+	local name
+	for name in "$@"; do
+		command -v "$name" >/dev/null || skip "no $name here"
+	done
+}
+
+# npm ci in a directory, for a suite: skips it where there is no npm, or where it cannot fetch. Any
+# other fault is one of ours.
+npm_ci() {
+	local reason status=0
+	reason=$("$(dirname "${BASH_SOURCE[0]}")/npm-ci" "$1") || status=$?
+	if ((status == 75)); then skip "$reason"; fi
+	return "$status"
+}
+
 # The suite of Debian that carries a version of PostgreSQL.
 suite_of() {
 	case $1 in
