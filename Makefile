@@ -94,24 +94,27 @@ $(EXTENSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(EXTENSION).control Makefile
 # The version is compiled in.
 $(OBJS): META.json
 
-.PHONY: test demo dashboard bench bench-quick unit format check-format checkver check-binary dist matrix \
+.PHONY: test test-long demo dashboard bench bench-quick unit format check-format checkver check-binary dist matrix \
         check-assert check-asan check-valgrind torture mutants
 
 # make test SUITES="pg_regress tap" runs only those.
-test demo dashboard bench bench-quick: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
+test test-long demo dashboard bench bench-quick: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
 test:
-	script/deps assert
-	script/assert-server >/dev/null
-	script/assert-server 17 >/dev/null
-	script/test $(SUITES)
+	script/check $(SUITES)
+
+# make test-long PARTS="mutants matrix" runs only those.
+test-long: PARTS ?= torture differential fuzz sqlsmith mutants matrix memcheck discard
+test-long:
+	script/deps long
+	script/test-long $(PARTS)
 
 demo:
-	script/deps
+	script/deps demo
 	script/demo
 
 # The demo, and a page to watch and act on its queues, until Ctrl-C; PORT=8090 chooses its port.
 dashboard:
-	script/deps
+	script/deps dashboard
 	script/demo --dashboard $(or $(PORT),8080)
 
 # make bench BENCH="quick claim life" chooses; see bench/README.md. By hand, not in CI.
@@ -145,27 +148,27 @@ check-binary: all
 
 # On a PostgreSQL with assertions, which is built first; SUITES chooses.
 check-assert:
-	script/deps assert
+	script/deps test
 	script/check-assert $(SUITES)
 
 check-asan:
-	script/deps assert
+	script/deps test
 	SANITIZE=address,undefined script/check-assert $(or $(SUITES),regress isolation)
 
 check-valgrind:
-	script/deps assert
+	script/deps long
 	VALGRIND=1 script/check-assert $(or $(SUITES),memcheck isolation)
 
 # make torture DURATION=3600 SEED=7 FAULTS="kill prepared" CLIENTS=32
 torture:
-	script/deps
+	script/deps test
 	SUITE_TIMEOUT=$$(($(or $(DURATION),600) * 2 + 900)) VERBOSE=1 \
 	QUEUE_EXT_DURATION=$(or $(DURATION),600) QUEUE_EXT_SEED=$(or $(SEED),$$(shuf -i 1-1000000 -n 1)) QUEUE_EXT_FAULTS="$(FAULTS)" QUEUE_EXT_CLIENTS=$(CLIENTS) \
 	script/test storm_1
 
 # make mutants MUTANTS="ring-front-always" tries only these slips.
 mutants:
-	script/deps
+	script/deps test
 	script/mutants $(MUTANTS)
 
 dist:
@@ -174,4 +177,5 @@ dist:
 
 # MATRIX="17 18 19" chooses; needs root, makes a root for each. By hand, not in CI.
 matrix:
+	script/deps long
 	script/matrix $(MATRIX)

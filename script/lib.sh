@@ -31,6 +31,22 @@ find_pg_config() {
 	if [[ -z ${PG_MAJOR:-} ]]; then command -v pg_config || true; fi
 }
 
+# Where script/deps unpacks the headers of the server that is installed, if their package is not.
+headers_dir() {
+	say "${QUEUE_EXT_HEADERS:-/var/tmp/queue_ext-headers}/$("$(find_pg_config)" --version | tr -c 'A-Za-z0-9.\n' _)"
+}
+
+# Prints that directory, if they are there, and nobody else has put them there.
+unpacked_headers() {
+	local config dir
+	config=$(find_pg_config)
+	[[ -n $config ]] || return 0
+	dir=$(headers_dir)
+	if [[ -f $dir$("$config" --includedir-server)/postgres.h && (-O $dir || $(stat -c %u "$dir") == 0) ]]; then
+		say "$dir"
+	fi
+}
+
 # Lists the checkout's files, NUL-terminated: tracked ones, and new ones that
 # are not ignored. Without git (a release archive) it is what is there.
 list_files() {
@@ -60,6 +76,29 @@ git_in() {
 copy_checkout() {
 	local from=$1 to=$2
 	list_files "$from" | tar -C "$from" --null -T - -cf - | tar -C "$to" -xf -
+}
+
+# skip REASON: ends a suite that cannot run here, in TAP's words.
+skip() {
+	say "1..0 # SKIP $1"
+	exit 0
+}
+
+# need_programs NAME...: ends the suite if one of these is missing.
+need_programs() {
+	local name
+	for name in "$@"; do
+		command -v "$name" >/dev/null || skip "no $name here"
+	done
+}
+
+# npm ci in a directory, for a suite: skips it where there is no npm, or where it cannot fetch. Any
+# other fault is one of ours.
+npm_ci() {
+	local reason status=0
+	reason=$("$(dirname "${BASH_SOURCE[0]}")/npm-ci" "$1") || status=$?
+	if ((status == 75)); then skip "$reason"; fi
+	return "$status"
 }
 
 # The suite of Debian that carries a version of PostgreSQL.
