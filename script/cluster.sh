@@ -35,7 +35,27 @@ cluster_start() {
 	CONF
 	local setting
 	for setting in "$@"; do say "$setting" >>"$dir/data/postgresql.conf"; done
-	local environment=() options=()
+	cluster_run "$dir" start || return
+	export SERVER_LOG=$dir/server.log
+	export PGHOST=$dir/socket PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
+}
+
+# Starts the server anew: shared memory is empty then, as each suite expects it. It has places for some
+# thousand tables, and a place is never given up.
+#
+#     cluster_restart "$SCRATCH/cluster" autovacuum=off     settings of this run only
+cluster_restart() {
+	local dir=$1 options= setting
+	shift
+	for setting in "$@"; do options+=" -c $setting"; done
+	# Without -o it would have those of the run before.
+	cluster_run "$dir" restart -m fast -o "$options"
+}
+
+# pg_ctl with these words: start or restart.
+cluster_run() {
+	local dir=$1 environment=() options=()
+	shift
 	if [[ ${QUEUE_EXT_SANITIZE:-} == *address* ]]; then
 		# The library is loaded into programs that were built without it. What PostgreSQL
 		# leaves to the end of a process is no leak.
@@ -46,10 +66,8 @@ cluster_start() {
 		write_valgrind_wrapper "$dir"
 		options=(-p "$dir/postgres" -t 600)
 	fi
-	"${environment[@]}" pg_ctl -D "$dir/data" -l "$dir/server.log" -w "${options[@]}" start >/dev/null ||
+	"${environment[@]}" pg_ctl -D "$dir/data" -l "$dir/server.log" -w "${options[@]}" "$@" >/dev/null ||
 		{ cat "$dir/server.log" >&2; return 1; }
-	export SERVER_LOG=$dir/server.log
-	export PGHOST=$dir/socket PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
 }
 
 # A program for pg_ctl that runs the server under memcheck, which writes what it finds
