@@ -1,35 +1,27 @@
 # Time passes for a queue that keeps finished jobs for six days: a job a day for weeks with queue_maintain, so that the
 # archive does not grow; then weeks in which nobody calls it, through every slot, and the queue is right all the same;
-# a clock that goes back; a crash. libfaketime shows the server a clock of ours.
+# a clock that goes back; a crash.
 
 use strict;
 use warnings;
 
+use FindBin;
+use lib "$FindBin::RealBin/../clock";
+use Clock;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my ($faketime) = glob '/usr/lib/*/faketime/libfaketime.so.1';
-plan skip_all => 'no libfaketime' unless $faketime;
-
 my $node = PostgreSQL::Test::Cluster->new('keep');
 $node->init;
-my $clock = $node->basedir . '/clock';
+my $clock = Clock->new($node->basedir);
 my $day = 0;
 
 sub set_day
 {
 	($day) = @_;
-	# libfaketime ends a process that finds the file empty.
-	append_to_file("$clock.new", sprintf("%+d\n", $day * 86400));
-	rename "$clock.new", $clock or die $!;
-}
-
-sub start
-{
-	local @ENV{qw(LD_PRELOAD FAKETIME_TIMESTAMP_FILE FAKETIME_NO_CACHE FAKETIME_DONT_FAKE_MONOTONIC FAKETIME_DISABLE_SHM)} =
-	  ($faketime, $clock, 1, 1, 1);
-	$node->start;
+	$clock->set($day * 86400);
+	return;
 }
 
 sub sql
@@ -71,7 +63,7 @@ sub found
 sub stored { return sql('select count(*) from ' . (shift || 'q') . '_archive') }
 
 set_day(0);
-start();
+$clock->start($node);
 sql(q{
 	create extension queue_ext;
 	select queue_create('q', archive => true, archive_keep => '6 days', dead_keep => '2 days', max_attempts => 1);
@@ -138,7 +130,7 @@ set_day(90);
 sql(q{checkpoint; call queue_maintain('q')});
 work();
 $node->stop('immediate');
-start();
+$clock->start($node);
 is(found(), '90', 'after a crash it is as before');
 cmp_ok(stored(), '<=', 8, '... also what was removed');
 $node->stop;
