@@ -123,11 +123,11 @@ select * from numbers('once');
 
 -- Delayed jobs, of which one has become ready and was claimed.
 select queue_create('delayed', lease => '1 hour');
-select queue_send('delayed', '1', run_at => clock_timestamp() + '50 milliseconds');
+select queue_send('delayed', '1', run_at => clock_timestamp() + '500 milliseconds');
 select wait_until(run_at) from delayed;
 select count(*) from queue_pop('delayed');
 select * from numbers('delayed');
-select queue_send('delayed', '2', run_at => clock_timestamp() + '50 milliseconds'), queue_send('delayed', '3', run_at => 'infinity');
+select queue_send('delayed', '2', run_at => clock_timestamp() + '500 milliseconds'), queue_send('delayed', '3', run_at => 'infinity');
 select wait_until(run_at) from delayed where payload = '2';
 select count(*) from queue_pop('delayed');
 select * from numbers('delayed');

@@ -115,7 +115,7 @@ end $$;
 -- Completes jobs until nothing is left that has expired.
 create procedure clear(queue text) language plpgsql as $$
 begin
-	for i in 1 .. 200 loop
+	for i in 1 .. 2000 loop
 		perform queue_send(queue, '0');
 		perform queue_complete(queue, id, attempt) from queue_pop(queue);
 		commit;

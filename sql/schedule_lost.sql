@@ -121,7 +121,7 @@ delete from jobs;
 select count(queue_unschedule('jobs', 's' || n)) from generate_series(2, 700) as n;
 call be_late('1 second');
 :new
-call queue_wait('jobs', '10 seconds');
+call queue_wait('jobs', '5 minutes');
 select attempt from queue_pop('jobs');
 table state;
 

@@ -106,7 +106,10 @@ begin
 		raise warning 'of % steps it was exact after %, and named a job after %', steps, exact, named;
 	end if;
 end $$;
-call walk(0.1, 400);
-call walk(0.2, 400);
-call walk(0.3, 400);
+-- QUEUE_EXT_WALK_STEPS is the length of each walk.
+\set steps 100
+\getenv steps QUEUE_EXT_WALK_STEPS
+call walk(0.1, :steps);
+call walk(0.2, :steps);
+call walk(0.3, :steps);
 drop schema test_stats_walk cascade;
