@@ -18,8 +18,8 @@ use Shards;
 use Test::More;
 
 Shards::need();
-my $seed = $ENV{SEED} || 1;
-my $calls = $ENV{CALLS} || 1200;
+my $seed = $ENV{QUEUE_EXT_SEED} || $ENV{SEED} || 1;
+my $calls = $ENV{QUEUE_EXT_CALLS} || $ENV{CALLS} || 600;
 srand $seed;
 note("SEED=$seed CALLS=$calls");
 

@@ -164,7 +164,7 @@ sub do_jobs
 		if (!@rows)
 		{
 			last if $is_draining && Torture::is_over();
-			sleep 0.02;
+			sleep 0.05 + rand 0.1;
 		}
 		elsif (rand() < 0.03)
 		{

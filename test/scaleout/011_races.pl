@@ -170,9 +170,9 @@ for my $number (1 .. $clients)
 srand $seed;
 my $began = time;
 my $next_kill = $began + $duration / 3;
-# On a busy machine it goes on until there were enough of each fault.
-sub is_enough { return time >= $began + $duration && $Torture::cuts > 5 && $Torture::lost > 0 }
-while (!is_enough() && time < $began + 20 * $duration)
+# On a busy machine it goes on until there were enough of each fault, and of outcomes.
+sub is_enough { return time >= $began + $duration && $Torture::cuts > 5 && $Torture::lost > 0 && $Torture::kills > 0 && Torture::noted() > 200_000 }
+while (!is_enough() && time < $began + 20 * $duration + 300)
 {
 	sleep 0.1 + rand 0.4;
 	Torture::cut_connections($_, 1) for grep { rand() < 0.4 } $proxy, @shards;

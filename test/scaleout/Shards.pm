@@ -40,11 +40,30 @@ sub install
 		map { ('--shard', ($names[$n] // 'shard' . $n) . '=' . conninfo($_), $n++)[ 0, 1 ] } @shards) == 0;
 }
 
+# initdb works for longer than a copy of what it has made: so the first node of a run is the template of the others.
+sub init_node
+{
+	my ($node) = @_;
+	my $template = "$PostgreSQL::Test::Utils::tmp_check/template.$encoding";
+	my $data = $node->data_dir;
+	if (!-e $template)
+	{
+		$node->init(extra => [ "--encoding=$encoding", '--locale=C' ]);
+		PostgreSQL::Test::Utils::system_or_bail('cp', '-a', $data, "$template.new");
+		rename "$template.new", $template or die "$template: $!";
+		return;
+	}
+	mkdir $_ for $node->backup_dir, $node->archive_dir;
+	PostgreSQL::Test::Utils::system_or_bail('cp', '-a', $template, $data);
+	$node->append_conf('postgresql.conf', 'port = ' . $node->port . "\nunix_socket_directories = '" . $node->host . "'");
+	return;
+}
+
 sub start_node
 {
 	my ($name, @settings) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init(extra => [ "--encoding=$encoding", '--locale=C' ]);
+	init_node($node);
 	$node->append_conf('postgresql.conf', "log_line_prefix = '%m [%p] [%e] '\nmax_connections = 60\n" . join("\n", @settings, ''));
 	$node->start;
 	return $node;

@@ -126,6 +126,14 @@ sub set
 	return;
 }
 
+# How much the clients have noted, in bytes, but for what they have not written yet.
+sub noted
+{
+	my $sum = 0;
+	$sum += -s for glob "$dir/client.*";
+	return $sum;
+}
+
 # How many of the clients of these numbers still run.
 sub running
 {
