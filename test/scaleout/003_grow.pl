@@ -100,14 +100,14 @@ sub start_client
 	{
 		# To connect, on each server, is most of the work: so a few runs share a session, and leave some of the machine to the scripts.
 		my $script = "set client_min_messages = error;\n";
-		for my $number ($run .. $run + 9)
+		for my $number ($run .. $run + 4)
 		{
-			my $part = $client{$kind} . "do 'begin perform pg_sleep(0.3); end';\n";
+			my $part = $client{$kind} . "do 'begin perform pg_sleep(1); end';\n";
 			$part =~ s/%c/$name/g;
 			$part =~ s/%d/$number/g;
 			$script .= $part;
 		}
-		$run += 10;
+		$run += 5;
 		open(my $to, '|-', 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres'), '-o', "$dir/$name.new", '-f', '-') or POSIX::_exit(1);
 		print $to $script;
 		close $to;
