@@ -1,7 +1,7 @@
 // The next times of cron expressions are those that npm's cron-parser finds: for random expressions, from
 // random times that are not near a change of the clock, of which the two think differently.
 //
-//   CRON_EXPRESSIONS=100000 CRON_SEED=7 node --test cron.test.js
+//   QUEUE_EXT_CRON_EXPRESSIONS=100000 QUEUE_EXT_SEED=7 node --test cron.test.js
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -11,8 +11,8 @@ import pg from 'pg';
 const client = new pg.Client();
 const schema = 'test_node_cron';
 const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Australia/Sydney', 'Asia/Tokyo'];
-const count = Number(process.env.CRON_EXPRESSIONS ?? 10000);
-let state = Number(process.env.CRON_SEED ?? 1 + Math.floor(Math.random() * 1e6));
+const count = Number(process.env.QUEUE_EXT_CRON_EXPRESSIONS ?? 1000);
+let state = Number(process.env.QUEUE_EXT_SEED ?? 1);
 
 before(async () => {
 	await client.connect();
