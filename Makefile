@@ -15,9 +15,9 @@ OBJS       = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
 # The install script is these, in this order.
 SQL_PARTS  = src/key/fnv.sql src/lock/queue_lock.sql src/definition/registry.sql src/queue/queue.sql \
              src/queue/attach.sql src/queue/send.sql src/queue/pop.sql src/queue/wait.sql \
-             src/queue/finish.sql src/queue/complete_pop.sql src/queue/finish_row.sql src/queue/receipt.sql \
+             src/queue/finish.sql src/queue/repair.sql src/queue/complete_pop.sql src/queue/result.sql src/queue/finish_row.sql src/queue/receipt.sql \
              src/queue/claim_path.sql src/queue/claim_stats.sql src/queue/stats.sql src/queue/wake.sql src/unique/history.sql \
-             src/queue/unique_insert.sql src/queue/unique_insert_row.sql \
+             src/queue/unique_insert.sql src/queue/unique_insert_row.sql src/schedule/schedule.sql \
              src/throttle/throttle.sql src/lock/named_lock.sql src/health/health.sql
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 # Released install scripts, and the steps from one to the next.
@@ -94,11 +94,11 @@ $(EXTENSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(EXTENSION).control Makefile
 # The version is compiled in.
 $(OBJS): META.json
 
-.PHONY: test test-long demo dashboard bench bench-quick unit format check-format checkver check-binary dist matrix \
+.PHONY: test test-long demo scaleout dashboard bench bench-quick unit format check-format checkver check-binary dist matrix \
         check-assert check-asan check-valgrind torture mutants
 
 # make test SUITES="pg_regress tap" runs only those.
-test test-long demo dashboard bench bench-quick: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
+test test-long demo scaleout dashboard bench bench-quick: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
 test:
 	script/check $(SUITES)
 
@@ -111,6 +111,11 @@ test-long:
 demo:
 	script/deps demo
 	script/demo
+
+# The demo over three servers and a proxy.
+scaleout:
+	script/deps test
+	script/demo --scaleout
 
 # The demo, and a page to watch and act on its queues, until Ctrl-C; PORT=8090 chooses its port.
 dashboard:

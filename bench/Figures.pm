@@ -5,6 +5,8 @@ package Figures;
 use strict;
 use warnings;
 
+use Scalar::Util qw(looks_like_number);
+
 sub rows {
 	my $file = shift;
 	open my $in, '<:encoding(UTF-8)', $file or return;
@@ -17,9 +19,10 @@ sub median {
 	return @sorted % 2 ? $sorted[$middle] : ($sorted[$middle - 1] + $sorted[$middle]) / 2;
 }
 
-# 1234567.8 is 1,234,568; what is small keeps a digit.
+# 1234567.8 is 1,234,568; what is small keeps a digit, and a word stays as it is.
 sub grouped {
 	my $number = shift;
+	return $number unless looks_like_number($number);
 	my $text = $number < 100 && $number != int $number ? sprintf '%.1f', $number : sprintf '%.0f', $number;
 	1 while $text =~ s/^(-?\d+)(\d{3})/$1,$2/;
 	return $text;
@@ -40,6 +43,8 @@ sub read {
 		push @{$self->{sections}}, $section unless grep { $_ eq $section } @{$self->{sections}};
 		my $order = $self->{order}{$section} //= [];
 		push @$order, $situation unless grep { $_ eq $situation } @$order;
+		my $points = $self->{point_order}{$section}{$situation} //= {};
+		$points->{$point} //= keys %$points;
 		# What is measured in parts, as heap and index, counts together.
 		$self->{value}{$section}{$situation}{$point}{$side}{$round} += $value;
 	}
@@ -60,9 +65,12 @@ sub situations {
 	return map { $self->{situation}{$_} } @{$self->{order}{$section} // []};
 }
 
+# Numbers in their order, words as they came.
 sub points {
 	my ($self, $section, $situation) = @_;
-	return sort { $a <=> $b } keys %{$self->{value}{$section}{$situation}};
+	my $order = $self->{point_order}{$section}{$situation};
+	my @points = sort { $order->{$a} <=> $order->{$b} } keys %$order;
+	return (grep { !looks_like_number($_) } @points) ? @points : sort { $a <=> $b } @points;
 }
 
 sub sides {

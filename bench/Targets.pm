@@ -69,12 +69,20 @@ sub of_section {
 				for grep { $_ } $figures->points($section, $situation);
 		}
 	}
+	for my $side (variants($figures, $section, 'kinds', 'queue_ext-update')) {
+		$add->('claim of a kind, behind another, to alone', $side, '0.7', 0, $ratios->('kinds', ['behind', $side], ['alone', $side]));
+		$add->('claim of sixteen kinds, to one', $side, '0.67', 0, $ratios->('kinds', ['of-16', $side], ['of-1', $side]));
+	}
 	for my $side (variants($figures, $section, 'backlog', 'queue_ext-update')) {
 		$add->('claim, backlog of 10M to 1M', $side, '0.9', 0, $ratios->('backlog', [10000000, $side], [1000000, $side]));
 	}
 	for my $side (variants($figures, $section, 'life', 'queue_ext-update')) {
 		$add->('send, claim, complete one by one, to the floor', $side, '1.0', 0, $ratios->('life', [1, $side], [1, 'floor']));
 		$add->('batches of 100, to the best batch of a peer', $side, 2, 0, to_best_peer($figures, $section, $side));
+	}
+	for my $side (variants($figures, $section, 'stats', 'queue_ext-update')) {
+		$add->("statistics on, batches of $_, to off", $side, '0.98', 0, $ratios->('stats', [$_, $side], [$_, 'untracked']))
+			for $figures->points($section, 'stats');
 	}
 	for my $side (variants($figures, $section, 'idle', 'queue_ext-update')) {
 		$add->("empty pop, $_ clients, to select 1", $side, '0.7', 0, $ratios->('idle', [$_, $side], [$_, 'select-1']))

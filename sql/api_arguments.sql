@@ -3,12 +3,12 @@
 set client_min_messages = error;
 create schema test_argument_table;
 set search_path = test_argument_table, public;
-select queue_create('jobs', lease => '1 hour');
+select queue_create('jobs', lease => '1 hour', archive => true, kinds => true);
 create table t (id integer primary key, state integer not null default 0);
 create index on t (id) where state = 0;
 insert into t values (1, 1), (2);
 select queue_attach('t', 't', 'state = 0', 'id', 'state = 1', on_release => 'state = 0', on_fail => 'state = 0', on_extend => 'state = 1');
-insert into jobs (payload, leased_until, attempt) values ('1', 'infinity', 1), ('2', null, 0), ('3', null, 0);
+insert into jobs (payload, leased_until, attempt, kind) values ('1', 'infinity', 1, 'a'), ('2', null, 0, 'a'), ('3', null, 0, 'a');
 update jobs set dead_at = '2000-01-01' where id = 3;
 select throttle_create('test', '1 hour');
 select mutex_acquire('test');
@@ -16,20 +16,20 @@ select mutex_acquire('test');
 -- Good calls, with every argument by name: those that are not varied as they are here.
 create table calls (n integer generated always as identity, function text, arguments text[]);
 insert into calls (function, arguments) values
-	('queue_send', array['queue', $$'jobs'$$, 'payload', $$'1'::jsonb$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1']),
-	('queue_send_many', array['queue', $$'jobs'$$, 'payloads', $$'{1}'::jsonb[]$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1']),
+	('queue_send', array['queue', $$'jobs'$$, 'payload', $$'1'::jsonb$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1', 'kind', $$'mail'$$]),
+	('queue_send_many', array['queue', $$'jobs'$$, 'payloads', $$'{1}'::jsonb[]$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1', 'kind', $$'mail'$$]),
 	('queue_unique_insert', array['queue', $$'jobs'$$, 'payload', $$'{"a":1}'::jsonb$$, 'unique_by', $$'{a}'::text[]$$, 'period', $$'1 hour'::interval$$,
-		'states', $$'{ready,scheduled,leased}'::text[]$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1']),
+		'states', $$'{ready,scheduled,leased}'::text[]$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1', 'kind', $$'mail'$$]),
 	('queue_unique_insert_many', array['queue', $$'jobs'$$, 'payloads', $$array['{"a":1}']::jsonb[]$$, 'unique_by', $$'{a}'::text[]$$, 'period', $$'1 hour'::interval$$,
-		'states', $$'{ready,scheduled,leased}'::text[]$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1']),
+		'states', $$'{ready,scheduled,leased}'::text[]$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1', 'kind', $$'mail'$$]),
 	('queue_unique_insert_row', array['job', $$'(5,0)'::t$$, 'unique_by', $$'{id}'::text[]$$, 'among', $$'state = 0'$$]),
 	('queue_unique_insert_rows', array['jobs', $$array['(5,0)']::t[]$$, 'unique_by', $$'{id}'::text[]$$, 'among', $$'state = 0'$$]),
 	('queue_unique_key', array['queue', $$'jobs'$$, 'payload', $$'{"a":1}'::jsonb$$, 'unique_by', $$'{a}'::text[]$$, 'period', $$'1 hour'::interval$$, 'run_at', 'now()']),
-	('queue_pop', array['queue', $$'jobs'$$, 'max_jobs', '1', 'lease', $$'1 hour'::interval$$, 'worker', $$'ada'$$]),
+	('queue_pop', array['queue', $$'jobs'$$, 'max_jobs', '1', 'lease', $$'1 hour'::interval$$, 'worker', $$'ada'$$, 'kinds', $$'{a}'::text[]$$]),
 	('queue_pop_rows', array['source', 'null::t', 'queue', $$'t'$$, 'max_jobs', '1', 'lease', $$'1 hour'::interval$$, 'worker', $$'ada'$$]),
-	('queue_complete', array['queue', $$'jobs'$$, 'id', '1', 'attempt', '1']),
-	('queue_complete_pop', array['queue', $$'jobs'$$, 'done_id', '1', 'done_attempt', '1', 'lease', $$'1 hour'::interval$$, 'worker', $$'ada'$$]),
-	('queue_complete_many', array['queue', $$'jobs'$$, 'ids', $$'{1}'::bigint[]$$, 'attempts', $$'{1}'::integer[]$$]),
+	('queue_complete', array['queue', $$'jobs'$$, 'id', '1', 'attempt', '1', 'result', $$'{"a":1}'::jsonb$$]),
+	('queue_complete_pop', array['queue', $$'jobs'$$, 'done_id', '1', 'done_attempt', '1', 'lease', $$'1 hour'::interval$$, 'worker', $$'ada'$$, 'kinds', $$'{a}'::text[]$$, 'result', $$'{"a":1}'::jsonb$$]),
+	('queue_complete_many', array['queue', $$'jobs'$$, 'ids', $$'{1}'::bigint[]$$, 'attempts', $$'{1}'::integer[]$$, 'results', $$'{1}'::jsonb[]$$]),
 	('queue_complete_row', array['queue', $$'t'$$, 'job', $$'(1,1)'::t$$]),
 	('queue_fail', array['queue', $$'jobs'$$, 'id', '1', 'attempt', '1', 'error', $$'x'$$, 'retry_in', $$'1 hour'::interval$$]),
 	('queue_fail_many', array['queue', $$'jobs'$$, 'ids', $$'{1}'::bigint[]$$, 'attempts', $$'{1}'::integer[]$$, 'errors', $$'{x}'::text[]$$, 'retry_in', $$'1 hour'::interval$$]),
@@ -55,14 +55,19 @@ insert into calls (function, arguments) values
 	('queue_requeue_many', array['queue', $$'jobs'$$, 'ids', $$'{3}'::bigint[]$$, 'attempts', $$'{0}'::integer[]$$]),
 	('queue_purge', array['queue', $$'jobs'$$, 'state', $$'dead'$$]),
 	('queue_counts', array['queue', $$'jobs'$$]),
+	('queue_result', array['queue', $$'jobs'$$, 'id', '1']),
 	('queue_claim_path', array['queue', $$'jobs'$$]),
 	('queue_health', array['queue', $$'jobs'$$]),
+	('queue_schedule', array['queue', $$'jobs'$$, 'name', $$'s'$$, 'every', $$'1 hour'::interval$$, 'cron', 'null::text', 'payload', $$'{}'::jsonb$$,
+		'time_zone', $$'UTC'$$, 'missed', $$'once'$$, 'starts_at', 'null::timestamptz', 'priority', '1', 'max_attempts', '1', 'kind', $$'a'$$]),
+	('queue_unschedule', array['queue', $$'jobs'$$, 'name', $$'s'$$]),
 	('queue_pause', array['queue', $$'jobs'$$]),
 	('queue_resume', array['queue', $$'jobs'$$]),
 	('queue_create', array['queue', $$'test_argument_table.q'$$, 'lease', $$'1 hour'::interval$$, 'max_attempts', '1', 'backoff_base', $$'1 hour'::interval$$,
-		'backoff_cap', $$'1 day'::interval$$, 'archive', 'false']),
+		'backoff_cap', $$'1 day'::interval$$, 'archive', 'true', 'kinds', 'true', 'archive_keep', $$'30 days'::interval$$, 'dead_keep', $$'0'::interval$$]),
 	('queue_alter', array['queue', $$'jobs'$$, 'lease', $$'1 hour'::interval$$, 'max_attempts', '1', 'backoff_base', $$'1 hour'::interval$$,
-		'backoff_cap', $$'1 day'::interval$$, 'archive', 'false', 'ready_at', 'null::text', 'claimed_at', 'null::text']),
+		'backoff_cap', $$'1 day'::interval$$, 'archive', 'false', 'ready_at', 'null::text', 'claimed_at', 'null::text', 'kinds', 'true',
+		'archive_keep', $$'30 days'::interval$$, 'dead_keep', $$'0'::interval$$]),
 	('queue_attach', array['queue', $$'q'$$, 'source', $$'t'::regclass$$, 'pending', $$'state = 0'$$, 'order_by', $$'id'$$, 'on_claim', $$'state = 1'$$,
 		'on_complete', $$'state = 2'$$, 'on_release', $$'state = 0'$$, 'on_fail', $$'state = 0'$$, 'claim_mode', $$'update'$$, 'on_extend', $$'state = 1'$$,
 		'lease', $$'1 hour'::interval$$, 'wake', 'false', 'ready_at', $$''$$, 'claimed_at', $$''$$]),
@@ -127,6 +132,8 @@ create function kind_of(function text, argument text) returns text language sql 
 		when argument in ('priority', 'max_attempts', 'attempt', 'max_jobs', 'grants', 'retries', 'prefix', 'token') then 'integer'
 		when argument in ('lease', 'period', 'retry_in', 'backoff_base', 'backoff_cap', 'throttle_interval', 'timeout') then 'interval'
 		when argument in ('archive', 'if_exists', 'wake') then 'boolean'
+		when argument = 'kinds' and function in ('queue_create', 'queue_alter') then 'boolean'
+		when argument = 'kinds' then 'names'
 		when argument = 'run_at' then 'moment'
 		when argument in ('ids', 'attempts') then 'ids'
 		when argument = 'unique_by' then 'names'

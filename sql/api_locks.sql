@@ -4,7 +4,7 @@
 set client_min_messages = error;
 create schema test_locks;
 set search_path = test_locks, public;
-select queue_create('jobs', archive => true), queue_create('paused');
+select queue_create('jobs', archive => true, kinds => true), queue_create('paused');
 select queue_pause('paused');
 create table items (id integer primary key, taken boolean);
 create index on items (id) where taken is null;
@@ -44,6 +44,7 @@ end $$;
 select format('select %L as call, locks_of(%L)', call, call)
 from unnest(array[
 	'queue_send(''jobs'', ''1'')',
+	'queue_send(''jobs'', ''1'', kind => ''mail'')',
 	'queue_send_many(''jobs'', ''{1}'')',
 	'queue_unique_insert(''jobs'', ''1'')',
 	'queue_unique_insert(''jobs'', ''2'', states => ''{ready,done}'')',
@@ -52,6 +53,7 @@ from unnest(array[
 	'queue_unique_insert_rows(array[row(1, null)::items], ''{id}'')',
 	'queue_unique_key(''jobs'', ''1'')',
 	'queue_pop(''jobs'', 2)',
+	'queue_pop(''jobs'', kinds => ''{mail,none}'')',
 	'queue_pop(''paused'')',
 	'queue_complete(''jobs'', 1, 1)',
 	'queue_complete_pop(''jobs'', -1, 1)',
@@ -63,6 +65,7 @@ from unnest(array[
 	'queue_requeue(''jobs'', 3)',
 	'queue_purge(''jobs'', ''dead'')',
 	'queue_counts(''jobs'')',
+	'queue_result(''jobs'', 2)',
 	'queue_claim_path(''jobs'')',
 	'queue_health(''jobs'')',
 	'queue_pop_rows(null::items, ''items'')',
@@ -87,6 +90,7 @@ from unnest(array[
 	'queue_alter(''jobs'', lease => ''1 hour'')',
 	'queue_alter(''jobs'', max_attempts => 3)',
 	'queue_alter(''jobs'', archive => false)',
+	'queue_alter(''jobs'', kinds => true)',
 	'queue_create(''more'')',
 	'queue_attach(''others'', ''others'', ''true'', claim_mode => ''transaction'')',
 	'queue_attach(''woken'', ''others'', ''true'', claim_mode => ''transaction'', wake => true)',
@@ -97,6 +101,8 @@ from unnest(array[
 	'queue_detach(''more'')',
 	'queue_adopt(''more'')',
 	'queue_upgrade(''more'')',
+	'queue_schedule(''more'', ''s'', ''1 hour'')',
+	'queue_unschedule(''more'', ''s'')',
 	'queue_drop(''more'')',
 	'throttle_create(''s'', ''1 hour'')',
 	'throttle_alter(''s'', grants => 2)',

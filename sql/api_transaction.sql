@@ -66,7 +66,7 @@ select distinct p.proname as function,
 from pg_proc p
 join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
 join pg_extension e on e.oid = d.refobjid and e.extname = 'queue_ext' and p.prorettype <> 'trigger'::regtype
-where p.provolatile = 'v' and p.proname not in ('queue_counts', 'queue_is_held', 'queue_lock', 'queue_try_lock', 'queue_receipt', 'queue_unique_key', 'queue_health') and p.proname not like 'queue_claim_%' and p.proname not like 'queue_stats_%'
+where p.provolatile = 'v' and p.proname not in ('queue_counts', 'queue_result', 'queue_is_held', 'queue_lock', 'queue_try_lock', 'queue_receipt', 'queue_unique_key', 'queue_health') and p.proname not like 'queue_claim_%' and p.proname not like 'queue_stats_%'
 order by 1;
 select count(*) as queues from queues where queue = 'test_transaction.jobs';
 commit;

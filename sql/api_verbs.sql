@@ -74,7 +74,7 @@ end $$;
 
 create table calls (n integer generated always as identity, call text);
 insert into calls (call) values
-	('to_jsonb(j) - ''{payload,run_at,created_at,leased_until}''::text[] from queue_pop(''jobs'', 9, worker => ''cleo'') as j'),
+	('to_jsonb(j) - ''{payload,run_at,created_at,leased_until,kind}''::text[] from queue_pop(''jobs'', 9, worker => ''cleo'') as j'),
 	('queue_complete(''jobs'', 1, 1)'),
 	('queue_complete(''jobs'', 1, 3)'),
 	('queue_complete(''jobs'', 1, 0)'),

@@ -10,7 +10,7 @@ from queue_claim_stats where source = 'test_claim_stats.jobs'::regclass;
 
 -- Nothing before the first claim; an empty pop looks once.
 select * from stats;
-select * from queue_pop('jobs');
+select id, attempt from queue_pop('jobs');
 select * from stats;
 -- What one transaction meets: two candidates that have been deleted, one that is as it
 -- was. A look at the head, which the clock may bring, would take the first two away;

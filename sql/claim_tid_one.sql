@@ -28,6 +28,7 @@ select id, state, touched, doubled from queue_pop_rows(null::jobs, worker => 'ru
 update jobs set state = 'new' where id = 2;
 select array_agg(id) from queue_pop_rows(null::jobs, worker => 'run', max_jobs => 2);
 commit;
+update jobs set state = 'run' where id = 2;
 -- A row that this transaction has written before.
 create table lone (like jobs including all);
 create trigger touch before update on lone for each row execute function touch();

@@ -161,6 +161,10 @@ update pg_class set relpages = 131071, reltuples = 5000000 where relname = 'Kept
 select * from found('"Kept ""ones"""');
 update pg_class set relpages = 131072 where relname = 'Kept "ones"_archive';
 select finding, severity, detail, hint from queue_health('"Kept ""ones"""');
+-- Not if it has an end.
+select queue_alter('"Kept ""ones"""', archive_keep => '90 days');
+select * from found('"Kept ""ones"""');
+select queue_alter('"Kept ""ones"""', archive_keep => '0');
 select queue_alter('"Kept ""ones"""', archive => false);
 select * from found('"Kept ""ones"""');
 
@@ -232,8 +236,13 @@ create function nobody() returns boolean language sql immutable as 'select true'
 select queue_attach('whose', 'whose', pending => 'not done and nobody()', order_by => 'id', on_claim => 'done = true');
 create or replace function nobody() returns boolean language plpgsql immutable as
 	'begin raise exception ''called by %'', current_user; end';
+grant regress_health_user to regress_health_reader;
+set role regress_health_reader;
 select finding, severity, detail, hint from queue_health('whose');
-select current_user = session_user as restored, current_setting('lock_timeout');
+select current_user, current_setting('lock_timeout');
+-- A superuser is not of the owner's role, and does not run them.
+reset role;
+select finding, severity, detail, hint from queue_health('whose');
 -- In a transaction that is read-only, and at every isolation level.
 begin transaction isolation level serializable read only;
 select finding, queue from queue_health('jobs') order by 1;

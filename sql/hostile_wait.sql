@@ -10,7 +10,7 @@ declare
 	j queue_job;
 begin
 	call queue_pop_wait(name, wait, null, null, j.id, j.attempt, payload, j.priority, j.run_at, j.max_attempts, j.leased_until,
-		j.leased_by, j.last_error, j.created_at);
+		j.leased_by, j.last_error, j.created_at, j.kind);
 end $$;
 
 -- What a table's own code may call: a wait, by either procedure; its error is caught, or not.

@@ -74,6 +74,8 @@ insert into calls (target, call, before) values
 	('jobs', 'queue_purge(''jobs'')', null),
 	('jobs', 'queue_purge(''jobs'', ''done'')', null),
 	('jobs', 'queue_counts(''jobs'')', null),
+	('jobs', 'queue_result(''jobs'', 1)', null),
+	('jobs', 'queue_result(''jobs'', 99)', null),
 	('jobs', 'queue_claim_path(''jobs'') is null', null),
 	('u', 'queue_complete_row(''u'', ''(1,1)''::u)', null),
 	('u', 'queue_release_row(''u'', ''(1,1)''::u)', null),
@@ -335,6 +337,8 @@ insert into calls (target, call) values
 	('jobs', 'queue_create(''mine'')'),
 	('jobs', 'queue_adopt(''jobs'')'),
 	('jobs', 'queue_upgrade(''jobs'')'),
+	('jobs', 'queue_schedule(''jobs'', ''s'', ''1 hour'')'),
+	('jobs', 'queue_unschedule(''jobs'', ''s'')'),
 	('jobs', 'queue_attach(''also'', ''jobs'', ''attempt < 0'', on_claim => ''attempt = 0'')'),
 	('jobs', 'queue_alter(''jobs'', lease => ''1 hour'')'),
 	('jobs', 'queue_pause(''jobs'')'),
@@ -354,8 +358,8 @@ insert into calls (target, call) values
 select outcome, string_agg(distinct split_part(call, '(', 1), ' ') as calls
 from (select call, attempt_reading(call) as outcome from calls) as c group by outcome;
 select count(*) as left_over from jobs where id <> all ('{1,2,3,4,5}');
--- All functions of the extension are among these calls, but for those that compute; wait.sql has the
--- procedures.
+-- All functions of the extension are among these calls, but for those that compute; wait.sql and
+-- queue_repair.sql have the procedures.
 select distinct proname from pg_proc
 join pg_depend on classid = 'pg_proc'::regclass and objid = pg_proc.oid and deptype = 'e'
 join pg_extension as e on refobjid = e.oid and extname = 'queue_ext'

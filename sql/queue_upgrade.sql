@@ -22,7 +22,7 @@ select attrelid::regclass as relation, string_agg(format('%s %s%s', attname, for
 	case when attcollation <> 0 then format(' collate %s', attcollation::regcollation) end), ', ' order by attname) as added,
 	bool_or(attnotnull) as required
 from pg_attribute
-where attname in ('claimed_at', 'kind') and not attisdropped
+where attname in ('claimed_at', 'kind', 'result') and not attisdropped
 	and attrelid in (select oid from pg_class where relnamespace = 'test_queue_upgrade'::regnamespace)
 group by attrelid;
 create view claims as
@@ -235,14 +235,14 @@ grant select (id, run_at, created_at, leased_until, dead_at, attempt, max_attemp
 grant update (attempt, leased_until, leased_by, dead_at) on granted to public;
 grant delete on granted to "regress_upgrade 2";
 grant select (leased_by) on granted to regress_upgrade with grant option;
-grant select (id, priority, leased_by), insert on granted_archive to "regress_upgrade 2";
+grant select (id, priority, leased_by, last_error), insert on granted_archive to "regress_upgrade 2";
 set role "regress_upgrade 2";
 select queue_send_many('granted', '{1,2}');
 select id, attempt from queue_pop('granted', lease => '1 hour');
 reset role;
 select queue_upgrade('granted');
 select attname, attacl from pg_attribute
-where attrelid in ('granted'::regclass, 'granted_archive'::regclass) and attname in ('claimed_at', 'kind')
+where attrelid in ('granted'::regclass, 'granted_archive'::regclass) and attname in ('claimed_at', 'kind', 'result')
 order by attrelid, attname;
 set role "regress_upgrade 2";
 select id, attempt from queue_pop('granted', lease => '1 hour');

@@ -85,23 +85,25 @@ select oldest_ready_at = '1990-01-01' as is_oldest from queue_stats where queue 
 select count(*) from queue_pop_rows(null::tasks, 'tasks', 1000);
 
 -- Changed, left as they are, and no longer named.
+insert into tasks (id, due_at, "odd column") values (4001, '1999-01-01', '2003-01-01'), (4002, '1999-01-01', '2003-01-01'), (4003, '1999-01-01', '2004-01-01');
+select id from queue_pop_rows(null::tasks, 'tasks', 1) order by id;
+select oldest_ready_at = '1999-01-01' as is_oldest from queue_stats where queue like '%tasks';
 select queue_alter('tasks', ready_at => 'day');
 select queue_alter('tasks', claimed_at => 'none');
 select queue_alter('tasks', ready_at => 'odd column');
 select ready_at, claimed_at from queues where source = 'tasks'::regclass;
-insert into tasks (id, due_at, "odd column") values (4001, '1999-01-01', '2003-01-01');
 select id from queue_pop_rows(null::tasks, 'tasks', 1) order by id;
-select oldest_ready_at = '2003-01-01' as is_oldest from queue_stats where queue like '%tasks';
+select oldest_ready_at = '2004-01-01' as is_oldest from queue_stats where queue like '%tasks';
 select queue_alter('tasks', lease => '1 minute', claimed_at => '');
 select ready_at, claimed_at from queues where source = 'tasks'::regclass;
 
 -- A column that is dropped, renamed, or has another type tells nothing more.
 alter table tasks alter "odd column" type date;
-insert into tasks (id, "odd column") values (4002, '1999-01-01');
-select id from queue_pop_rows(null::tasks, 'tasks', 1) order by id;
+insert into tasks (id, "odd column") values (4004, '1999-01-01'), (4005, '1999-01-01');
+select id from queue_pop_rows(null::tasks, 'tasks', 2) order by id;
 select oldest_ready_at from queue_stats where queue like '%tasks';
 alter table tasks drop "odd column";
-insert into tasks (id) values (4003);
+insert into tasks (id) values (4006);
 select id from queue_pop_rows(null::tasks, 'tasks', 1) order by id;
 select id from queue_pop_rows(null::tasks, 'tasks', 1) order by id;
 select oldest_ready_at from queue_stats where queue like '%tasks';

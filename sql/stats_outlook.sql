@@ -63,6 +63,11 @@ select count(*) from queue_pop('many', 10000);
 select count(*) from queue_pop('many');
 select * from outlook('many');
 
+-- The largest priority of all is that of the oldest, and was sent first.
+select queue_create('few_smaller', lease => '1 hour') \g (format=unaligned tuples_only=on)
+select send('few_smaller', 20 + p, p) from generate_series(30, 1, -1) as p \g (format=unaligned tuples_only=on)
+select * from outlook('few_smaller');
+
 -- A rollback of claims leaves all as it was.
 select queue_create('again', lease => '1 hour') \g (format=unaligned tuples_only=on)
 select send('again', 4, 0, 3);

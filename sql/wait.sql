@@ -44,9 +44,10 @@ declare
 	leased_by text;
 	last_error text;
 	created_at timestamptz;
+	kind text;
 begin
 	call queue_pop_wait('jobs', wait, lease, worker, id, attempt, payload, priority, run_at, max_attempts, leased_until,
-		leased_by, last_error, created_at);
+		leased_by, last_error, created_at, kind);
 	raise notice 'job % attempt % priority % by %, leased for over a minute: %', payload, attempt, priority, leased_by,
 		leased_until > now() + interval '1 minute';
 end $$;

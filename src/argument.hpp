@@ -88,6 +88,17 @@ optional_not_negative(FunctionCallInfo fcinfo, int n, const char *what)
 	return value;
 }
 
+// How long to keep something: null when the argument is null. Raises 22023 when a part of the interval is
+// negative or it is infinite: it might come to nothing, which is for ever.
+inline const Interval *
+optional_keep(FunctionCallInfo fcinfo, int n, const char *what)
+{
+	const Interval *value = optional_not_negative(fcinfo, n, what);
+	if (value != nullptr)
+		error::check_parts(what, value);
+	return value;
+}
+
 // Raises 22004 when the argument is null, 22023 when it is not positive or is infinite.
 inline const Interval *
 required_positive(FunctionCallInfo fcinfo, int n, const char *what)

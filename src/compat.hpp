@@ -66,6 +66,13 @@ set_search_path_current(CachedPlanSource *source)
 	source->search_path = current;
 }
 
+// 17 added the right to maintain a table.
+#if PG_VERSION_NUM >= 170000
+constexpr AclMode maintain_right = ACL_MAINTAIN;
+#else
+constexpr AclMode maintain_right = ACL_NO_RIGHTS;
+#endif
+
 // 18 moved the RETURNING list of UpdateStmt into a ReturningClause.
 inline bool
 has_returning(const UpdateStmt *update)

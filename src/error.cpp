@@ -445,6 +445,42 @@ archive_missing(const char *name, const char *text)
 			 quote_literal_cstr(text))));
 }
 
+void
+no_archive_for_result(const char *name, const char *text)
+{
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+		 errmsg("queue \"%s\" has no archive to keep a result", name),
+		 errhint("Give it one with queue_alter(%s, archive => true), or complete without a result.",
+				 quote_literal_cstr(text))));
+}
+
+void
+archive_without_results(const char *name, const char *text, const char *archive)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("archive of queue \"%s\" cannot keep a result", name),
+			 errdetail("The table %s has no column \"result\" of type jsonb, nullable.", archive),
+			 errhint("Add it with queue_upgrade(%s), as the owner of both tables.",
+					 quote_literal_cstr(text))));
+}
+
+void
+keep_without_archive()
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"archive_keep\" needs an archive"), errhint("Add archive => true.")));
+}
+
+void
+result_of_no_job()
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"result\" needs \"done_id\" and \"done_attempt\"")));
+}
+
 // Compares the first two parts of the versions; a third part, or a suffix, does not count.
 static int
 compare_versions(const char *left, const char *right)
@@ -519,12 +555,11 @@ begins_with_clause(const char *label, const char *clause, int position)
 }
 
 void
-fragment_has_parameter(const char *label)
+fragment_has_parameter(const char *label, const char *variables)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_PARAMETER), errmsg("\"%s\" must not have parameters", label),
-			 errhint("Refer to the variables call_time, lease, worker, error and retry_at by "
-					 "name.")));
+			 errhint("Refer to the variables %s by name.", variables)));
 }
 
 void
@@ -608,6 +643,21 @@ no_such_table(Oid table)
 					errmsg("relation with OID %u does not exist", table)));
 }
 
+void
+invalid_ticket()
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("invalid ticket"),
+			 errhint("Call the function of the queue, which takes a ticket for each call.")));
+}
+
+void
+no_jsonb()
+{
+	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("the statement must return a value of type jsonb")));
+}
+
 // Without rows SPI_tuptable is null, and no caller could read its answer.
 void
 rewritten()
@@ -642,6 +692,19 @@ cannot_attach(const char *name, const char *reason)
 {
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					errmsg("cannot use \"%s\" as a queue", name), errdetail("%s", reason)));
+}
+
+// Of Citus, which keeps the rows of such a table elsewhere (catalog/citus.hpp).
+void
+distributed(const char *table)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot use \"%s\", which Citus has distributed", table),
+			 errdetail("Its rows are in shards: other tables, on this server or on others."),
+			 errhint("Use a table that Citus does not distribute, such as queue_create() makes, or "
+					 "attach the shards, each on its node; or spread the queue over servers as "
+					 "doc/scale-out.md says.")));
 }
 
 void
@@ -739,6 +802,133 @@ ages_known(const char *queue)
 }
 
 void
+every_or_cron()
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("either \"every\" or \"cron\" must be given"),
+			 errhint("Give an interval, such as every => '1 hour', or a cron expression, such "
+					 "as cron => '30 2 * * *'.")));
+}
+
+void
+check_schedule_name(const char *name)
+{
+	constexpr int most = 255;
+	if (name[strspn(name, " ")] == '\0')
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("the name of a schedule must not be blank")));
+	if (strlen(name) > most)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("the name of a schedule must not be longer than %d bytes", most)));
+}
+
+// Longer than all values of all fields. It is read again at each claim, and is in messages.
+void
+check_cron_length(const char *text)
+{
+	constexpr int most = 1000;
+	if (strlen(text) > most)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("a cron expression must not be longer than %d bytes", most)));
+}
+
+void
+unknown_missed(const char *name)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"%s\" is no rule for missed occurrences", name),
+					errhint("\"missed\" is once, skip or all.")));
+}
+
+void
+unknown_time_zone(const char *name)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("time zone \"%s\" not recognized", name),
+					errhint("The view pg_timezone_names has the names of time zones.")));
+}
+
+void
+bad_cron(const char *text, const char *reason, const char *field, const char *part)
+{
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		 field == nullptr
+			 ? errmsg("\"%s\" is no cron expression", text)
+			 : errmsg("\"%s\" is no cron expression: its field \"%s\" is wrong", text, field),
+		 field == nullptr ? errdetail("%s", reason) : errdetail("It is \"%s\". %s", part, reason),
+		 errhint("It has five fields: minute, hour, day of the month, month, day of the "
+				 "week.")));
+}
+
+void
+check_parts(const char *what, const Interval *value)
+{
+	if (value->month >= 0 && value->day >= 0 && value->time >= 0)
+		return;
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("no part of \"%s\" may be negative", what),
+					errdetail("The value is \"%s\".", to_text(value))));
+}
+
+void
+every_too_short(const Interval *every)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"every\" must be one second or longer"),
+					errdetail("The value is \"%s\".", to_text(every))));
+}
+
+void
+moment_out_of_range()
+{
+	ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+					errmsg("timestamp of the next occurrence out of range")));
+}
+
+void
+check_kind(const text *kind)
+{
+	constexpr Size most = 255;
+	const Size length = VARSIZE_ANY_EXHDR(kind);
+	if (length < 1 || length > most)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("the kind of a job must have 1 to %zu bytes", most),
+						errdetail("It has %zu.", length)));
+}
+
+void
+kinds_out_of_range(int count, int most)
+{
+	if (count == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("\"kinds\" must not be empty"),
+				 errhint("Omit it to take jobs of every kind.")));
+	ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					errmsg("\"kinds\" must not have more than %d elements", most),
+					errdetail("It has %d.", count)));
+}
+
+void
+no_kind_index(const char *queue, const char *text)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("queue \"%s\" has no index by kind", queue),
+			 errhint("Create it with queue_alter(%s, kinds => true).", quote_literal_cstr(text))));
+}
+
+void
+no_kinds(const char *queue, const char *text)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("the table of queue \"%s\" has no column \"kind\"", queue),
+					errhint("Run queue_upgrade(%s).", quote_literal_cstr(text))));
+}
+
+void
 no_fragment(const char *queue, const char *label)
 {
 	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -810,6 +1000,36 @@ cannot_commit(const char *procedure)
 			 errdetail("It commits before it waits."),
 			 errhint("Call it outside a transaction block, or call queue_wait() there, and then "
 					 "queue_pop().")));
+}
+
+void
+cannot_commit_batches(const char *procedure)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
+			 errmsg("%s cannot run inside a transaction block, a function or a block that handles "
+					"exceptions",
+					procedure),
+			 errdetail("It commits after each batch of jobs."),
+			 errhint("Call it outside a transaction block.")));
+}
+
+void
+nothing_to_change()
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"priority\" and \"run_at\" are both null"),
+					errhint("Give one of them: priority => 10, or run_at => now().")));
+}
+
+void
+queue_replaced(const char *queue)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+					errmsg("the table of queue \"%s\" was replaced during the command", queue),
+					errdetail("The batches before that are done."),
+					errhint("Call the procedure again if the condition is meant for the queue that "
+							"has the name now.")));
 }
 
 void
@@ -891,6 +1111,31 @@ note_path(const char *queue, const char *path, const char *reason, const char *h
 	sentence[0] = static_cast<char>(pg_ascii_toupper(static_cast<unsigned char>(sentence[0])));
 	ereport(NOTICE, (errmsg("claims of queue \"%s\" take the path \"%s\"", queue, path),
 					 errdetail("%s", sentence), hint == nullptr ? 0 : errhint("%s", hint)));
+}
+
+void
+note_progress(const char *queue, const char *done, int64 jobs, int64 id, int64 highest)
+{
+	ereport(NOTICE, (errmsg("%s %lld jobs of queue \"%s\" so far", done,
+							static_cast<long long>(jobs), queue),
+					 errdetail("The call has come to id %lld of %lld.", static_cast<long long>(id),
+							   static_cast<long long>(highest))));
+}
+
+// With the SQLSTATE of the error, whose words may be those of the owner's trigger.
+void
+warn_not_maintained(const char *queue, const ErrorData *error)
+{
+	ereport(WARNING, (errcode(error->sqlerrcode), errmsg("queue \"%s\" was not maintained", queue),
+					  errdetail("%s", error->message)));
+}
+
+void
+log_slot_not_cleared(const char *queue, const ErrorData *cause)
+{
+	ereport(LOG, (errcode(cause->sqlerrcode),
+				  errmsg("could not clear the archive of queue \"%s\"", queue),
+				  errdetail_internal("%s", cause->message)));
 }
 
 void

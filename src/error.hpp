@@ -1,7 +1,7 @@
 // error.hpp - every error that a user can cause, worded once.
 //
 // Each function raises and does not return, except: check_ functions return if the value is valid,
-// warn_ and debug_ functions send a message and return. None takes a lock. Errors that PostgreSQL
+// warn_, debug_ and log_ functions send a message and return. None takes a lock. Errors that PostgreSQL
 // itself words (read-only transactions, constraints) are left to it; those of privileges have its
 // words, and a hint.
 
@@ -110,6 +110,14 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void ambiguous_queue(const char *text);
 // 55000: the queue's archive table has been dropped.
 [[noreturn]] void archive_missing(const char *name, const char *text);
+// 55000: a result is given, and the queue has no archive to keep it.
+[[noreturn]] void no_archive_for_result(const char *name, const char *text);
+// 55000: a result is given, and the queue's archive lacks the column for it.
+[[noreturn]] void archive_without_results(const char *name, const char *text, const char *archive);
+// 22023: archived jobs shall be kept for a time, and there is no archive.
+[[noreturn]] void keep_without_archive();
+// 22023: a result is given, and no job that it is of.
+[[noreturn]] void result_of_no_job();
 // 55000: the versions of the library and of the extension's SQL objects do not match. "relation" is
 // the one that is missing or has other columns. "library" has three parts, "installed" two.
 [[noreturn]] void version_mismatch(const char *relation, const char *installed,
@@ -125,8 +133,8 @@ void warn_no_unique_index(const char *table, const char *command);
 // 42601: the fragment begins with the words of a clause, at that character of the statement that
 // was parsed.
 [[noreturn]] void begins_with_clause(const char *label, const char *clause, int position);
-// 42P02: the fragment has a parameter such as $1.
-[[noreturn]] void fragment_has_parameter(const char *label);
+// 42P02: the fragment has a parameter such as $1; the variables that it may name instead.
+[[noreturn]] void fragment_has_parameter(const char *label, const char *variables);
 // 0A000: a sub-select of the fragment locks rows.
 [[noreturn]] void fragment_locks_rows(const char *label);
 // 42803: the fragment has an aggregate, window or set-returning function.
@@ -155,6 +163,7 @@ void warn_no_unique_index(const char *table, const char *command);
 // 42809, 0A000: the relation cannot be a queue's table; "reason" is the detail.
 [[noreturn]] void not_a_table(const char *name, char kind);
 [[noreturn]] void cannot_attach(const char *name, const char *reason);
+[[noreturn]] void distributed(const char *table);
 // 22023: the queue's name has a schema other than its table's.
 [[noreturn]] void not_in_schema(const char *queue, const char *schema);
 // 55000: the call or the claim mode needs a key, and the table has none. "command" creates one;
@@ -176,6 +185,41 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void not_managed(const char *queue, const char *hint);
 // 55000: the queue is a managed one, and needs no columns with the ages of its jobs.
 [[noreturn]] void ages_known(const char *queue);
+// Of schedules.
+// 22023: both are given, or neither is.
+[[noreturn]] void every_or_cron();
+// 22023: the name is blank or longer than the limit.
+void check_schedule_name(const char *name);
+// 22023: the cron expression is longer than the limit.
+void check_cron_length(const char *text);
+// 22023: there is no such rule for missed occurrences.
+[[noreturn]] void unknown_missed(const char *name);
+// 22023: there is no such time zone.
+[[noreturn]] void unknown_time_zone(const char *name);
+// 22023: the text is no cron expression; "reason" is a sentence, "field" the name of the field that is
+// wrong, or null, and "part" its text.
+[[noreturn]] void bad_cron(const char *text, const char *reason, const char *field,
+						   const char *part);
+// 22023: a part of the interval is negative; or it is shorter than a second.
+void check_parts(const char *what, const Interval *value);
+[[noreturn]] void every_too_short(const Interval *every);
+// 22008: the next occurrence has no timestamp; or the first is infinite.
+[[noreturn]] void moment_out_of_range();
+
+// Of scaleout/.
+// 42501: the number is not of the last ticket, or that was redeemed.
+[[noreturn]] void invalid_ticket();
+// 42804: the first column of the statement is not of type jsonb.
+[[noreturn]] void no_jsonb();
+
+// 22023: the kind of a job is empty, or longer than 255 bytes.
+void check_kind(const text *kind);
+// 22023: a call names no kind; 54000: it names too many.
+[[noreturn]] void kinds_out_of_range(int count, int most);
+// 55000: the queue was made without kinds => true.
+[[noreturn]] void no_kind_index(const char *queue, const char *text);
+// 55000: the queue's table, of 0.1, has no column for the kinds of its jobs.
+[[noreturn]] void no_kinds(const char *queue, const char *text);
 // 55000: the queue has no fragment of that name.
 [[noreturn]] void no_fragment(const char *queue, const char *label);
 // 42804: the row is not of the queue's table.
@@ -191,6 +235,12 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void cannot_prepare();
 // 2D000: the procedure must commit, and cannot.
 [[noreturn]] void cannot_commit(const char *procedure);
+// 2D000: the same, of one that commits after each batch of jobs.
+[[noreturn]] void cannot_commit_batches(const char *procedure);
+// 22023: a change of jobs has nothing to change.
+[[noreturn]] void nothing_to_change();
+// 42P01: the queue of that name has another table than when the call began.
+[[noreturn]] void queue_replaced(const char *queue);
 // 25001: the transaction cannot wait without a snapshot; the detail says why.
 [[noreturn]] void cannot_wait(const char *detail);
 
@@ -214,6 +264,14 @@ void warn_no_index(const char *queue, const char *command);
 // NOTICE 00000: claims of the queue take that path; why, and what would change it, which may be
 // null.
 void note_path(const char *queue, const char *path, const char *reason, const char *hint);
+
+// NOTICE 00000: what a call has done to jobs so far, and that it has come to that ID of those up to
+// the highest.
+void note_progress(const char *queue, const char *done, int64 jobs, int64 id, int64 highest);
+// For the server's log: why a completion has not cleared what the queue's archive need not keep.
+void log_slot_not_cleared(const char *queue, const ErrorData *cause);
+// WARNING, with the SQLSTATE of the error, for which queue_maintain() has passed over the queue.
+void warn_not_maintained(const char *queue, const ErrorData *error);
 
 // WARNING 01000: the index that the claim uses has more than that many rows for each pending one;
 // the hint is the command for a better one.

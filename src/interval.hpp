@@ -26,4 +26,16 @@ check_duration(const char *what, const Interval *interval)
 	end_of_interval(GetCurrentTimestamp(), interval);
 }
 
+// Converts an interval to microseconds, with months of 30 days and days of 24 hours, as PostgreSQL
+// compares intervals. The result is capped.
+inline int64
+to_microseconds(const Interval &interval)
+{
+	const double microseconds =
+		static_cast<double>(interval.time) +
+		(static_cast<double>(interval.month) * DAYS_PER_MONTH + interval.day) * USECS_PER_DAY;
+	constexpr double most = 1e17; // some 3,000 years
+	return static_cast<int64>(Min(microseconds, most));
+}
+
 } // namespace queue_ext

@@ -15,6 +15,7 @@
 #include "definition/registry.hpp"
 #include "health/finding.hpp"
 #include "key/advisory_lock.hpp"
+#include "queue/expiry.hpp"
 #include "row/use.hpp"
 #include "statement/plan.hpp"
 #include "stats/tally.hpp"
@@ -49,4 +50,5 @@ _PG_init(void)
 	queue_ext::statement::register_planning();
 	queue_ext::row::register_uses();
 	queue_ext::unique::register_rules();
+	queue_ext::queue::register_expiry();
 }

@@ -252,14 +252,6 @@ comment on function @extschema@.lock_throttled_resource(anyenum, text) is
 
 -- Receipts without an attempt: an error that says so, instead of "no such function".
 
-create or replace function @extschema@.queue_complete(queue text, id bigint, attempt integer default null) returns boolean
-language c volatile parallel unsafe
-as 'MODULE_PATHNAME', 'queue_ext_queue_complete';
-
-create or replace function @extschema@.queue_complete_many(queue text, ids bigint[], attempts integer[] default null) returns setof bigint
-language c volatile parallel unsafe rows 100
-as 'MODULE_PATHNAME', 'queue_ext_queue_complete_many';
-
 create or replace function @extschema@.queue_fail(
 	queue text,
 	id bigint,
@@ -316,9 +308,55 @@ create or replace function @extschema@.queue_extend_many(
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_extend_many';
 
--- The columns that say how old the jobs of attached queues are.
+-- Results of jobs.
 
-alter table @extschema@.queue_definition add column ready_at text, add column claimed_at text;
+drop function @extschema@.queue_complete(text, bigint, integer);
+drop function @extschema@.queue_complete_many(text, bigint[], integer[]);
+
+create function @extschema@.queue_complete(
+	queue text,
+	id bigint,
+	attempt integer default null,
+	result jsonb default null
+) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_complete';
+
+comment on function @extschema@.queue_complete(text, bigint, integer, jsonb) is
+	'completes a job: removes it from its queue; false if the receipt is stale; the result is kept with the archived job';
+
+create function @extschema@.queue_complete_many(
+	queue text,
+	ids bigint[],
+	attempts integer[] default null,
+	results jsonb[] default null
+) returns setof bigint
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_complete_many';
+
+comment on function @extschema@.queue_complete_many(text, bigint[], integer[], jsonb[]) is
+	'completes jobs: removes them from their queue; returns the ids of those whose receipt was valid; the results are kept with the archived jobs';
+
+create function @extschema@.queue_result(
+	queue text,
+	id bigint,
+	out state text,
+	out finished_at timestamptz,
+	out result jsonb
+)
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_result';
+
+comment on function @extschema@.queue_result(text, bigint) is
+	'what became of a job, in its queue or its archive, and the result that it was completed with; nulls: there is no such job';
+
+-- The columns that say how old the jobs of attached queues are, and how long jobs are kept.
+
+alter table @extschema@.queue_definition
+	add column ready_at text,
+	add column claimed_at text,
+	add column archive_keep interval,
+	add column dead_keep interval;
 
 create or replace view @extschema@.queues as
 select
@@ -342,7 +380,9 @@ select
 	d.search_path,
 	d.created_at,
 	d.ready_at,
-	d.claimed_at
+	d.claimed_at,
+	d.archive_keep,
+	d.dead_keep
 from @extschema@.queue_definition d
 join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source
 join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace;
@@ -385,15 +425,138 @@ create function @extschema@.queue_alter(
 	backoff_cap interval default null,
 	archive boolean default null,
 	ready_at text default null,
-	claimed_at text default null
+	claimed_at text default null,
+	kinds boolean default null,
+	archive_keep interval default null,
+	dead_keep interval default null
 ) returns void
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_alter';
 
 comment on function @extschema@.queue_alter(
-	text, interval, integer, interval, interval, boolean, text, text
+	text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval
 ) is
 	'changes the settings of a queue; null leaves a setting unchanged';
+
+-- The kinds of jobs. Whoever has a column of the type queue_job drops it before.
+
+alter type @extschema@.queue_job add attribute kind text;
+
+drop function @extschema@.queue_create(text, interval, integer, interval, interval, boolean);
+drop function @extschema@.queue_pop(text, integer, interval, text);
+drop function @extschema@.queue_send(text, jsonb, integer, timestamptz, integer);
+drop function @extschema@.queue_send_many(text, jsonb[], integer, timestamptz, integer);
+drop function @extschema@.queue_unique_insert(
+	text, jsonb, text[], interval, text[], integer, timestamptz, integer
+);
+drop function @extschema@.queue_unique_insert_many(
+	text, jsonb[], text[], interval, text[], integer, timestamptz, integer
+);
+
+create function @extschema@.queue_create(
+	queue text,
+	lease interval default '30 seconds',
+	max_attempts integer default 25,
+	backoff_base interval default '1 second',
+	backoff_cap interval default '1 hour',
+	archive boolean default false,
+	kinds boolean default false,
+	archive_keep interval default null,
+	dead_keep interval default null
+) returns regclass
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_create';
+
+comment on function @extschema@.queue_create(
+	text, interval, integer, interval, interval, boolean, boolean, interval, interval
+) is
+	'creates a queue and its table, and returns the table';
+
+create function @extschema@.queue_pop(
+	queue text,
+	max_jobs integer default 1,
+	lease interval default null,
+	worker text default null,
+	kinds text[] default null
+) returns setof @extschema@.queue_job
+language c volatile parallel unsafe rows 1
+as 'MODULE_PATHNAME', 'queue_ext_queue_pop';
+
+comment on function @extschema@.queue_pop(text, integer, interval, text, text[]) is
+	'claims up to max_jobs jobs of the queue for a lease and returns them';
+
+create function @extschema@.queue_send(
+	queue text,
+	payload jsonb,
+	priority integer default 0,
+	run_at timestamptz default null,
+	max_attempts integer default null,
+	kind text default null
+) returns bigint
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_send';
+
+comment on function @extschema@.queue_send(text, jsonb, integer, timestamptz, integer, text) is
+	'adds a job to a queue and returns its id';
+
+create function @extschema@.queue_send_many(
+	queue text,
+	payloads jsonb[],
+	priority integer default 0,
+	run_at timestamptz default null,
+	max_attempts integer default null,
+	kind text default null
+) returns setof bigint
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_send_many';
+
+comment on function @extschema@.queue_send_many(text, jsonb[], integer, timestamptz, integer, text) is
+	'adds a job for each payload and returns their ids in the same order';
+
+create function @extschema@.queue_unique_insert(
+	queue text,
+	payload jsonb,
+	unique_by text[] default null,
+	period interval default null,
+	states text[] default null,
+	priority integer default 0,
+	run_at timestamptz default null,
+	max_attempts integer default null,
+	kind text default null,
+	out id bigint,
+	out inserted boolean
+)
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_unique_insert';
+
+comment on function @extschema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamptz, integer, text) is
+	'adds a job to a queue unless it is there already, and returns its id and whether it was added';
+
+create function @extschema@.queue_unique_insert_many(
+	queue text,
+	payloads jsonb[],
+	unique_by text[] default null,
+	period interval default null,
+	states text[] default null,
+	priority integer default 0,
+	run_at timestamptz default null,
+	max_attempts integer default null,
+	kind text default null,
+	out id bigint,
+	out inserted boolean
+) returns setof record
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_unique_insert_many';
+
+comment on function @extschema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamptz, integer, text) is
+	'adds a job for each payload that is not there already, and returns ids in the same order';
+
+create procedure @extschema@.queue_maintain(queue text default null)
+language c
+as 'MODULE_PATHNAME', 'queue_ext_queue_maintain';
+
+comment on procedure @extschema@.queue_maintain(text) is
+	'removes what a queue, or each queue whose jobs the caller may delete, need not keep any longer: archived and dead jobs';
 
 -- Comments, worded anew.
 comment on table @extschema@.queue_definition is
@@ -432,10 +595,6 @@ comment on function @extschema@.queue_detach(text, boolean) is
 	'detaches a queue; its table stays as it is';
 comment on function @extschema@.queue_claim_stats_reset() is
 	'resets the counters of queue_claim_stats in this database';
-comment on function @extschema@.queue_complete(text, bigint, integer) is
-	'completes a job: removes it from its queue; false if the receipt is stale';
-comment on function @extschema@.queue_complete_many(text, bigint[], integer[]) is
-	'completes jobs: removes them from their queue; returns the ids of those whose receipt was valid';
 comment on function @extschema@.queue_fail_many(text, bigint[], integer[], text[], interval) is
 	'records failures: each job runs again after its backoff, or is dead after its last attempt; returns the ids of those whose receipt was valid';
 comment on function @extschema@.queue_release(text, bigint, integer, timestamptz) is
@@ -462,8 +621,6 @@ comment on function @extschema@.queue_fail_row(text, anyelement, text, interval)
 	'records a failure of a claimed row, writing on_fail; false if its claim is lost';
 comment on function @extschema@.queue_extend_row(text, anyelement, interval) is
 	'renews the lease of a claimed row, writing on_extend; returns the row, which is the new receipt, or null if its claim is lost';
-comment on function @extschema@.queue_pop(text, integer, interval, text) is
-	'claims up to max_jobs jobs of the queue for a lease and returns them';
 comment on function @extschema@.queue_pop_rows(anyelement, text, integer, interval, text) is
 	'claims up to max_jobs rows of the table whose row type is that of source, and returns them';
 comment on function @extschema@.queue_is_held(oid, text) is
@@ -496,6 +653,8 @@ comment on function @extschema@.throttle_drop(text, boolean) is
 	'drops a throttled resource; false if it does not exist and if_exists is true';
 comment on function @extschema@.lock_throttled_resource(text, text) is
 	'locks a throttled resource if its limit allows it now; true takes effect if the transaction commits, false returns at once';
+alter table @extschema@.queue_unique_job add shard_bucket smallint;
+
 comment on table @extschema@.queue_unique_job is
 	'history of jobs that queue_unique_insert added where done jobs count; written by its functions only';
 
@@ -509,11 +668,15 @@ select pg_catalog.pg_extension_config_dump('@extschema@.queue_unique_job',
 	'where exists (select from pg_catalog.pg_class c where c.oid operator(pg_catalog.=) source'
 	' and c.relpersistence operator(pg_catalog.<>) ''t'')');
 
-create procedure @extschema@.queue_wait(queue text, wait interval default '1 minute')
+create procedure @extschema@.queue_wait(
+	queue text,
+	wait interval default '1 minute',
+	kinds text[] default null
+)
 language c
 as 'MODULE_PATHNAME', 'queue_ext_queue_wait';
 
-comment on procedure @extschema@.queue_wait(text, interval) is
+comment on procedure @extschema@.queue_wait(text, interval, text[]) is
 	'waits until a job of the queue is claimable, or the time is over';
 
 create procedure @extschema@.queue_pop_wait(
@@ -530,13 +693,69 @@ create procedure @extschema@.queue_pop_wait(
 	inout leased_until timestamptz default null,
 	inout leased_by text default null,
 	inout last_error text default null,
-	inout created_at timestamptz default null
+	inout created_at timestamptz default null,
+	inout kind text default null,
+	kinds text[] default null
 )
 language c
 as 'MODULE_PATHNAME', 'queue_ext_queue_pop_wait';
 
-comment on procedure @extschema@.queue_pop_wait(text, interval, interval, text, bigint, integer, jsonb, smallint, timestamptz, integer, timestamptz, text, text, timestamptz) is
+comment on procedure @extschema@.queue_pop_wait(text, interval, interval, text, bigint, integer, jsonb, smallint, timestamptz, integer, timestamptz, text, text, timestamptz, text, text[]) is
 	'waits for a job of the queue, claims it for a lease and returns it; nulls when the time is over';
+
+create procedure @extschema@.queue_requeue_where(
+	queue text,
+	condition text,
+	arguments jsonb default '{}',
+	batch_size integer default 1000,
+	inout jobs bigint default null
+)
+language c
+as 'MODULE_PATHNAME', 'queue_ext_queue_requeue_where';
+
+comment on procedure @extschema@.queue_requeue_where(text, text, jsonb, integer, bigint) is
+	'makes the dead jobs run again for which a condition holds, in batches that are committed, and returns their number';
+
+create procedure @extschema@.queue_cancel_where(
+	queue text,
+	condition text,
+	arguments jsonb default '{}',
+	batch_size integer default 1000,
+	inout jobs bigint default null
+)
+language c
+as 'MODULE_PATHNAME', 'queue_ext_queue_cancel_where';
+
+comment on procedure @extschema@.queue_cancel_where(text, text, jsonb, integer, bigint) is
+	'removes the jobs from their queue for which a condition holds, in batches that are committed, and returns their number';
+
+create procedure @extschema@.queue_delete_where(
+	queue text,
+	condition text,
+	arguments jsonb default '{}',
+	batch_size integer default 1000,
+	inout jobs bigint default null
+)
+language c
+as 'MODULE_PATHNAME', 'queue_ext_queue_delete_where';
+
+comment on procedure @extschema@.queue_delete_where(text, text, jsonb, integer, bigint) is
+	'deletes the jobs for which a condition holds, without archiving them, in batches that are committed, and returns their number';
+
+create procedure @extschema@.queue_change_where(
+	queue text,
+	condition text,
+	arguments jsonb default '{}',
+	priority integer default null,
+	run_at timestamptz default null,
+	batch_size integer default 1000,
+	inout jobs bigint default null
+)
+language c
+as 'MODULE_PATHNAME', 'queue_ext_queue_change_where';
+
+comment on procedure @extschema@.queue_change_where(text, text, jsonb, integer, timestamptz, integer, bigint) is
+	'changes the priority or the time of the jobs for which a condition holds, in batches that are committed, and returns their number';
 
 create function @extschema@.queue_complete_pop(
 	queue text,
@@ -544,6 +763,8 @@ create function @extschema@.queue_complete_pop(
 	done_attempt integer,
 	lease interval default null,
 	worker text default null,
+	kinds text[] default null,
+	result jsonb default null,
 	out completed boolean,
 	out id bigint,
 	out attempt integer,
@@ -554,12 +775,13 @@ create function @extschema@.queue_complete_pop(
 	out leased_until timestamptz,
 	out leased_by text,
 	out last_error text,
-	out created_at timestamptz
+	out created_at timestamptz,
+	out kind text
 )
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_complete_pop';
 
-comment on function @extschema@.queue_complete_pop(text, bigint, integer, interval, text) is
+comment on function @extschema@.queue_complete_pop(text, bigint, integer, interval, text, text[], jsonb) is
 	'completes a job and claims the next one; a stale receipt claims nothing; nulls: only claims';
 -- Receipts as text.
 
@@ -670,3 +892,93 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_health';
 
 comment on function @extschema@.queue_health(text) is
 	'what should be seen to, of a queue, or of all queues and the server; reads at most a hundred index entries of a queue';
+
+-- The schedules of recurring jobs. The library writes the table without the executor, after it has
+-- checked the caller's privileges on the queue's table; only the extension's owner has rights on it.
+
+create table @extschema@.queue_schedule_definition (
+	source regclass not null,
+	name text collate "C" not null,
+	every interval,
+	cron text collate "C",
+	time_zone text collate "C" not null,
+	missed text collate "C" not null,
+	payload jsonb not null,
+	priority smallint not null,
+	max_attempts integer,
+	kind text collate "C",
+	starts_at timestamptz,
+	next_run_at timestamptz not null,
+	job bigint,
+	last_claimed_at timestamptz,
+	created_at timestamptz not null,
+	constraint queue_schedule_definition_pkey primary key (source, name)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+
+create index queue_schedule_definition_next_idx
+	on @extschema@.queue_schedule_definition (source, next_run_at);
+create index queue_schedule_definition_job_idx on @extschema@.queue_schedule_definition (source, job);
+
+revoke all on @extschema@.queue_schedule_definition from public;
+
+comment on table @extschema@.queue_schedule_definition is
+	'schedules of recurring jobs; written by the functions of queue_ext only';
+
+select pg_catalog.pg_extension_config_dump('@extschema@.queue_schedule_definition',
+	'where exists (select from pg_catalog.pg_class c where c.oid operator(pg_catalog.=) source'
+	' and c.relpersistence operator(pg_catalog.<>) ''t'')');
+
+create view @extschema@.queue_schedules with (security_barrier) as
+select
+	pg_catalog.format('%I.%I', n.nspname, d.name) as queue,
+	s.name,
+	s.every,
+	s.cron,
+	s.time_zone,
+	s.missed,
+	case
+		when pg_catalog.has_table_privilege(s.source, 'select')
+			and not pg_catalog.row_security_active(s.source)
+		then s.payload
+	end as payload,
+	s.next_run_at,
+	s.last_claimed_at,
+	s.job
+from @extschema@.queue_schedule_definition s
+join @extschema@.queue_definition d on d.source operator(pg_catalog.=) s.source and d.managed
+join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) s.source
+join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace;
+
+revoke all on @extschema@.queue_schedules from public;
+grant select on @extschema@.queue_schedules to public;
+
+comment on view @extschema@.queue_schedules is
+	'schedules of recurring jobs; payload is null for roles that may not read the jobs of the queue';
+
+create function @extschema@.queue_schedule(
+	queue text,
+	name text,
+	every interval default null,
+	cron text default null,
+	payload jsonb default '{}',
+	time_zone text default 'UTC',
+	missed text default 'once',
+	starts_at timestamptz default null,
+	priority integer default 0,
+	max_attempts integer default null,
+	kind text default null
+) returns timestamptz
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_schedule';
+
+comment on function @extschema@.queue_schedule(
+	text, text, interval, text, jsonb, text, text, timestamptz, integer, integer, text
+) is
+	'makes a job recur in a queue, or changes how it does, and returns the time of its next occurrence';
+
+create function @extschema@.queue_unschedule(queue text, name text) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_unschedule';
+
+comment on function @extschema@.queue_unschedule(text, text) is
+	'ends a schedule and removes the occurrence that no worker has taken; false if there is none';

@@ -12,6 +12,21 @@ build_queues() {
 	SQL
 }
 
+# insert_kinds COUNT KIND: jobs of the kind, an expression over n.
+insert_kinds() {
+	sql -v payload="$payload" >/dev/null <<-SQL
+		insert into bench (payload, kind) select :'payload'::jsonb, $2 from generate_series(1, $1) as n;
+	SQL
+}
+
+create_kinds() {
+	sql -c 'create extension queue_ext' -c "select queue_create('bench', lease => '1 hour', kinds => true)" >/dev/null
+}
+
+build_kind() { create_kinds && insert_kinds "$1" "'k0'"; }
+build_kind_behind() { create_kinds && insert_kinds "${kinds_front:-$1}" "'other'" && insert_kinds "$1" "'k0'"; }
+build_kinds() { create_kinds && insert_kinds "$1" "'k' || n % 16"; }
+
 pop_batch() {
 	say "select count(*) as n, array_agg(id) as ids, array_agg(attempt) as attempts," \
 		"array_agg(payload) as got from queue_pop('bench', $1) \\gset"
@@ -20,6 +35,7 @@ pop_batch() {
 script() {
 	case $1:$2 in
 		claim:1 | idle:1) say "select * from queue_pop('bench');" ;;
+		kinds:1) say "select * from queue_pop('bench', kinds => '{$kinds}');" ;;
 		queues:1) printf '%s\n' '\set q random(1, :queues)' "select * from queue_pop('q' || :q::integer);" ;;
 		life:1)
 			printf '%s\n' "select queue_send('bench', :payload::jsonb);" \

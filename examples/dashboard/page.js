@@ -108,7 +108,7 @@ const readyOf = (queue) => (queue.ready == null ? unknown : (queue.ready_exact ?
 
 function oldestOf(queue) {
 	if (queue.oldest == null) return queue.oldest_exact ? 'none' : unknown;
-	return (queue.oldest_exact ? '' : '≤ ') + duration(Math.max(0, queue.oldest));
+	return (queue.oldest_exact ? '' : '≥ ') + duration(Math.max(0, queue.oldest));
 }
 
 // ---- what the server says

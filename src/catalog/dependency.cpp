@@ -4,6 +4,8 @@
 
 #include "dependency.hpp"
 
+#include "relation_change.hpp"
+
 namespace queue_ext::catalog {
 
 using compat::SysCacheId;
@@ -114,7 +116,7 @@ on_message(const Subject &subject)
 
 // InvalidOid means all relations.
 static void
-on_relation_change(Datum, Oid relation)
+on_relation_change(Oid relation)
 {
 	on_message({relations, relation});
 }
@@ -131,7 +133,7 @@ register_dependencies()
 {
 	static constexpr SysCacheId caches[] = {PROCOID, NAMESPACEOID, TYPEOID,   OPEROID, COLLOID,
 											ENUMOID, TSCONFIGOID,  TSDICTOID, AUTHOID};
-	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
+	listen_to_relations(on_relation_change);
 	for (const SysCacheId cache : caches)
 		CacheRegisterSyscacheCallback(cache, on_object_change, static_cast<Datum>(0));
 }

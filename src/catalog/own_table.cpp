@@ -5,6 +5,7 @@
 #include "own_table.hpp"
 
 #include "../error.hpp"
+#include "relation_change.hpp"
 
 namespace queue_ext::catalog {
 
@@ -65,7 +66,7 @@ own_schema()
 
 // The registry may have been dropped, and created again with another OID.
 static void
-on_relation_change(Datum, Oid relation)
+on_relation_change(Oid relation)
 {
 	if (!OidIsValid(relation) || relation == known_registry_oid)
 		known_registry_oid = InvalidOid;
@@ -74,7 +75,7 @@ on_relation_change(Datum, Oid relation)
 void
 register_own_tables()
 {
-	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
+	listen_to_relations(on_relation_change);
 }
 
 const char *

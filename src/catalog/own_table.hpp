@@ -38,7 +38,7 @@ Oid own_relation(const char *name);
 // not created.
 const char *installed_version();
 
-// Registers the relcache callback that forgets the registry's OID. Called once, by _PG_init.
+// Has the relcache messages forget the registry's OID. Called once, by _PG_init.
 void register_own_tables();
 
 } // namespace queue_ext::catalog

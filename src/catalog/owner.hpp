@@ -40,18 +40,29 @@ check_owner(Oid table)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(table));
 }
 
-// Runs body as the table's owner. On ERROR the abort of the subtransaction or transaction restores
-// the user.
+// Runs body as the table's owner, in a security context with that restriction, too. On ERROR the abort
+// of the subtransaction or transaction restores the user.
 template <typename Body>
 void
-as_owner_of(Oid table, Body &&body)
+as_owner_of(Oid table, Body &&body, int restriction = 0)
 {
 	Oid user;
 	int security;
 	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(owner_of(table), security | SECURITY_LOCAL_USERID_CHANGE);
+	SetUserIdAndSecContext(owner_of(table), security | SECURITY_LOCAL_USERID_CHANGE | restriction);
 	body();
 	SetUserIdAndSecContext(user, security);
+}
+
+// The same in a security-restricted operation, as in REINDEX and ANALYZE, for what runs the owner's code; what
+// that has set is undone. Also in that further restriction.
+template <typename Body>
+void
+as_restricted_owner_of(Oid table, Body &&body, int restriction = 0)
+{
+	const int level = NewGUCNestLevel();
+	as_owner_of(table, body, SECURITY_RESTRICTED_OPERATION | restriction);
+	AtEOXact_GUC(false, level);
 }
 
 } // namespace queue_ext::catalog

@@ -37,6 +37,7 @@
 #include "held_row.hpp"
 #include "own_update.hpp"
 #include "portable.hpp"
+#include "recurring.hpp"
 #include "session.hpp"
 #include "writer.hpp"
 
@@ -238,7 +239,7 @@ select_candidates(Claimer *claimer, Request *request, Candidate *candidates, int
 		CandidateRow *row = row_for(claimer, table);
 		if (row == nullptr || !fetch(row, candidate))
 			tried->counters.gone++;
-		else if (is_own(row))
+		else if (is_own(row) || !is_of_kinds(row, request->kinds))
 			tried->counters.not_pending++;
 		else if (claimer->definition->claim_mode != ClaimMode::session && is_taken(row))
 			note_locked(tried, i);
@@ -410,6 +411,7 @@ finish_claim(const Claimer *claimer, const Request &request, uint64 count)
 	switch (definition->claim_mode) {
 		case ClaimMode::update:
 			check_written(definition, count);
+			count = take_occurrences(definition, claimer->output->occurrences, count);
 			put_rows(count, *claimer->output);
 			return count;
 		case ClaimMode::transaction:
@@ -536,7 +538,8 @@ count_claimed(const Claimer *claimer, const Batch &batch, const Request &request
 {
 	for (int i = 0; i < batch.count; i++)
 		if (batch.chosen[i].row != nullptr)
-			count_ready(claimer->definition, batch.chosen[i].job, request.call_time);
+			count_ready(claimer->definition, batch.chosen[i].job, request.call_time,
+						claimed_from(request));
 }
 
 // See Trier (drain.hpp).

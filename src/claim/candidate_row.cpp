@@ -116,6 +116,17 @@ is_own(const CandidateRow *row)
 		   HeapTupleHeaderGetCmin(header_of(row)) >= row->first_command;
 }
 
+// A child may have its columns in another order.
+bool
+is_of_kinds(const CandidateRow *row, const Kinds *kinds)
+{
+	if (kinds == nullptr)
+		return true;
+	const Oid table = RelationGetRelid(row->table);
+	return has_kind(*kinds, row->slot,
+					table == row->claim->key.table ? row->claim->kind : get_attnum(table, "kind"));
+}
+
 // Whether FOR KEY SHARE, as a foreign key's check takes it, conflicts with the write.
 static bool
 heeds_key_locks(const CandidateRow *row)

@@ -52,4 +52,8 @@ bool is_own(const CandidateRow *row);
 // locked. Only a guess, but trying would assign an XID.
 bool is_taken(const CandidateRow *row);
 
+// Whether the row that was read is of those kinds; null: of any. A row whose kind is changed is another
+// version.
+bool is_of_kinds(const CandidateRow *row, const Kinds *kinds);
+
 } // namespace queue_ext::claim

@@ -4,13 +4,14 @@
 
 #include "claim.hpp"
 
-#include "../stats/tally.hpp"
 #include "by_tid.hpp"
 #include "choice.hpp"
+#include "count.hpp"
 #include "direct.hpp"
 #include "drain.hpp"
 #include "held_row.hpp"
 #include "portable.hpp"
+#include "recurring.hpp"
 #include "ring_waiting.hpp"
 #include "shared_memory.hpp"
 
@@ -94,11 +95,41 @@ claim_by_path(Definition *definition, const Request &request, const Output &outp
 	return claimed;
 }
 
+// A claim passes by rows that were written since it began. So if one of its fills has sent a lost
+// occurrence, and there was nothing else, it begins again.
+static uint64
+claim_with_lost(Definition *definition, const Request &request, const Output &output)
+{
+	send_lost_sometimes(definition, request.call_time);
+	const uint64 sent = definition->recurrence.sent;
+	const uint64 claimed = claim_by_path(definition, request, output);
+	if (claimed > 0 || definition->recurrence.sent == sent)
+		return claimed;
+	Request again = request;
+	again.call_time = GetCurrentTimestamp();
+	return claim_by_path(definition, again, output);
+}
+
+// Counts claims; no lease ends before that of one that was made when the call began.
+static void
+count_claims(Definition *definition, const Request &request, uint64 claimed)
+{
+	stats::Tally *tally = claimed == 0 ? nullptr : stats::tally_of(definition);
+	if (tally == nullptr)
+		return;
+	tally->counts.add(stats::Counter::claimed, static_cast<int64>(claimed));
+	if (definition->is_managed)
+		stats::note_clock(tally, tally->claimed.priorities.to, lease_end(definition, request));
+}
+
 uint64
 claim(Definition *definition, const Request &request, const Output &output)
 {
-	const uint64 claimed = claim_by_path(definition, request, output);
-	stats::count(definition, stats::Counter::claimed, static_cast<int64>(claimed));
+	Occurrences occurrences{NIL, CurrentMemoryContext};
+	const uint64 claimed =
+		claim_with_lost(definition, request, {output.store, output.descriptor, &occurrences});
+	count_claims(definition, request, claimed);
+	follow_occurrences(definition, occurrences);
 	return claimed;
 }
 

@@ -17,6 +17,7 @@ using catalog::RowKey;
 using definition::ClaimMode;
 using definition::Compiled;
 using definition::Definition;
+using definition::KindForm;
 using definition::PreparedClaim;
 using statement::Arguments;
 using statement::Parameter;
@@ -29,6 +30,8 @@ arguments_for(const Definition *definition, const Request &request)
 				  IntervalPGetDatum(definition::lease_of(definition, request.lease)));
 	if (request.worker != nullptr)
 		arguments.set(Parameter::worker, PointerGetDatum(request.worker));
+	if (request.kinds != nullptr)
+		arguments.set(Parameter::kinds, request.kinds->array);
 	return arguments;
 }
 
@@ -116,25 +119,26 @@ write_text(Definition *definition, const char *source, const char *condition, co
 // The candidates are materialized, as a sub-select that runs twice would lock and claim too many
 // rows.
 static const char *
-write_by_key_text(Definition *definition, int max_jobs)
+write_by_key_text(Definition *definition, int max_jobs, const char *condition)
 {
 	const RowKey &row_key = definition::compiled_of(definition).row_key;
 	const char *columns = candidate_columns(row_key);
 	if (definition->is_managed)
 		columns = psprintf("%s, t.leased_until as %s", columns, former_lease);
 	return psprintf(
-		"with candidate as materialized (%s) %s", lock_text(definition, columns, "", max_jobs),
+		"with candidate as materialized (%s) %s",
+		lock_text(definition, columns, condition, max_jobs),
 		write_text(definition, "candidate", candidate_matches(row_key),
 				   definition->is_managed ? psprintf(" candidate.%s,", former_lease) : ""));
 }
 
 // The whole claim, in a table with a key; otherwise only the locking.
 static const char *
-update_text(Definition *definition, int max_jobs)
+update_text(Definition *definition, int max_jobs, const char *condition)
 {
 	return definition::compiled_of(definition).row_key.has_key()
-			   ? write_by_key_text(definition, max_jobs)
-			   : lock_text(definition, "t.tableoid, t.ctid", "", max_jobs);
+			   ? write_by_key_text(definition, max_jobs, condition)
+			   : lock_text(definition, "t.tableoid, t.ctid", condition, max_jobs);
 }
 
 const char *
@@ -150,13 +154,14 @@ write_located_text(Definition *definition)
 					  "");
 }
 
-// Mode session locks nothing here: the advisory lock comes first there (session.cpp).
+// Only managed queues, whose mode is update, have kinds. Mode session locks nothing here: the advisory
+// lock comes first there (session.cpp).
 const char *
-claim_text(Definition *definition, int max_jobs)
+claim_text(Definition *definition, int max_jobs, KindForm form)
 {
 	switch (definition->claim_mode) {
 		case ClaimMode::update:
-			return update_text(definition, max_jobs);
+			return update_text(definition, max_jobs, kind_condition(form));
 		case ClaimMode::transaction:
 			return lock_text(definition, psprintf("t.*, %s", row_key(definition)),
 							 unknown_condition(definition), max_jobs);
@@ -168,27 +173,33 @@ claim_text(Definition *definition, int max_jobs)
 	pg_unreachable();
 }
 
-// The index of the statement for so many jobs, or else the last, to be replaced.
+static bool
+is_for(const PreparedClaim &claim, int max_jobs, KindForm form)
+{
+	return claim.max_jobs == max_jobs && claim.form == form;
+}
+
+// The index of the statement for so many jobs in that form, or else the last, to be replaced.
 static int
-index_of(const Definition *definition, int max_jobs)
+index_of(const Definition *definition, int max_jobs, KindForm form)
 {
 	int index = 0;
 	while (index < definition::prepared_claim_count - 1 &&
-		   definition->claims[index].max_jobs != max_jobs)
+		   !is_for(definition->claims[index], max_jobs, form))
 		index++;
 	return index;
 }
 
 // Moves the statement to the front, so that the last one is the least recently used.
 statement::Statement
-claim_statement(Definition *definition, int max_jobs)
+claim_statement(Definition *definition, int max_jobs, KindForm form)
 {
-	int index = index_of(definition, max_jobs);
-	if (definition->claims[index].max_jobs != max_jobs) {
-		PreparedClaim fresh{max_jobs, {}};
-		const char *text = claim_text(definition, max_jobs);
+	int index = index_of(definition, max_jobs, form);
+	if (!is_for(definition->claims[index], max_jobs, form)) {
+		PreparedClaim fresh{max_jobs, form, {}};
+		const char *text = claim_text(definition, max_jobs, form);
 		statement::prepare(&fresh.statement, text, definition->row_type,
-						   definition::compiled_of(definition).access,
+						   access_of(form, definition::compiled_of(definition).access),
 						   definition::tables_in(definition, text),
 						   {act_of(definition::Prepared::claim_by_tid), definition->name});
 		fresh.statement.follows_partitions = definition->is_partitioned;

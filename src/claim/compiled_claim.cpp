@@ -11,8 +11,10 @@
 #include "../definition/compiled.hpp"
 #include "../definition/name.hpp"
 #include "../definition/registry.hpp"
+#include "../definition/shape.hpp"
 #include "../row/write.hpp"
 #include "../statement/search_path.hpp"
+#include "../stats/table.hpp"
 #include "cursor_form.hpp"
 #include "shared_memory.hpp"
 #include "wake_trigger.hpp"
@@ -232,6 +234,7 @@ stamp_of(const CompiledClaim *claim, const Definition *definition, Relation tabl
 	}
 	for (int i = 0; i < claim->order_count; i++)
 		appendStringInfo(&text, "%d,", claim->order_columns[i].number);
+	appendStringInfo(&text, "%d,", claim->ready_at);
 	for (int i = 0; i < claim->leaf_count; i++)
 		appendStringInfo(&text, "%u,%u,", claim->leaves[i], file_of(claim->leaves[i]));
 	const Datum digest = DirectFunctionCall1(
@@ -343,6 +346,8 @@ find_columns(CompiledClaim *claim, Relation table)
 	claim->payload = find_column(table, "payload", JSONBOID);
 	claim->claimed_at = find_column(table, "claimed_at", TIMESTAMPTZOID);
 	claim->unique_key = find_column(table, "unique_key", TEXTOID);
+	claim->dead_at = find_column(table, "dead_at", TIMESTAMPTZOID);
+	claim->kind = find_column(table, "kind", TEXTOID);
 	const AttrNumber found[] = {claim->id,       claim->attempt, claim->leased_until,
 								claim->priority, claim->run_at,  claim->max_attempts,
 								claim->payload};
@@ -549,7 +554,9 @@ static void
 fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, Relation table)
 {
 	depend_on_triggers(definition, table);
-	if (!definition->is_managed)
+	if (definition->is_managed)
+		claim->has_kinds = definition::has_kind_index(definition->source);
+	else
 		find_age_columns(claim, definition->ages, table);
 	claim->path = Path::portable;
 	claim->obstacle = find_ring_obstacle(claim, definition, compiled, table);
@@ -585,11 +592,9 @@ keep_obstacle(CompiledClaim *claim)
 
 // Records what was looked at as dependencies of the definition, so that an invalidation discards
 // both.
-const CompiledClaim *
-compiled_claim_of(Definition *definition)
+static const CompiledClaim *
+compile(Definition *definition)
 {
-	if (definition->claim != nullptr)
-		return definition->claim;
 	const Compiled &compiled = definition::compiled_of(definition);
 	CompiledClaim *claim = nullptr;
 	catalog::make_kept("queue_ext compiled claim", definition->context, [&](MemoryContext context) {
@@ -605,6 +610,46 @@ compiled_claim_of(Definition *definition)
 	});
 	definition->claim = claim;
 	definition::note_growth(definition);
+	return claim;
+}
+
+// Whether the error is one of the definition, for all callers and not for a while.
+static bool
+is_of_definition(int code)
+{
+	switch (ERRCODE_TO_CATEGORY(code)) {
+		case ERRCODE_TRANSACTION_ROLLBACK:
+		case ERRCODE_INSUFFICIENT_RESOURCES:
+		case ERRCODE_PROGRAM_LIMIT_EXCEEDED: // it may be the depth of the caller's stack
+		case ERRCODE_OPERATOR_INTERVENTION:
+		case ERRCODE_INTERNAL_ERROR: // such as of what is being dropped
+			return false;
+		default:
+			return code != ERRCODE_INSUFFICIENT_PRIVILEGE && code != ERRCODE_LOCK_NOT_AVAILABLE;
+	}
+}
+
+// queue_health() compiles claims for few callers, and tells the others what was noted here.
+const CompiledClaim *
+compiled_claim_of(Definition *definition)
+{
+	if (definition->claim != nullptr)
+		return definition->claim;
+	const stats::Place place = stats::place_of(definition);
+	const CompiledClaim *claim = nullptr;
+	PG_TRY();
+	{
+		claim = compile(definition);
+	}
+	PG_CATCH();
+	{
+		if (is_of_definition(geterrcode()))
+			note_claims(place, stats::Claims::broken);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	note_claims(place, claim->path == Path::portable ? stats::Claims::by_statement
+													 : stats::Claims::from_ring);
 	return claim;
 }
 
@@ -627,18 +672,28 @@ has_policies_for_caller(const Definition *definition)
 // Of callers to whom the table's policies do not apply, while there are others.
 static constexpr uint64 unrestricted_variant = 1;
 
-uint64
+Variant
 set_variant(Definition *definition, const Request &request)
 {
 	CompiledClaim *claim = definition->claim;
-	const uint64 former = claim->key.variant;
+	const Variant former{claim->key.variant, claim->kinds};
 	uint64 variant = variant_of(claim->use_of_caller, request, 0);
 	if (has_policies_for_caller(definition))
 		variant = variant_of(claim->policies_use, request, variant);
 	else if (claim->has_policies)
 		variant = Max(variant, unrestricted_variant);
+	if (request.kinds != nullptr)
+		variant = Max(hash_combine64(variant, request.kinds->digest), unrestricted_variant + 1);
 	claim->key.variant = variant;
+	claim->kinds = request.kinds;
 	return former;
+}
+
+void
+restore_variant(Definition *definition, const Variant &former)
+{
+	definition->claim->key.variant = former.number;
+	definition->claim->kinds = former.kinds;
 }
 
 Ring *
@@ -648,7 +703,7 @@ ring_of(Definition *definition)
 	if (claim->path == Path::portable)
 		return nullptr;
 	if (claim->ring == nullptr || !is_of(claim->ring, claim->key)) {
-		definition->claim->ring = get_ring(claim->key);
+		definition->claim->ring = get_ring(claim->key, claim->kinds);
 		definition->claim->told = nullptr;
 		// Before this claim was compiled, the trigger may have been disabled for a while.
 		if (claim->ring != nullptr)

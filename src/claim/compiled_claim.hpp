@@ -87,11 +87,15 @@ struct CompiledClaim
 	AttrNumber claimed_at; // InvalidAttrNumber: the table is of the first layout
 	AttrNumber ready_at;   // of an attached queue, as claimed_at; InvalidAttrNumber: not named
 	AttrNumber unique_key; // InvalidAttrNumber: the column was changed
+	AttrNumber dead_at;    // likewise
+	bool has_kinds;        // an index by kind
+	AttrNumber kind;       // InvalidAttrNumber: likewise, or the table is of the first layout
 
-	row::Use use; // whether a call is evaluating the expressions
-	RingKey key;
-	Ring *ring; // where it was seen last; null: not looked up yet
-	Ring *told; // which was told that this backend's claims take that path, and why
+	row::Use use;       // whether a call is evaluating the expressions
+	RingKey key;        // for the call under way
+	const Kinds *kinds; // of that; null: all
+	Ring *ring;         // where it was seen last; null: not looked up yet
+	Ring *told;         // which was told that this backend's claims take that path, and why
 	Path told_path;
 	const char *told_reason;
 };
@@ -100,8 +104,16 @@ struct CompiledClaim
 // compiling the fragments raises.
 const CompiledClaim *compiled_claim_of(definition::Definition *definition);
 
-// Sets the variant of the call, by which it finds its ring. Returns the former one.
-uint64 set_variant(definition::Definition *definition, const Request &request);
+// What a call makes of the claim: its variant, by which it finds its ring, and its kinds.
+struct Variant
+{
+	uint64 number;
+	const Kinds *kinds;
+};
+
+// Sets the variant of the call. Returns the former one.
+Variant set_variant(definition::Definition *definition, const Request &request);
+void restore_variant(definition::Definition *definition, const Variant &former);
 
 // Calls body() with that variant. Where callers differ, a call further up the stack may be one of
 // another variant, so the former one is restored, also on ERROR.
@@ -109,8 +121,8 @@ template <typename Body>
 void
 with_variant(definition::Definition *definition, const Request &request, Body &&body)
 {
-	const uint64 former = set_variant(definition, request);
-	if (definition->claim->key.variant == former) {
+	const Variant former = set_variant(definition, request);
+	if (definition->claim->key.variant == former.number && request.kinds == former.kinds) {
 		body();
 		return;
 	}
@@ -120,7 +132,7 @@ with_variant(definition::Definition *definition, const Request &request, Body &&
 	}
 	PG_FINALLY();
 	{
-		definition->claim->key.variant = former;
+		restore_variant(definition, former);
 	}
 	PG_END_TRY();
 }

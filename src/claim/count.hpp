@@ -6,6 +6,7 @@
 
 #include "../stats/tally.hpp"
 #include "compiled_claim.hpp"
+#include "request.hpp"
 
 namespace queue_ext::claim {
 
@@ -15,13 +16,26 @@ struct ReadyJob
 	bool is_known;    // false: the table's columns do not tell
 	bool was_leased;  // the lease of another claim has ended, and nobody has given the job back
 	TimestampTz when; // it was ready from then on
+	bool has_place;   // of a managed queue, as the next ones
+	int16 priority;
+	TimestampTz run_at;
 };
 
 // Such a job, from its columns.
 inline ReadyJob
 ready_job(TimestampTz run_at, bool was_leased, TimestampTz leased_until)
 {
-	return {true, was_leased, was_leased ? Max(run_at, leased_until) : run_at};
+	return {true, was_leased, was_leased ? Max(run_at, leased_until) : run_at, false, 0, 0};
+}
+
+inline ReadyJob
+managed_job(int16 priority, TimestampTz run_at, bool was_leased, TimestampTz leased_until)
+{
+	ReadyJob job = ready_job(run_at, was_leased, leased_until);
+	job.has_place = true;
+	job.priority = priority;
+	job.run_at = run_at;
+	return job;
 }
 
 // An attached queue's job, of that row, if the column tells. Nobody knows whether it was claimed before.
@@ -43,16 +57,24 @@ ready_job_in(const CompiledClaim *claim, TupleTableSlot *row)
 		return attached_job_in(claim->ready_at, row);
 	bool is_null;
 	bool is_free;
+	const Datum priority = slot_getattr(row, claim->priority, &is_null);
 	const Datum run_at = slot_getattr(row, claim->run_at, &is_null);
 	const Datum lease = slot_getattr(row, claim->leased_until, &is_free);
-	return ready_job(DatumGetTimestampTz(run_at), !is_free,
-					 is_free ? 0 : DatumGetTimestampTz(lease));
+	return managed_job(DatumGetInt16(priority), DatumGetTimestampTz(run_at), !is_free,
+					   is_free ? 0 : DatumGetTimestampTz(lease));
 }
+
+// Who else is told that a job was claimed.
+enum class ClaimedFrom {
+	ring,  // the ring of all workers: nobody
+	other, // that ring may still have it
+};
 
 // Counts the claim of a job that was claimed at that time. Of a job that has always been ready nobody
 // knows how long it has waited: it counts as none. Raises 53200.
 inline void
-count_ready(definition::Definition *definition, const ReadyJob &job, TimestampTz call_time)
+count_ready(definition::Definition *definition, const ReadyJob &job, TimestampTz call_time,
+			ClaimedFrom from)
 {
 	stats::Tally *tally = job.is_known ? stats::tally_of(definition) : nullptr;
 	if (tally == nullptr)
@@ -61,6 +83,26 @@ count_ready(definition::Definition *definition, const ReadyJob &job, TimestampTz
 		tally->counts.add(stats::Counter::expired, 1);
 	stats::add_duration(&tally->counts.waiting,
 						TIMESTAMP_NOT_FINITE(job.when) ? 0 : call_time - job.when);
+	if (!job.has_place)
+		return;
+	stats::note_claim(tally, job.priority, job.run_at);
+	if (from != ClaimedFrom::ring)
+		stats::note_left(tally, job.priority, job.run_at);
+}
+
+// When the lease of a claim of that call ends, or would.
+inline TimestampTz
+lease_end(const definition::Definition *definition, const Request &request)
+{
+	const Interval *lease = definition::lease_of(definition, request.lease);
+	return DatumGetTimestampTz(DirectFunctionCall2(
+		timestamptz_pl_interval, TimestampTzGetDatum(request.call_time), IntervalPGetDatum(lease)));
+}
+
+inline ClaimedFrom
+claimed_from(const Request &request)
+{
+	return request.kinds == nullptr ? ClaimedFrom::ring : ClaimedFrom::other;
 }
 
 } // namespace queue_ext::claim

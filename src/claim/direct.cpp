@@ -23,6 +23,7 @@
 #include "count.hpp"
 #include "drain.hpp"
 #include "held_row.hpp"
+#include "recurring.hpp"
 #include "section.hpp"
 #include "writer.hpp"
 
@@ -101,7 +102,7 @@ is_pending_by_now(Claimer *claimer, const Candidate &candidate)
 {
 	if (is_pending(claimer, claimer->old.slot))
 		return true;
-	if (candidate.run_at <= claimer->request->call_time)
+	if (!claimer->writer.claim->key.is_sorted || candidate.run_at <= claimer->request->call_time)
 		return false;
 	claimer->request->call_time = GetCurrentTimestamp();
 	set_clock(claimer);
@@ -176,7 +177,8 @@ read(Claimer *claimer, Candidate *candidate)
 		claimer->counters.locked++;
 		return false;
 	}
-	if (is_own(&claimer->old) || !is_pending_by_now(claimer, *candidate)) {
+	if (is_own(&claimer->old) || !is_of_kinds(&claimer->old, claimer->request->kinds) ||
+		!is_pending_by_now(claimer, *candidate)) {
 		claimer->counters.not_pending++;
 		return false;
 	}
@@ -197,8 +199,25 @@ is_unwritten(const Claimer *claimer, Candidate *candidate, CommandId command)
 	return is_there;
 }
 
-// Claims by writing. Waits for nothing but an index entry: for a transaction that has written the
-// same key into a unique index.
+// Whether the row, which was read and has been claimed, is to be handed out: all are but occurrences
+// of a schedule that have been missed.
+static bool
+is_to_be_handed_out(const Claimer *claimer)
+{
+	const CompiledClaim *claim = claimer->writer.claim;
+	if (!claim->has_columns || claim->unique_key == InvalidAttrNumber)
+		return true;
+	bool is_null;
+	const Datum unique_key = slot_getattr(claimer->old.slot, claim->unique_key, &is_null);
+	if (is_null || !is_occurrence(unique_key) ||
+		DatumGetInt32(slot_getattr(claimer->old.slot, claim->attempt, &is_null)) != 0)
+		return true;
+	return take_occurrence(claimer->definition, claimer->output->occurrences, unique_key,
+						   DatumGetInt64(slot_getattr(claimer->old.slot, claim->id, &is_null)));
+}
+
+// Claims by writing. Waits for an index entry: for a transaction that has written the same key into a
+// unique index; and for the row of an occurrence's schedule.
 static bool
 claim_by_update(Claimer *claimer, Candidate *candidate)
 {
@@ -229,8 +248,12 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 	if (is_pending(claimer, claimer->writer.row))
 		error::still_pending(definition->name, definition->fragments.pending,
 							 definition->fragments.on_claim);
+	if (!is_to_be_handed_out(claimer)) {
+		claimer->counters.not_pending++;
+		return false;
+	}
 	put(claimer, claimer->writer.row);
-	count_ready(definition, job, claimer->request->call_time);
+	count_ready(definition, job, claimer->request->call_time, claimed_from(*claimer->request));
 	return true;
 }
 
@@ -303,17 +326,6 @@ try_claim(Claimer *claimer, Candidate *candidate)
 	pg_unreachable();
 }
 
-// When the lease of a claim of now ends; only a managed queue's claims have leases.
-static TimestampTz
-lease_end(const Definition *definition, const Request &request)
-{
-	if (!definition->is_managed)
-		return PG_INT64_MAX;
-	const Interval *lease = definition::lease_of(definition, request.lease);
-	return DatumGetTimestampTz(DirectFunctionCall2(
-		timestamptz_pl_interval, TimestampTzGetDatum(request.call_time), IntervalPGetDatum(lease)));
-}
-
 // See Trier (drain.hpp).
 static Tried
 try_all(void *state, Request *request, Candidate *candidates, int count)
@@ -331,8 +343,9 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 		if (claimer->is_taken)
 			locked |= UINT64CONST(1) << i;
 	}
-	const TimestampTz due =
-		claimer->counters.claims > 0 ? lease_end(claimer->definition, *request) : PG_INT64_MAX;
+	// Only a managed queue's claims have leases.
+	const bool is_leased = claimer->counters.claims > 0 && claimer->definition->is_managed;
+	const TimestampTz due = is_leased ? lease_end(claimer->definition, *request) : PG_INT64_MAX;
 	return {claimer->counters, locked, claimer->needs_statement, due};
 }
 

@@ -4,6 +4,8 @@
 
 #include "drain.hpp"
 
+#include "../compat.hpp"
+#include "../stats/tally.hpp"
 #include "filler.hpp"
 #include "shared_memory.hpp"
 #include "transaction_callbacks.hpp"
@@ -66,7 +68,7 @@ take_passing_time(const RingCounters &counters, int tried, TimestampTz *since)
 // Tries candidates that were taken. An ERROR leaves them to the transaction callbacks. *since: when
 // the call began to do so, or had tried those before; 0: not known.
 static Tried
-try_taken(const Definition *definition, Ring *ring, Request *request, const Trier &trier,
+try_taken(Definition *definition, Ring *ring, Request *request, const Trier &trier,
 		  Candidate *candidates, const Taken &taken, TimestampTz *since)
 {
 	const RingKey &key = definition->claim->key;
@@ -80,6 +82,11 @@ try_taken(const Definition *definition, Ring *ring, Request *request, const Trie
 	if (tried.needs_statement)
 		ask_for_sweep(ring, key); // for the candidates not tried
 	note_tried(ring, key, taken, place, tried.locked, tried.counters);
+	if (tried.counters.gone + tried.counters.not_pending > 0) {
+		stats::Tally *tally = stats::tally_of(definition);
+		if (tally != nullptr)
+			stats::note_vain(tally);
+	}
 	if (tried.due != PG_INT64_MAX)
 		note_lease(ring, key, tried.due);
 	return tried;
@@ -164,7 +171,11 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 	TimestampTz since = request->call_time;
 	*claimed = 0;
 	prepare_note(ring, key);
+	// The client of a call that waits: as shortly before the claim as can be, as a look may take long.
+	bool may_be_gone = request->has_slept;
 	while (*claimed < wanted) {
+		if (may_be_gone)
+			compat::check_client();
 		CHECK_FOR_INTERRUPTS();
 		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
 		const Taken taken =
@@ -198,6 +209,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			return false;
 		request->call_time = GetCurrentTimestamp();
 		const Filled filled = fill_or_wait(definition, ring, *request, &waits);
+		may_be_gone = request->is_waiting;
 		if (filled.is_foreign || filled.is_stuck)
 			return false;
 		futile += !filled.is_waiting;

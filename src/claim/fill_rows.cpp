@@ -83,6 +83,50 @@ fill_text(Definition *definition, const CompiledClaim *claim, const char *condit
 					 condition, read_size);
 }
 
+// Each branch reads one kind in the order, and the planner merges them, so that of each kind no more is
+// read than the fill takes, and one row. The limits keep the branches apart: a condition on the kind
+// within the merge would not tell the planner that its index has the order.
+static const char *
+kind_fill_text(Definition *definition, const CompiledClaim *claim, const Kinds &kinds,
+			   const char *condition)
+{
+	if (kinds.count == 1)
+		return fill_text(definition, claim,
+						 psprintf("%s%s", kind_condition(definition::KindForm::one), condition));
+	const char *columns = psprintf("t.ctid as ctid, t.xmin as xmin, %s, t.tableoid as tableoid",
+								   column_list(claim, 0, claim->order_count, "t"));
+	StringInfoData text;
+	initStringInfo(&text);
+	for (int i = 0; i < slot_count(kinds); i++)
+		appendStringInfo(
+			&text, "%s(%s)", i == 0 ? "" : " union all ",
+			read_text(definition, columns,
+					  psprintf(" and t.kind operator(pg_catalog.=) (%s)[%d]%s",
+							   statement::placeholder(Parameter::kinds), i + 1, condition),
+					  read_size));
+	return psprintf("select t.* from (%s) as t order by %s limit %d", text.data,
+					definition::compiled_of(definition).order_by, read_size);
+}
+
+// The statement for the call's kinds, behind the cursor or at the head. A managed queue's order has one
+// run of columns.
+static const Statement &
+statement_of_kinds(Definition *definition, const CompiledClaim *claim, bool is_behind)
+{
+	if (definition->kind_fills == nullptr) {
+		definition->kind_fills = static_cast<Statement *>(
+			MemoryContextAllocZero(definition->context, sizeof(Statement) * 2 * slot_counts));
+		definition->kind_fill_count = 2 * slot_counts;
+	}
+	const Kinds &kinds = *claim->kinds;
+	return definition::prepared_of(
+		definition, &definition->kind_fills[2 * slot_place(kinds) + is_behind],
+		statement::Access::by_kind, definition::act_of(Prepared::fill_head), [&] {
+			return kind_fill_text(definition, claim, kinds,
+								  is_behind ? behind_cursor(claim, 0) : "");
+		});
+}
+
 static const Statement &
 statement_at_head(Definition *definition, const CompiledClaim *claim)
 {
@@ -166,6 +210,25 @@ set_cursor_argument(Arguments *arguments, const CompiledClaim *claim, const Curs
 	return true;
 }
 
+// Since when an attached queue's row has been ready, in the last column; DT_NOBEGIN: the queue names no such
+// column, or it is null.
+static TimestampTz
+ready_at_of(const CompiledClaim *claim, const Rows &rows, int row)
+{
+	if (claim->ready_at == InvalidAttrNumber)
+		return DT_NOBEGIN;
+	bool is_null;
+	const Datum ready_at =
+		SPI_getbinval(rows.tuples[row], rows.columns, rows.columns->natts, &is_null);
+	return is_null ? DT_NOBEGIN : DatumGetTimestampTz(ready_at);
+}
+
+static TransactionId
+writer_of(const Rows &rows, int row)
+{
+	return DatumGetTransactionId(rows.value(row, 2));
+}
+
 // The candidate of a row; a managed queue's order columns are its sort key.
 static Candidate
 candidate_of(const CompiledClaim *claim, const Rows &rows, int row)
@@ -173,7 +236,8 @@ candidate_of(const CompiledClaim *claim, const Rows &rows, int row)
 	Candidate candidate{};
 	candidate.tid = *reinterpret_cast<ItemPointer>(DatumGetPointer(rows.value(row, 1)));
 	if (!claim->key.is_sorted) {
-		candidate.version.writer = DatumGetTransactionId(rows.value(row, 2));
+		candidate.run_at = ready_at_of(claim, rows, row);
+		candidate.version.writer = writer_of(rows, row);
 		candidate.version.table =
 			DatumGetObjectId(rows.value(row, first_order_column + claim->order_count));
 		return candidate;
@@ -237,21 +301,6 @@ set_sort_key(Fill *fill)
 	fill->cursor.sort_key = fill->candidates[fill->count - 1].sort_key();
 }
 
-// Since when the oldest of the rows that the fill takes has been ready.
-static TimestampTz
-oldest_of(const CompiledClaim *claim, const Rows &rows, int count)
-{
-	TimestampTz oldest = PG_INT64_MAX;
-	for (int i = 0; i < count && claim->ready_at != InvalidAttrNumber; i++) {
-		bool is_null;
-		const Datum ready_at =
-			SPI_getbinval(rows.tuples[i], rows.columns, rows.columns->natts, &is_null);
-		if (!is_null)
-			oldest = Min(oldest, DatumGetTimestampTz(ready_at));
-	}
-	return oldest;
-}
-
 bool
 read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
 {
@@ -261,20 +310,24 @@ read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, 
 		return false;
 	auto *rows = static_cast<Rows *>(palloc0(sizeof(Rows)));
 	statement::with_newest(arguments, [&](Snapshot snapshot) {
-		if (is_behind)
+		if (claim->kinds != nullptr)
+			add_rows(rows, snapshot, statement_of_kinds(definition, claim, is_behind), *arguments);
+		else if (is_behind)
 			add_rows_behind(rows, definition, claim, snapshot, *arguments);
 		else
 			add_rows(rows, snapshot, statement_at_head(definition, claim), *arguments);
 	});
 	fill->is_complete = !rows->is_full();
 	fill->count = Min(rows->count, fill_size);
-	for (int i = 0; i < fill->count; i++)
+	const bool has_written = TransactionIdIsValid(GetTopTransactionIdIfAny());
+	for (int i = 0; i < fill->count; i++) {
 		fill->candidates[i] = candidate_of(claim, *rows, i);
+		fill->has_own |= has_written && TransactionIdIsCurrentTransactionId(writer_of(*rows, i));
+	}
 	if (claim->key.is_sorted)
 		set_sort_key(fill);
 	else
 		set_cursor(claim, order, *rows, fill);
-	fill->oldest = oldest_of(claim, *rows, fill->count);
 	return true;
 }
 

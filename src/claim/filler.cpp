@@ -6,13 +6,17 @@
 
 #include "../definition/compiled.hpp"
 #include "../stats/look.hpp"
+#include "../stats/tally.hpp"
 #include "claim_text.hpp"
 #include "fill_rows.hpp"
+#include "recurring.hpp"
 #include "shared_memory.hpp"
+#include "transaction_callbacks.hpp"
 
 namespace queue_ext::claim {
 
 using definition::Definition;
+using definition::KindForm;
 using definition::Prepared;
 using statement::Arguments;
 using statement::Statement;
@@ -38,28 +42,57 @@ has_prepared_transactions()
 	return is_any;
 }
 
+// What has its last attempt has left the order of claims, and is found by the index of dead jobs, which
+// tables of the first layout lack.
+static const char *
+next_due_text(const Definition *definition, KindForm form)
+{
+	const bool has_index = definition->claim->claimed_at != InvalidAttrNumber;
+	const char *last =
+		has_index ? psprintf("(select pg_catalog.count(*) from %s as d"
+							 " where d.dead_at operator(pg_catalog.>) %s)",
+							 definition->source_name, placeholder(statement::Parameter::call_time))
+				  : "null::pg_catalog.int8";
+	return psprintf("select pg_catalog.min(greatest(t.run_at, t.leased_until)),"
+					" pg_catalog.count(*), pg_catalog.count(t.leased_until),"
+					" pg_catalog.max(t.priority),"
+					" pg_catalog.min(t.run_at) filter (where t.leased_until is null), %s"
+					" from %s as t where t.dead_at is null%s",
+					last, definition->source_name, kind_condition(form));
+}
+
 // When the first row of the queue becomes claimable by the clock alone; and how many do.
 static TimestampTz
 next_due(Definition *definition, const Arguments &arguments, stats::Look *look)
 {
-	const Statement &statement = definition::prepared_of(definition, Prepared::next_due, [&] {
-		return psprintf("select pg_catalog.min(greatest(t.run_at, t.leased_until)),"
-						" pg_catalog.count(*), pg_catalog.count(t.leased_until) from %s as t"
-						" where t.dead_at is null",
-						definition->source_name);
-	});
+	constexpr Prepared forms[] = {Prepared::next_due, Prepared::next_due_of_one,
+								  Prepared::next_due_of_some};
+	const KindForm form = form_of(definition->claim->kinds);
+	const Statement &statement = definition::prepared_of(
+		definition, forms[static_cast<int>(form)],
+		form == KindForm::all ? statement::Access::by_key : statement::Access::by_kind,
+		[&] { return next_due_text(definition, form); });
 	statement::run(statement, arguments);
-	const auto value = [](int column, bool *is_null) {
-		return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, is_null);
-	};
 	bool is_null;
-	look->leased = DatumGetInt64(value(3, &is_null));
-	look->scheduled = DatumGetInt64(value(2, &is_null)) - look->leased;
+	const auto value = [&](int column) {
+		return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &is_null);
+	};
+	const auto time = [&](int column) {
+		const Datum found = value(column);
+		return is_null ? PG_INT64_MAX : DatumGetTimestampTz(found);
+	};
+	const int64 jobs = DatumGetInt64(value(2));
+	const int64 leased = DatumGetInt64(value(3));
+	look->scheduled = jobs - leased;
+	look->run_at = time(5);
+	const Datum last = value(6);
+	look->knows_leased = !is_null;
+	look->leased = leased + (is_null ? 0 : DatumGetInt64(last));
+	const Datum priority = value(4);
+	look->due = {time(1), jobs == 0 ? stats::no_clock.to : DatumGetInt16(priority)};
 	look->is_counted = true;
-	const Datum due = value(1, &is_null);
-	look->due = is_null ? PG_INT64_MAX : DatumGetTimestampTz(due);
 	SPI_freetuptable(SPI_tuptable);
-	return look->due;
+	return look->due.at;
 }
 
 // Until when a queue stays idle after a sweep that has read nothing. Rows that become claimable by
@@ -67,8 +100,10 @@ next_due(Definition *definition, const Arguments &arguments, stats::Look *look)
 static TimestampTz
 idle_until(Definition *definition, const Arguments &arguments, stats::Look *look)
 {
-	return compiled_claim_of(definition)->has_columns ? next_due(definition, arguments, look)
-													  : PG_INT64_MAX;
+	if (!compiled_claim_of(definition)->has_columns)
+		return PG_INT64_MAX;
+	const TimestampTz due = next_due(definition, arguments, look);
+	return has_schedules(definition) ? Min(due, definition->recurrence.next) : due;
 }
 
 // Whether the ring is told of all rows that become claimable by a write after a sweep that begins
@@ -104,33 +139,27 @@ ended_transactions()
 	return GetLatestSnapshot()->snapXactCompletionCount;
 }
 
-// What a fill of a sorted ring has read.
+// What a fill of a sorted ring has read: the rows that were ready at that time. held: how many candidates the
+// ring has after a sweep.
 static void
-describe(const FillOrder &order, const Fill &fill, stats::Look *look)
+describe(const FillOrder &order, const Fill &fill, TimestampTz call_time, int held,
+		 stats::Look *look)
 {
 	clear(&look->found);
-	for (int i = 0; i < fill.count; i++)
+	// The last one first: it will be claimed last.
+	for (int i = fill.count - 1; i >= 0; i--)
 		lower(&look->found, fill.candidates[i].priority, fill.candidates[i].run_at);
 	look->is_from_head = order.is_sweep;
 	look->from = static_cast<int16>(order.cursor.sort_key.priority);
 	look->is_to_end = fill.is_complete;
 	look->is_told = fill.is_told;
-	look->to = fill.count == 0 ? look->from : fill.candidates[fill.count - 1].priority;
-	look->began = fill.began;
-}
-
-// Likewise of an attached queue, whose jobs count as one priority. Nothing is found where it does not
-// name the column, or no more.
-static void
-describe_attached(const FillOrder &order, const Fill &fill, stats::Look *look)
-{
-	clear(&look->found);
-	if (fill.oldest != PG_INT64_MAX)
-		lower(&look->found, 0, fill.oldest);
-	look->is_from_head = order.is_sweep;
-	look->is_to_end = fill.is_complete;
-	look->is_of_one = true;
-	look->began = fill.began;
+	look->is_clean = order.is_sweep && held == fill.count;
+	look->to = look->from;
+	look->as_of = call_time;
+	if (fill.count == 0)
+		return;
+	look->to = fill.candidates[fill.count - 1].priority;
+	look->to_since = fill.candidates[fill.count - 1].run_at;
 }
 
 // Reads the order's rows into *fill. False if the cursor's bytes are not a row of this table.
@@ -145,6 +174,12 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 	if (order.is_sweep && may_stay_empty(claim))
 		fill->nothing_at = ended_transactions();
 	fill->began = GetCurrentTimestamp();
+	if (order.is_sweep && has_schedules(definition)) {
+		if (request.is_rolled_back)
+			(void) is_any_lost(definition, fill->began);
+		else
+			send_lost(definition, fill->began);
+	}
 	if (!read_rows(definition, order, &arguments, fill))
 		return false;
 	if (fill->is_told && may_be_idle(claim) && fill->count == 0)
@@ -185,6 +220,21 @@ register_filler()
 	RegisterXactCallback(on_transaction_end, nullptr);
 }
 
+// A transaction that has written reads its own versions of rows, and not the rows that it has deleted: what it leaves
+// in the ring is doubted if it is rolled back. Returns its tally; null if it has not written, or nothing is counted.
+static stats::Tally *
+note_own_view(Definition *definition, Ring *ring, const stats::LookBegun &begun, const Fill *fill)
+{
+	if (!TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		return nullptr;
+	note_own_fill(ring, definition->claim->key);
+	const bool is_look = begun.place.entry != nullptr;
+	stats::Tally *tally = is_look || fill->has_own ? stats::tally_of(definition) : nullptr;
+	if (tally != nullptr && fill->has_own)
+		stats::note_vain(tally);
+	return tally;
+}
+
 // Carries out an order to fill; on ERROR another backend may. A cursor that cannot be read is no
 // error: the next fill is a sweep.
 static Filled
@@ -195,13 +245,18 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	const UnderWay carried{under_way, ring, key, order};
 	under_way = &carried;
 	volatile bool is_read = false;
+	// A read of some kinds does not show what is ready of all.
+	const bool is_of_all = key.is_sorted && definition->claim->kinds == nullptr;
+	stats::Tally *volatile tally = nullptr;
 	stats::LookBegun begun{};
 	stats::Look look{};
 	PG_TRY();
 	{
-		if (key.is_sorted || !definition->is_managed)
+		if (is_of_all)
 			begun = stats::begin_look(definition);
 		statement::with_spi([&] { is_read = read(definition, order, request, fill, &look); });
+		if (is_of_all)
+			tally = note_own_view(definition, ring, begun, fill);
 	}
 	PG_CATCH();
 	{
@@ -215,11 +270,8 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 		cancel_fill(ring, key, order);
 	else if (finish_fill(ring, key, order, *fill, &filled.added)) {
 		if (begun.place.entry != nullptr) {
-			if (key.is_sorted)
-				describe(order, *fill, &look);
-			else
-				describe_attached(order, *fill, &look);
-			stats::finish_look(begun, look);
+			describe(order, *fill, request.call_time, filled.added, &look);
+			stats::finish_look(begun, look, tally);
 		}
 		filled.is_mine = true;
 		filled.is_sweep = order.is_sweep;

@@ -4,6 +4,7 @@
 
 #include "held_table.hpp"
 
+#include "../catalog/relation_change.hpp"
 #include "../compat.hpp"
 
 namespace queue_ext::claim {
@@ -12,9 +13,9 @@ namespace queue_ext::claim {
 static HeldTable *tables = nullptr;
 static bool any_changed = false;
 
-// Relcache callback; an invalid OID means all relations. Only marks, as it must not read catalogs.
+// An invalid OID means all relations. Only marks, as it must not read catalogs.
 static void
-on_relation_change(Datum, Oid relation)
+on_relation_change(Oid relation)
 {
 	for (HeldTable *table = tables; table != nullptr; table = table->next)
 		if (!OidIsValid(relation) || table->oid == relation)
@@ -24,7 +25,7 @@ on_relation_change(Datum, Oid relation)
 void
 register_held_tables()
 {
-	CacheRegisterRelcacheCallback(on_relation_change, static_cast<Datum>(0));
+	catalog::listen_to_relations(on_relation_change);
 }
 
 HeldTable *

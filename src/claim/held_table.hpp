@@ -60,7 +60,7 @@ bool are_rows_gone(Oid table, Files *files);
 // Calls visit for each table with held rows. Never raises, unless visit does.
 void visit_held_tables(void (*visit)(Oid table));
 
-// Registers the relcache callback. Called once, by _PG_init.
+// Listens to changes of relations. Called once, by _PG_init.
 void register_held_tables();
 
 } // namespace queue_ext::claim

@@ -28,20 +28,21 @@ may_insert(Oid table, const CompiledClaim *claim)
 		   row::has_right_on(table, ACL_SELECT, &claim->id, 1);
 }
 
-bool
-can_insert_directly(Definition *definition)
+// Whether the table has that column, which not all jobs need, and the caller may give it.
+static bool
+may_give(Oid table, AttrNumber column)
 {
-	const CompiledClaim *claim = compiled_claim_of(definition);
-	return is_direct_allowed() && claim->can_insert && !is_writing(definition) &&
-		   may_insert(definition->source, claim);
+	return column != InvalidAttrNumber && row::has_right_on(table, ACL_INSERT, &column, 1);
 }
 
 bool
-can_insert_keyed_directly(Definition *definition)
+can_insert_directly(Definition *definition, const NewJobs &jobs)
 {
 	const CompiledClaim *claim = compiled_claim_of(definition);
-	return can_insert_directly(definition) && claim->unique_key != InvalidAttrNumber &&
-		   row::has_right_on(definition->source, ACL_INSERT, &claim->unique_key, 1);
+	return is_direct_allowed() && claim->can_insert && !is_writing(definition) &&
+		   may_insert(definition->source, claim) &&
+		   (jobs.unique_keys == nullptr || may_give(definition->source, claim->unique_key)) &&
+		   (jobs.kind == nullptr || may_give(definition->source, claim->kind));
 }
 
 static void
@@ -56,8 +57,8 @@ static void
 name_given(const Writer *writer)
 {
 	const CompiledClaim *claim = writer->claim;
-	const AttrNumber given[] = {claim->payload, claim->priority, claim->run_at, claim->max_attempts,
-								claim->unique_key};
+	const AttrNumber given[] = {claim->payload,      claim->priority,   claim->run_at,
+								claim->max_attempts, claim->unique_key, claim->kind};
 	Bitmapset *columns = nullptr;
 	for (const AttrNumber number : given)
 		if (number != InvalidAttrNumber && !writer->row->tts_isnull[number - 1])
@@ -84,6 +85,8 @@ make_row(const Writer *writer, const NewJobs &jobs, int index)
 	}
 	if (jobs.unique_keys != nullptr)
 		set_value(row, claim->unique_key, jobs.unique_keys[index]);
+	if (jobs.kind != nullptr)
+		set_value(row, claim->kind, PointerGetDatum(jobs.kind));
 	ExecStoreVirtualTuple(row);
 	row->tts_tableOid = RelationGetRelid(writer->table);
 	if (!keeps_constraints(writer, claim->defaults, claim->default_count)) {
@@ -92,13 +95,23 @@ make_row(const Writer *writer, const NewJobs &jobs, int index)
 	}
 }
 
+// The kind may be the column's default.
+static uint64
+kind_in(const CompiledClaim *claim, TupleTableSlot *row)
+{
+	if (claim->kind == InvalidAttrNumber || row->tts_isnull[claim->kind - 1])
+		return no_kind;
+	return hash_of_kind(DatumGetTextPP(row->tts_values[claim->kind - 1]));
+}
+
 // Indexes and notes a row that was written. Returns its id.
 static int64
 settle(Writer *writer, const NewJobs &jobs, TupleTableSlot *row)
 {
 	index_new_row(writer, row);
 	const int64 id = DatumGetInt64(row->tts_values[writer->claim->id - 1]);
-	note_offer(RelationGetRelid(writer->table), {row->tts_tid, jobs.priority, jobs.run_at, {id}});
+	note_offer(RelationGetRelid(writer->table), {row->tts_tid, jobs.priority, jobs.run_at, {id}},
+			   kind_in(writer->claim, row));
 	return id;
 }
 

@@ -11,9 +11,7 @@ namespace queue_ext::claim {
 
 // Whether the caller's jobs can be sent this way: the table is in essence as queue_create made it,
 // and the caller has the rights that an INSERT needs.
-bool can_insert_directly(definition::Definition *definition);
-// The same for jobs with unique keys.
-bool can_insert_keyed_directly(definition::Definition *definition);
+bool can_insert_directly(definition::Definition *definition, const NewJobs &jobs);
 
 // Inserts the jobs, puts their ids into ids, and notes them to be offered to the queue's ring when
 // the transaction commits. The table must be locked (ROW EXCLUSIVE). Raises what an INSERT raises.

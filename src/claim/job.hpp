@@ -26,6 +26,7 @@ struct NewJobs
 	const Datum *payloads; // jsonb
 	int count;
 	const Datum *unique_keys; // text, one for each payload; null: none have one
+	const text *kind;         // of all; null: the column's default
 };
 
 // The jobs with these payloads and the arguments' options, without unique keys.
@@ -35,14 +36,17 @@ new_jobs(const statement::Arguments &arguments, const Datum *payloads, int count
 	const auto value = [&](statement::Parameter parameter) {
 		return arguments.values[static_cast<int>(parameter)];
 	};
-	const bool is_now = arguments.nulls[static_cast<int>(statement::Parameter::run_at)] != ' ';
 	return {DatumGetInt16(value(statement::Parameter::priority)),
-			is_now ? GetCurrentTransactionStartTimestamp()
-				   : DatumGetTimestampTz(value(statement::Parameter::run_at)),
+			arguments.has(statement::Parameter::run_at)
+				? DatumGetTimestampTz(value(statement::Parameter::run_at))
+				: GetCurrentTransactionStartTimestamp(),
 			DatumGetInt32(value(statement::Parameter::max_attempts)),
 			payloads,
 			count,
-			nullptr};
+			nullptr,
+			arguments.has(statement::Parameter::kind)
+				? DatumGetTextPP(value(statement::Parameter::kind))
+				: nullptr};
 }
 
 } // namespace queue_ext::claim

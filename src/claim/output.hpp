@@ -6,11 +6,14 @@
 
 namespace queue_ext::claim {
 
+struct Occurrences; // recurring.hpp
+
 // A tuplestore, and the row type that it takes. Columns are matched by name.
 struct Output
 {
 	Tuplestorestate *store;
 	TupleDesc descriptor;
+	Occurrences *occurrences; // of a managed queue: those that the claim has taken; set by claim()
 };
 
 // Puts the first count rows that the last statement returned into output. Raises 42804 if a column

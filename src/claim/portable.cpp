@@ -20,6 +20,7 @@
 #include "claim_text.hpp"
 #include "count.hpp"
 #include "held_row.hpp"
+#include "recurring.hpp"
 #include "session.hpp"
 #include "transaction_callbacks.hpp"
 
@@ -28,6 +29,7 @@ namespace queue_ext::claim {
 using catalog::RowKey;
 using definition::ClaimMode;
 using definition::Definition;
+using definition::KindForm;
 using definition::Prepared;
 using statement::Arguments;
 using statement::Parameter;
@@ -84,8 +86,30 @@ count_attached(Definition *definition, const Request &request, uint64 count)
 	for (uint64 i = 0; i < count; i++) {
 		TimestampTz when;
 		if (get_time(SPI_tuptable->vals[i], definition->ages.ready_at, &when))
-			count_ready(definition, ready_job(when, false, 0), request.call_time);
+			count_ready(definition, ready_job(when, false, 0), request.call_time,
+						ClaimedFrom::other);
 	}
+}
+
+// A managed queue's job that the last statement has claimed, as it was before; false if the owner has
+// changed the columns.
+static bool
+get_job(HeapTuple row, ReadyJob *job)
+{
+	TimestampTz run_at;
+	if (!get_time(row, "run_at", &run_at))
+		return false;
+	TimestampTz leased_until = 0;
+	const bool was_leased = get_time(row, former_lease, &leased_until);
+	*job = ready_job(run_at, was_leased, leased_until);
+	const TupleDesc columns = SPI_tuptable->tupdesc;
+	const int number = SPI_fnumber(columns, "priority");
+	bool is_null = true;
+	if (number > 0 && SPI_gettypeid(columns, number) == INT2OID) {
+		const Datum priority = heap_getattr(row, number, columns, &is_null);
+		*job = managed_job(DatumGetInt16(priority), run_at, was_leased, leased_until);
+	}
+	return true;
 }
 
 // Counts the jobs that the last statement has claimed.
@@ -95,12 +119,9 @@ count_claimed(Definition *definition, const Request &request, uint64 count)
 	if (!definition->is_managed)
 		count_attached(definition, request, count);
 	for (uint64 i = 0; definition->is_managed && i < count; i++) {
-		TimestampTz run_at;
-		TimestampTz leased_until = 0;
-		HeapTuple row = SPI_tuptable->vals[i];
-		const bool was_leased = get_time(row, former_lease, &leased_until);
-		if (get_time(row, "run_at", &run_at))
-			count_ready(definition, ready_job(run_at, was_leased, leased_until), request.call_time);
+		ReadyJob job;
+		if (get_job(SPI_tuptable->vals[i], &job))
+			count_ready(definition, job, request.call_time, ClaimedFrom::other);
 	}
 }
 
@@ -109,7 +130,8 @@ static uint64
 claim_by_update(Definition *definition, const Request &request, const Output &output)
 {
 	Arguments arguments = arguments_for(definition, request);
-	const Statement statement = claim_statement(definition, request.max_jobs);
+	const Statement statement =
+		claim_statement(definition, request.max_jobs, form_of(request.kinds));
 	uint64 claimed = statement::run(statement, arguments);
 	if (!definition::compiled_of(definition).row_key.has_key() && claimed > 0) {
 		set_tids(&arguments, claimed);
@@ -119,6 +141,7 @@ claim_by_update(Definition *definition, const Request &request, const Output &ou
 						   arguments);
 	}
 	check_written(definition, claimed);
+	claimed = take_occurrences(definition, output.occurrences, claimed);
 	put_rows(claimed, output);
 	count_claimed(definition, request, claimed);
 	return claimed;
@@ -145,7 +168,8 @@ hold_rows(Definition *definition, uint64 locked)
 static uint64
 claim_by_lock(Definition *definition, const Request &request, const Output &output)
 {
-	const Statement statement = claim_statement(definition, request.max_jobs);
+	const Statement statement =
+		claim_statement(definition, request.max_jobs, form_of(request.kinds));
 	const uint64 claimed =
 		hold_rows(definition, statement::run(statement, arguments_for(definition, request)));
 	put_rows(claimed, output);
@@ -185,10 +209,14 @@ claim_by_statement(Definition *definition, const Request &request, const Output 
 static bool
 is_any_pending(Definition *definition, const Request &request)
 {
+	constexpr Prepared forms[] = {Prepared::any_pending, Prepared::any_pending_of_one,
+								  Prepared::any_pending_of_some};
+	const KindForm form = form_of(request.kinds);
 	const Statement &statement = definition::prepared_of(
-		definition, Prepared::any_pending, definition::compiled_of(definition).access, [&] {
+		definition, forms[static_cast<int>(form)],
+		access_of(form, definition::compiled_of(definition).access), [&] {
 			const bool is_lock = definition->claim_mode != ClaimMode::update;
-			const char *condition = is_lock ? unknown_condition(definition) : "";
+			const char *condition = is_lock ? unknown_condition(definition) : kind_condition(form);
 			return read_text(definition, "1", condition, 1);
 		});
 	Arguments arguments = arguments_for(definition, request);
@@ -202,19 +230,28 @@ is_any_pending(Definition *definition, const Request &request)
 
 // Other backends may have taken all rows that the statement's snapshot shows before it gets to
 // them, and the snapshot does not show rows committed since: so the claim is repeated while any row
-// is pending, a few times at most.
+// is pending, a few times at most. And while a statement has found occurrences that are not handed out:
+// each is out of the way then.
 static uint64
 claim_by_statements(Definition *definition, Request request, const Output &output)
 {
 	constexpr int tries = 5;
-	for (int i = 1;; i++) {
+	uint64 claimed = 0;
+	int dropped = count_dropped(output.occurrences);
+	for (int i = 1;;) {
 		CHECK_FOR_INTERRUPTS();
-		const uint64 claimed = claim_by_statement(definition, request, output);
-		if (claimed > 0 || i == tries)
+		const uint64 rows = claim_by_statement(definition, request, output);
+		claimed += rows;
+		request.max_jobs -= static_cast<int>(rows);
+		const int dropped_by_now = count_dropped(output.occurrences);
+		const bool has_dropped = dropped_by_now > dropped;
+		dropped = dropped_by_now;
+		if (request.max_jobs == 0 || (claimed > 0 && !has_dropped) ||
+			(!has_dropped && i++ == tries))
 			return claimed;
 		request.call_time = GetCurrentTimestamp();
 		if (!is_any_pending(definition, request))
-			return 0;
+			return claimed;
 	}
 }
 
@@ -228,6 +265,8 @@ claim_portable(Definition *definition, const Request &request, const Output &out
 	});
 	if (claimed > 0)
 		note_writes(definition->source);
+	else if (has_schedules(definition))
+		send_lost(definition, GetCurrentTimestamp());
 	// Where the claim is a row lock, the end of the transaction releases it.
 	if (claimed > 0 && definition->claim_mode == ClaimMode::transaction)
 		note_wake(definition->source);

@@ -12,7 +12,7 @@ namespace queue_ext::claim {
 
 // Claims up to request.max_jobs rows into output. Locks and writes rows as UPDATE does, with
 // triggers and privilege checks. The queue's table must be locked (ROW EXCLUSIVE). Returns how
-// many. Raises what the executor raises, 22023 if on_claim leaves a row pending, and 55000 or 0A000
+// many; if none, it looks for lost occurrences. Raises what the executor raises, 22023 if on_claim leaves a row pending, and 55000 or 0A000
 // if a lock mode finds no usable key.
 uint64 claim_portable(definition::Definition *definition, const Request &request,
 					  const Output &output);

@@ -10,6 +10,7 @@
 #include "drain.hpp"
 #include "filler.hpp"
 #include "portable.hpp"
+#include "recurring.hpp"
 #include "ring_waiting.hpp"
 #include "session.hpp"
 #include "shared_memory.hpp"
@@ -18,19 +19,23 @@ namespace queue_ext::claim {
 
 using definition::ClaimMode;
 using definition::Definition;
+using definition::KindForm;
 using definition::Prepared;
 
 // Locks one row as a claim by statement would.
 static const char *
-ready_text(Definition *definition)
+ready_text(Definition *definition, KindForm form)
 {
 	const bool is_lock = definition->claim_mode == ClaimMode::transaction;
-	return lock_text(definition, "1", is_lock ? unknown_condition(definition) : "", 1);
+	return lock_text(definition, "1",
+					 is_lock ? unknown_condition(definition) : kind_condition(form), 1);
 }
 
 static bool
 is_ready_by_statement(Definition *definition, const Request &request)
 {
+	constexpr Prepared forms[] = {Prepared::ready, Prepared::ready_of_one, Prepared::ready_of_some};
+	const KindForm form = form_of(request.kinds);
 	bool is_ready = false;
 	statement::with_spi([&] {
 		check_key(definition);
@@ -38,9 +43,10 @@ is_ready_by_statement(Definition *definition, const Request &request)
 			is_ready = is_any_free(definition, request);
 			return;
 		}
-		const statement::Statement &statement = definition::prepared_of(
-			definition, Prepared::ready, definition::compiled_of(definition).access,
-			[&] { return ready_text(definition); });
+		const statement::Statement &statement =
+			definition::prepared_of(definition, forms[static_cast<int>(form)],
+									access_of(form, definition::compiled_of(definition).access),
+									[&] { return ready_text(definition, form); });
 		is_ready = statement::run(statement, arguments_for(definition, request)) > 0;
 		SPI_freetuptable(SPI_tuptable);
 	});
@@ -77,6 +83,11 @@ is_ready_in_ring(Definition *definition, Request request)
 bool
 is_job_ready(Definition *definition, const Request &request)
 {
+	// The pop that comes next sends it.
+	if (request.is_rolled_back && is_any_lost(definition, request.call_time))
+		return true;
+	if (!request.is_rolled_back)
+		send_lost_sometimes(definition, request.call_time);
 	const Choice choice = choose_path(definition);
 	if (choice.path == Path::portable)
 		return is_ready_by_statement(definition, request);

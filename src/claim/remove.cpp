@@ -10,12 +10,12 @@
 
 #include "../compat.hpp"
 #include "../row/rights.hpp"
-#include "../stats/tally.hpp"
 #include "path.hpp"
 #include "compiled_claim.hpp"
 #include "locate.hpp"
 #include "section.hpp"
 #include "transaction_callbacks.hpp"
+#include "wake.hpp"
 #include "writer.hpp"
 
 namespace queue_ext::claim {
@@ -39,17 +39,45 @@ is_good(const CompiledClaim *claim, TupleTableSlot *row, const Receipt &receipt)
 		   !slot_attisnull(row, claim->leased_until);
 }
 
+// When the job would have died with its lease; PG_INT64_MAX: it has another attempt.
+static TimestampTz
+death_of(const CompiledClaim *claim, TupleTableSlot *row)
+{
+	bool is_null;
+	if (claim->dead_at == InvalidAttrNumber)
+		return DatumGetTimestampTz(slot_getattr(row, claim->leased_until, &is_null));
+	const Datum dead_at = slot_getattr(row, claim->dead_at, &is_null);
+	return is_null ? PG_INT64_MAX : DatumGetTimestampTz(dead_at);
+}
+
+// A job whose lease has ended was ready again, and may stand in the ring, or has died.
+static void
+note_late(stats::Tally *tally, const CompiledClaim *claim, TupleTableSlot *row, TimestampTz now)
+{
+	bool is_null;
+	note_death(claim->key.table, tally, death_of(claim, row));
+	if (DatumGetTimestampTz(slot_getattr(row, claim->leased_until, &is_null)) > now)
+		return;
+	const Datum priority = slot_getattr(row, claim->priority, &is_null);
+	const Datum run_at = slot_getattr(row, claim->run_at, &is_null);
+	stats::note_left(tally, DatumGetInt16(priority), DatumGetTimestampTz(run_at));
+}
+
 // Counts how long the job that was found has run.
 static void
 count_run(Definition *definition, const CompiledClaim *claim, TupleTableSlot *row)
 {
-	stats::Tally *tally =
-		claim->claimed_at == InvalidAttrNumber ? nullptr : stats::tally_of(definition);
-	bool is_null = true;
-	const Datum claimed_at = tally == nullptr ? 0 : slot_getattr(row, claim->claimed_at, &is_null);
+	stats::Tally *tally = stats::tally_of(definition);
+	if (tally == nullptr)
+		return;
+	const TimestampTz now = GetCurrentTimestamp();
+	note_late(tally, claim, row, now);
+	if (claim->claimed_at == InvalidAttrNumber)
+		return;
+	bool is_null;
+	const Datum claimed_at = slot_getattr(row, claim->claimed_at, &is_null);
 	if (!is_null)
-		stats::add_duration(&tally->counts.running,
-							GetCurrentTimestamp() - DatumGetTimestampTz(claimed_at));
+		stats::add_duration(&tally->counts.running, now - DatumGetTimestampTz(claimed_at));
 }
 
 // Deletes the job's row. A row that this command has deleted before counts as gone. Waits for its

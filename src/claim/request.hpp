@@ -4,6 +4,8 @@
 
 #include "../postgres.hpp"
 
+#include "kinds.hpp"
+
 namespace queue_ext::claim {
 
 // The arguments of a pop, common to both paths.
@@ -13,7 +15,10 @@ struct Request
 	TimestampTz call_time;
 	const Interval *lease; // null: the queue's
 	const text *worker;    // may be null
+	const Kinds *kinds;    // that it takes; null: all
 	bool is_waiting;       // the backend waits if there is nothing to claim
+	bool has_slept;        // it has, and its client may be gone meanwhile
+	bool is_rolled_back;   // what the call writes is undone at once, so it must not write
 	bool *is_chosen;       // it was woken for a job, and has taken none yet (wait.hpp); may be null
 };
 

@@ -56,14 +56,18 @@ dismiss(Ring *ring)
 }
 
 void
-reset(Ring *ring, const RingKey &key)
+reset(Ring *ring, const RingKey &key, const Kinds *kinds)
 {
 	SpinLockAcquire(&ring->mutex);
 	ring->key = key;
+	ring->kind_count = kinds == nullptr ? 0 : kinds->count;
+	if (kinds != nullptr)
+		memcpy(ring->kinds, kinds->hashes, sizeof(uint64) * kinds->count);
 	clear(ring);
 	ring->cursor = {};
 	ring->is_at_end = false;
 	ring->is_told = false;
+	ring->has_locked = false;
 	ring->reads_again = false;
 	ring->sweep_due = 0;
 	ring->wake_generation = 0;
@@ -395,6 +399,12 @@ distrust(Ring *ring, const RingKey &key)
 }
 
 void
+doubt_contents(Ring *ring, const RingKey &key)
+{
+	with_ring(ring, key, [&] { ring->is_told = false; });
+}
+
+void
 ask_for_sweep(Ring *ring, const RingKey &key)
 {
 	with_ring(ring, key, [&] { request_sweep(ring); });
@@ -456,6 +466,7 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generati
 				ring->row_due = PG_INT64_MAX;
 			ring->idle_until = 0;
 			ring->is_quiet = false;
+			ring->has_locked = false;
 			ring->wake_generation = wake_generation;
 			ring->sweep_generation++;
 			ring->in_flight = 0; // the sweep reads these rows, too
@@ -633,6 +644,7 @@ count(Ring *ring, const RingCounters &more)
 	if (passed == 0)
 		return;
 	ring->is_quiet = false; // such a row may be claimable again, and nobody tells
+	ring->has_locked |= more.locked > 0;
 	ring->sweep_cost_us += passing_cost(ring, passed, more.passing_us);
 	if (ring->sweep_due != 0 && ring->sweep_due != PG_INT64_MAX)
 		ring->sweep_due = Max(ring->sweep_due, next_sweep(ring));

@@ -29,9 +29,9 @@
 
 namespace queue_ext::claim {
 
-// Empties the ring and gives it the key; those who wait are woken, to look again. The LWLock of
+// Empties the ring and gives it the key, and the kinds of its jobs (null: all); those who wait are woken, to look again. The LWLock of
 // shared_memory.cpp must be held exclusively.
-void reset(Ring *ring, const RingKey &key);
+void reset(Ring *ring, const RingKey &key, const Kinds *kinds);
 
 // Takes all those who wait out of their list, and wakes them, to look again.
 void dismiss(Ring *ring);
@@ -102,6 +102,9 @@ void expect(Ring *ring, const RingKey &key, TimestampTz due);
 // Marks the ring not idle.
 void distrust(Ring *ring, const RingKey &key);
 
+// Marks the ring, until its next sweep, as one that may not have all that is ready. Claims do not mind.
+void doubt_contents(Ring *ring, const RingKey &key);
+
 // Requests a sweep: rows have become claimable, anywhere in the order.
 void ask_for_sweep(Ring *ring, const RingKey &key);
 
@@ -139,9 +142,9 @@ struct Fill
 	TimestampTz began;
 	TimestampTz ended;
 	bool is_told;           // of a sweep: the ring will be told of all that becomes claimable
+	bool has_own;           // some rows are as this transaction has written them
 	TimestampTz idle_until; // of a sweep that read nothing; 0: unknown
-	TimestampTz oldest; // of an attached queue: see CompiledClaim.ready_at; PG_INT64_MAX: unknown
-	uint64 nothing_at;  // likewise: how many transactions had ended before it; 0: unknown
+	uint64 nothing_at;      // likewise: how many transactions had ended before it; 0: unknown
 };
 
 // Merges the fill into the ring and wakes the backends that wait for it. *added: by how many

@@ -4,6 +4,7 @@
 
 #include "../postgres.hpp"
 
+#include "kinds.hpp"
 #include "waiters.hpp"
 
 namespace queue_ext::claim {
@@ -77,7 +78,8 @@ struct Candidate
 {
 	ItemPointerData tid;
 	int16 priority;
-	TimestampTz run_at;
+	TimestampTz
+		run_at; // in a ring that is not sorted: as the queue's column ready_at; DT_NOBEGIN: not known
 	union
 	{
 		int64 id;
@@ -136,7 +138,9 @@ struct Ring
 {
 	slock_t mutex;
 	RingKey key;
-	TimestampTz used_at; // of the last take(); the least recently used ring makes room
+	int32 kind_count;         // of the jobs that it is for; 0: of all
+	uint64 kinds[most_kinds]; // their hashes
+	TimestampTz used_at;      // of the last take(); the least recently used ring makes room
 
 	uint32 first; // index of the first candidate
 	uint32 count;
@@ -145,6 +149,7 @@ struct Ring
 	Cursor cursor;
 	bool is_at_end;           // fills have read to the end of the queue
 	bool is_told;             // since the last sweep of all that has become claimable by a write
+	bool has_locked;          // since it began a candidate was locked, and let go
 	bool reads_again;         // the next fill begins where the last one did (Fill)
 	TimestampTz sweep_due;    // when to sweep; 0: requested; PG_INT64_MAX: under way
 	uint32 wake_generation;   // the table's (shared_memory.hpp) when the last sweep began

@@ -42,30 +42,55 @@ next_priority(Ring *ring, uint32 from)
 static void
 find_heads(Ring *ring, stats::Marks *heads)
 {
-	clear(heads);
 	for (uint32 i = 0; i < ring->count; i = next_priority(ring, i))
 		lower(heads, at(ring, i)->priority, at(ring, i)->run_at);
 }
 
+// The candidates of a ring that is not sorted count as one priority.
 static void
-view(Ring *ring, TimestampTz now, uint32 wake_generation, RingView *view)
+find_head(Ring *ring, stats::Marks *heads)
 {
-	view->is_sorted = ring->key.is_sorted;
-	view->candidates = ring->count;
-	view->has_all = ring->key.is_sorted && ring->is_at_end && ring->is_told && ring->filler == 0 &&
-					!is_row_due(ring, now, wake_generation);
-	view->has_cursor = ring->key.is_sorted && ring->cursor.size > 0;
-	view->cursor = static_cast<int16>(ring->cursor.sort_key.priority);
-	view->row_due = ring->row_due;
+	for (uint32 i = 0; i < ring->count; i++)
+		if (at(ring, i)->run_at != DT_NOBEGIN)
+			lower(heads, 0, at(ring, i)->run_at);
+}
+
+// A job that was updated may stand there twice, at two TIDs.
+static uint32
+count_jobs(Ring *ring)
+{
+	uint32 jobs = 0;
+	for (uint32 i = 0; i < ring->count; i++)
+		jobs += i == 0 || !(at(ring, i)->sort_key() == at(ring, i - 1)->sort_key());
+	return jobs;
+}
+
+static void
+view(Ring *ring, uint32 wake_generation, RingView *view)
+{
+	clear(&view->heads);
 	view->waiting = ring->waiters.count;
+	view->is_of_kinds = ring->kind_count > 0;
+	if (view->is_of_kinds)
+		return;
+	view->is_sorted = ring->key.is_sorted;
+	view->candidates = ring->key.is_sorted ? count_jobs(ring) : ring->count;
+	view->is_trusted = ring->key.is_sorted && ring->is_told && !ring->has_locked &&
+					   ring->filler == 0 && ring->sweep_due != 0 &&
+					   ring->wake_generation == wake_generation;
+	view->is_at_end = ring->is_at_end;
+	view->has_cursor = ring->cursor.size > 0;
+	view->cursor = static_cast<int16>(ring->cursor.sort_key.priority);
 	if (ring->key.is_sorted)
 		find_heads(ring, &view->heads);
+	else
+		find_head(ring, &view->heads);
 }
 
 // False if the ring is of no queue of this database. The bytes are not trusted: ends the name with a
 // zero.
 static bool
-view_ring(int place, TimestampTz now, RingView *found)
+view_ring(int place, RingView *found)
 {
 	RingKey key;
 	Ring *ring = find_ring(place, &key);
@@ -76,23 +101,32 @@ view_ring(int place, TimestampTz now, RingView *found)
 	found->table = key.table;
 	found->queue = key.queue;
 	NameStr(found->queue)[NAMEDATALEN - 1] = '\0';
-	return with_ring(ring, key, [&] { view(ring, now, generation, found); });
+	return with_ring(ring, key, [&] { view(ring, generation, found); });
 }
 
-// Callers that differ have rings of their own, and none of these shows what is ready for all.
+// Callers that differ have rings of their own, and none of these shows what is ready for all. A ring
+// for some kinds tells nothing of the others; and where there is one, that of all may have candidates
+// that were claimed long ago.
 static void
 merge(RingView *one, const RingView &other)
 {
-	one->waiting += other.waiting;
-	one->candidates = Max(one->candidates, other.candidates);
-	one->has_all = false;
+	const int waiting = one->waiting + other.waiting;
+	const bool has_kinds = one->has_kinds || one->is_of_kinds || other.is_of_kinds;
+	if (one->is_of_kinds && !other.is_of_kinds)
+		*one = other;
+	else if (!other.is_of_kinds) {
+		one->candidates = Max(one->candidates, other.candidates);
+		lower(&one->heads, other.heads);
+	}
+	one->has_kinds = has_kinds;
+	one->is_trusted = false;
+	one->waiting = waiting;
 }
 
 RingView *
 view_rings(int *count)
 {
 	const int rings = ring_count();
-	const TimestampTz now = GetCurrentTimestamp();
 	int most = 64;
 	auto *views = static_cast<RingView *>(palloc(sizeof(RingView) * most));
 	*count = 0;
@@ -102,7 +136,7 @@ view_rings(int *count)
 			most *= 2;
 			views = static_cast<RingView *>(repalloc(views, sizeof(RingView) * most));
 		}
-		*count += view_ring(place, now, &views[*count]);
+		*count += view_ring(place, &views[*count]);
 	}
 	qsort(views, *count, sizeof(RingView), compare_views);
 	int kept = 0;

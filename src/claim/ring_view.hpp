@@ -14,12 +14,15 @@ struct RingView
 	Oid table;
 	NameData queue;
 	bool is_sorted;
+	bool is_of_kinds; // and so tells nothing of the jobs of other kinds
+	bool has_kinds;   // there are rings for kinds, of whose claims that of all is not told
 	int64 candidates;
-	bool has_all;        // all that is ready stands in the ring
-	bool has_cursor;     // or all that comes before a row of this priority, and some of it
-	int16 cursor;        // that priority
-	stats::Marks heads;  // of the candidates, where the ring is sorted
-	TimestampTz row_due; // the earliest time known at which a job becomes ready by the clock
+	bool is_trusted;    // a ring that is sorted has, or had, all that was ready when it was read
+						// last, and what writes have made ready since, of what it covers:
+	bool is_at_end;     // the whole queue
+	bool has_cursor;    // or all that comes before a row of this priority, and some of it
+	int16 cursor;       // that priority
+	stats::Marks heads; // of the candidates
 	int waiting;
 };
 

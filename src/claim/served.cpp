@@ -19,7 +19,7 @@ using statement::Statement;
 bool
 is_served(Definition *definition)
 {
-	const Statement statement = claim_statement(definition, 1);
+	const Statement statement = claim_statement(definition, 1, definition::KindForm::all);
 	return statement::is_served(statement.plan, statement.access, statement.tables);
 }
 
@@ -112,7 +112,7 @@ Oid
 find_excessive_index(Definition *definition)
 {
 	constexpr double few = 1000;
-	const Statement claim = claim_statement(definition, 1);
+	const Statement claim = claim_statement(definition, 1, definition::KindForm::all);
 	const List *reads = statement::index_reads_of(claim.plan, claim.access, claim.tables);
 	Rows estimated{};
 	Rows sampled{};

@@ -20,6 +20,7 @@
 namespace queue_ext::claim {
 
 using definition::Definition;
+using definition::KindForm;
 using definition::Prepared;
 using statement::Arguments;
 using statement::Parameter;
@@ -81,7 +82,8 @@ copy_candidates(Definition *definition, uint64 count, MemoryContext context)
 static Candidates
 read_candidates(Definition *definition, const Request &request, MemoryContext context)
 {
-	const Statement statement = claim_statement(definition, request.max_jobs + spare_candidates);
+	const Statement statement =
+		claim_statement(definition, request.max_jobs + spare_candidates, KindForm::all);
 	return copy_candidates(definition,
 						   statement::run(statement, arguments_for(definition, request)), context);
 }

@@ -84,10 +84,15 @@ initialize(Set *set)
 	}
 	for (Wakes &wakes : set->wakes) {
 		pg_atomic_init_u64(&wakes.table, 0);
+		pg_atomic_init_u64(&wakes.next_look, 0);
 		pg_atomic_init_u32(&wakes.generation, 0);
 		pg_atomic_init_u32(&wakes.under_way, 0);
 		pg_atomic_init_u32(&wakes.sorted, 0);
 		pg_atomic_init_u32(&wakes.waiting, 0);
+		pg_atomic_init_u32(&wakes.has_kinds, 0);
+		pg_atomic_init_u32(&wakes.is_partial, 0);
+		for (pg_atomic_uint32 &place : wakes.of_kinds)
+			pg_atomic_init_u32(&place, 0);
 	}
 }
 
@@ -178,22 +183,22 @@ hash_of(Oid database, Oid table)
 	return hash_combine(murmurhash32(database), murmurhash32(table));
 }
 
-// How many sets the rings of a queue's variants may be in, and how many of them in one set: others
-// take the place of the least recently used.
+// How many sets the rings of a queue's variants may be in, those for kinds apart; of one set they may
+// have most_variants: others take the place of the least recently used.
 constexpr uint64 variant_sets = 8;
-constexpr int most_variants = 4;
 
 // The set to which the key hashes; its stamp does not count, so that an altered queue finds its
 // former ring.
 static Set *
-set_of(const RingKey &key)
+set_of(const RingKey &key, const Kinds *kinds)
 {
 	SharedMemory *all = attached();
 	const uint32 name =
 		DatumGetUInt32(hash_any(reinterpret_cast<const unsigned char *>(NameStr(key.queue)),
 								static_cast<int>(strlen(NameStr(key.queue)))));
 	const uint32 hash = hash_combine(hash_of(key.database, key.table), name);
-	return &all->sets[(hash + key.variant % variant_sets) % set_count];
+	return &all->sets[(hash + key.variant % (kinds == nullptr ? variant_sets : kind_sets)) %
+					  set_count];
 }
 
 // The queue's ring within its set, whatever its stamp, or null. The LWLock must be held, which
@@ -234,32 +239,11 @@ least_recently_used(Set *set, const RingKey &key)
 	return own_count < most_variants || own == nullptr ? oldest : own;
 }
 
-// Looks for the ring again under the exclusive lock, as another backend may have made it in
-// between.
-Ring *
-get_ring(const RingKey &key)
+static uint64
+owner_of(Oid table)
 {
-	Set *set = set_of(key);
-	LWLockAcquire(&shared->lock, LW_SHARED);
-	Ring *ring = find_in(set, key);
-	const bool is_there = ring != nullptr && ring->key == key;
-	LWLockRelease(&shared->lock);
-	if (is_there)
-		return ring;
-	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	ring = find_in(set, key);
-	if (ring == nullptr)
-		ring = least_recently_used(set, key);
-	if (ring != nullptr && !(ring->key == key)) {
-		reset(ring, key);
-		ring->used_at = GetCurrentTimestamp();
-	}
-	LWLockRelease(&shared->lock);
-	if (ring != nullptr && key.is_sorted) {
-		const auto place = (set - shared->sets) * set_size + (ring - set->rings);
-		pg_atomic_write_u32(&get_wakes(key.table)->sorted, static_cast<uint32>(place));
-	}
-	return ring;
+	constexpr int oid_bits = 32;
+	return (static_cast<uint64>(MyDatabaseId) << oid_bits) | table;
 }
 
 // The wakes at that place of all sets, wrapping around.
@@ -284,14 +268,20 @@ Wakes *
 get_wakes(Oid table)
 {
 	(void) attached();
-	constexpr int oid_bits = 32;
-	const uint64 owner = (static_cast<uint64>(MyDatabaseId) << oid_bits) | table;
+	const uint64 owner = owner_of(table);
 	const uint32 first = hash_of(MyDatabaseId, table);
 	// Wakes are never given up, so all backends stop at the same ones.
 	for (uint32 step = 0; step < most_steps; step++)
 		if (is_of(wakes_at(first + step), owner))
 			return wakes_at(first + step);
 	return wakes_at(first);
+}
+
+pg_atomic_uint64 *
+next_look_of(Oid table)
+{
+	Wakes *wakes = get_wakes(table);
+	return pg_atomic_read_u64(&wakes->table) == owner_of(table) ? &wakes->next_look : nullptr;
 }
 
 bool
@@ -324,9 +314,105 @@ find_sorted_ring(Oid table, RingKey *key)
 	Ring *ring = ring_at(static_cast<int>(place));
 	SpinLockAcquire(&ring->mutex);
 	*key = ring->key;
+	const bool is_for_all = ring->kind_count == 0;
 	SpinLockRelease(&ring->mutex);
-	const bool is_right = key->is_sorted && key->table == table && key->database == MyDatabaseId;
+	const bool is_right =
+		is_for_all && key->is_sorted && key->table == table && key->database == MyDatabaseId;
 	return is_right ? ring : nullptr;
+}
+
+// Whether the ring is for jobs of that kind. Under its spinlock; the count is not trusted.
+static bool
+is_for(const Ring *ring, uint64 kind)
+{
+	if (kind == unknown_kind)
+		return true;
+	for (int i = 0; i < Min(ring->kind_count, most_kinds); i++)
+		if (ring->kinds[i] == kind)
+			return true;
+	return false;
+}
+
+KindRing
+kind_ring_of(Oid table, Wakes *wakes, int place, uint64 kind)
+{
+	KindRing found{};
+	const uint32 listed = pg_atomic_read_u32(&wakes->of_kinds[place]);
+	if (listed == 0 || listed > static_cast<uint32>(ring_count()))
+		return found;
+	Ring *ring = ring_at(static_cast<int>(listed - 1));
+	SpinLockAcquire(&ring->mutex);
+	found.key = ring->key;
+	const bool is_right = ring->kind_count > 0;
+	found.is_for_kind = is_for(ring, kind);
+	SpinLockRelease(&ring->mutex);
+	if (is_right && found.key.is_sorted && found.key.table == table &&
+		found.key.database == MyDatabaseId)
+		found.ring = ring;
+	return found;
+}
+
+// Enters a ring for kinds into the list of the table, unless it is there, over one that is no such
+// ring of the table any more. Of tables that share their wakes only one may have a list.
+static void
+list_kind_ring(Wakes *wakes, Oid table, uint32 place)
+{
+	pg_atomic_write_u32(&wakes->has_kinds, 1);
+	int vacant = -1;
+	for (int i = 0; i < most_kind_rings; i++) {
+		const uint32 listed = pg_atomic_read_u32(&wakes->of_kinds[i]);
+		if (listed == place + 1)
+			return;
+		const KindRing other = kind_ring_of(table, wakes, i, unknown_kind);
+		if (other.ring == nullptr && vacant < 0)
+			vacant = i;
+	}
+	if (vacant < 0 || pg_atomic_read_u64(&wakes->table) != owner_of(table))
+		pg_atomic_write_u32(&wakes->is_partial, 1);
+	else
+		pg_atomic_write_u32(&wakes->of_kinds[vacant], place + 1);
+}
+
+// Has the table's commits find the ring, which stands at that index. The LWLock must be held
+// exclusively: no backend uses the ring before that.
+static void
+list_ring(const RingKey &key, const Kinds *kinds, uint32 place)
+{
+	Wakes *wakes = get_wakes(key.table);
+	if (kinds != nullptr) {
+		list_kind_ring(wakes, key.table, place);
+		return;
+	}
+	pg_atomic_write_u32(&wakes->sorted, place);
+	if (pg_atomic_read_u64(&wakes->table) != owner_of(key.table))
+		pg_atomic_write_u32(&wakes->is_partial, 1);
+}
+
+// Looks for the ring again under the exclusive lock, as another backend may have made it in
+// between.
+Ring *
+get_ring(const RingKey &key, const Kinds *kinds)
+{
+	Set *set = set_of(key, kinds);
+	LWLockAcquire(&shared->lock, LW_SHARED);
+	Ring *ring = find_in(set, key);
+	const bool is_there = ring != nullptr && ring->key == key;
+	LWLockRelease(&shared->lock);
+	if (is_there)
+		return ring;
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
+	ring = find_in(set, key);
+	if (ring == nullptr)
+		ring = least_recently_used(set, key);
+	if (ring != nullptr && !(ring->key == key)) {
+		reset(ring, key, kinds);
+		ring->used_at = GetCurrentTimestamp();
+	}
+	if (ring != nullptr && key.is_sorted)
+		list_ring(key, kinds,
+				  static_cast<uint32>((set - shared->sets) * set_size + (ring - set->rings)));
+	LWLockRelease(&shared->lock);
+	return ring;
 }
 
 // Calls visit(Ring *) for the rings at which backends wait.

@@ -11,6 +11,8 @@ namespace queue_ext::claim {
 
 // How many candidates are remembered for one ring, or table, and subtransaction.
 constexpr int most_candidates = 1024;
+// Of so many kinds the rows of one (sub)transaction are noted apart.
+constexpr int most_kinds_apart = 64;
 
 namespace {
 
@@ -31,6 +33,7 @@ struct Note
 	Wakes *shared; // the table's
 	SubTransactionId made_in;
 
+	bool has_own_fill;   // the ring may lack rows if this is rolled back
 	bool is_until_end;   // its claims end with the transaction, even if it commits
 	int in_flight;       // candidates taken and not yet all tried
 	uint32 flight_sweep; // the sweep after which these were taken; earlier ones no longer count
@@ -45,6 +48,7 @@ struct Note
 	SortKey more_offered;  // the lowest of those
 	bool wakes;            // rows have become claimable anywhere in the order
 	TimestampTz due;       // the earliest time at which a row becomes claimable
+	TimestampTz death;     // the earliest at which a row would have died
 	bool is_under_way;     // counted in the wakes as such
 	bool has_writes;       // other backends may have passed by what it wrote
 	bool has_moved;        // rows that can be claimed after the commit are at other TIDs
@@ -79,6 +83,7 @@ add_note(Ring *ring, const RingKey &key)
 	note->key = key;
 	note->made_in = GetCurrentSubTransactionId();
 	note->due = PG_INT64_MAX;
+	note->death = PG_INT64_MAX;
 	note->shared = get_wakes(key.table);
 	note->next = notes;
 	notes = note;
@@ -103,16 +108,32 @@ note_of_ring(Ring *ring, const RingKey &key)
 	return note != nullptr ? note : add_note(ring, key);
 }
 
+// The note of the table for rows of that kind, which is the variant of its key.
 static Note *
-note_of_table(Oid table)
+note_of_table(Oid table, uint64 kind = unknown_kind)
 {
-	Note *note = find_note(
-		[&](const Note *other) { return other->ring == nullptr && other->key.table == table; });
+	int count = 0;
+	Note *note = find_note([&](const Note *other) {
+		const bool is_of_table = other->ring == nullptr && other->key.table == table;
+		count += is_of_table;
+		return is_of_table && other->key.variant == kind;
+	});
 	if (note != nullptr)
 		return note;
+	if (kind != unknown_kind && count > most_kinds_apart)
+		return note_of_table(table);
 	RingKey key{};
 	key.table = table;
+	key.variant = kind;
 	return add_note(nullptr, key);
+}
+
+// Likewise; rows are told apart by their kinds only where there are rings for kinds.
+static Note *
+note_of_rows(Oid table, uint64 kind)
+{
+	const bool has_kinds = pg_atomic_read_u32(&get_wakes(table)->has_kinds) != 0;
+	return note_of_table(table, has_kinds ? kind : unknown_kind);
 }
 
 // False when most_candidates are in it. Raises 53200.
@@ -189,6 +210,12 @@ note_tried(Ring *ring, const RingKey &key, const Taken &taken, int place, uint64
 }
 
 void
+note_own_fill(Ring *ring, const RingKey &key)
+{
+	note_of_ring(ring, key)->has_own_fill = true;
+}
+
+void
 note_lease(Ring *ring, const RingKey &key, TimestampTz end)
 {
 	Note *note = note_of_ring(ring, key);
@@ -219,6 +246,13 @@ note_wake(Oid table)
 	note_of_table(table)->wakes = true;
 }
 
+void
+note_death(Oid table, TimestampTz death)
+{
+	Note *note = note_of_table(table);
+	note->death = Min(note->death, death);
+}
+
 // Of the offers beyond the limit only the lowest sort key is kept (offer_from()).
 static void
 add_more_offered(Note *note, const SortKey &sort_key)
@@ -236,15 +270,15 @@ add_offer(Note *note, const Candidate &candidate)
 }
 
 void
-note_offer(Oid table, const Candidate &candidate)
+note_offer(Oid table, const Candidate &candidate, uint64 kind)
 {
-	add_offer(note_of_table(table), candidate);
+	add_offer(note_of_rows(table, kind), candidate);
 }
 
 void
-note_due(Oid table, TimestampTz due)
+note_due(Oid table, TimestampTz due, uint64 kind)
 {
-	Note *note = note_of_table(table);
+	Note *note = note_of_rows(table, kind);
 	note->due = Min(note->due, due);
 }
 
@@ -336,6 +370,20 @@ announce(Note *note)
 	note->is_under_way = true;
 }
 
+// How many places the list of the table's rings for kinds has; 0 where there are no such rings.
+static int
+kind_places(const Note *note)
+{
+	return pg_atomic_read_u32(&note->shared->has_kinds) == 0 ? 0 : most_kind_rings;
+}
+
+// Whether there may be sorted rings of the table that are not known.
+static bool
+is_partial(const Note *note)
+{
+	return kind_places(note) > 0 && pg_atomic_read_u32(&note->shared->is_partial) != 0;
+}
+
 // Makes all rings of the table sweep.
 static void
 wake_table(const Note *note)
@@ -343,17 +391,46 @@ wake_table(const Note *note)
 	wake_table(note->key.table, note->shared);
 }
 
+// Tells a sorted ring of the first count offers, which are due, and of the time.
+static void
+tell(Ring *ring, const RingKey &key, const Note *note, int count, TimestampTz due)
+{
+	if (count > 0)
+		offer(ring, key, note->offered.elements, count);
+	if (note->has_more_offered)
+		offer_from(ring, key, note->more_offered);
+	if (due != PG_INT64_MAX)
+		expect(ring, key, due);
+}
+
+// Likewise the rings for the kind of the rows. Where that is not known, these read for themselves.
+// False if there is no ring for any kind.
+static bool
+tell_kinds(const Note *note, int count, TimestampTz due)
+{
+	bool is_any = false;
+	for (int i = 0; i < kind_places(note); i++) {
+		const KindRing found = kind_ring_of(note->key.table, note->shared, i, note->key.variant);
+		is_any |= found.ring != nullptr;
+		if (found.ring == nullptr || !found.is_for_kind)
+			continue;
+		if (note->key.variant != unknown_kind)
+			tell(found.ring, found.key, note, count, due);
+		else {
+			if (count > 0 || note->has_more_offered)
+				ask_for_sweep(found.ring, found.key);
+			if (due != PG_INT64_MAX)
+				expect(found.ring, found.key, due);
+		}
+	}
+	return is_any;
+}
+
 // Tells the rings what the transaction has made claimable. Runs after the commit, so it must not
 // raise.
 static void
 wake(const Note *note)
 {
-	RingKey key;
-	Ring *ring = find_sorted_ring(note->key.table, &key);
-	if (note->wakes || ring == nullptr)
-		wake_table(note);
-	if (ring == nullptr)
-		return;
 	// A row that is not yet due is not put into the ring: a sweep at its run_at finds it.
 	const TimestampTz now = GetCurrentTimestamp();
 	TimestampTz due = note->due;
@@ -365,12 +442,13 @@ wake(const Note *note)
 		else
 			note->offered.elements[count++] = candidate;
 	}
-	if (count > 0)
-		offer(ring, key, note->offered.elements, count);
-	if (note->has_more_offered)
-		offer_from(ring, key, note->more_offered);
-	if (due != PG_INT64_MAX)
-		expect(ring, key, due);
+	RingKey key;
+	Ring *ring = find_sorted_ring(note->key.table, &key);
+	if (ring != nullptr)
+		tell(ring, key, note, count, due);
+	const bool is_any_told = tell_kinds(note, count, due) || ring != nullptr;
+	if (note->wakes || !is_any_told || is_partial(note))
+		wake_table(note);
 }
 
 // Makes the list of the candidates that this transaction has locked and that the commit leaves as
@@ -388,6 +466,27 @@ find_left(Note *note)
 	note->left.count = keep_unfinished(note->left.elements, note->taken.count);
 }
 
+// Tells the other rings of the table when a lease ends that was taken from the note's ring. Most know
+// of an earlier time already, which is read without their spinlocks. Must not raise.
+static void
+tell_others_of_lease(const Note *note)
+{
+	const auto tell_one = [&](Ring *ring, const RingKey &key) {
+		if (ring != nullptr && ring != note->ring && note->due < ring->row_due)
+			expect(ring, key, note->due);
+	};
+	const int places = kind_places(note);
+	if (places == 0)
+		return;
+	RingKey key;
+	Ring *ring = find_sorted_ring(note->key.table, &key);
+	tell_one(ring, key);
+	for (int i = 0; i < places; i++) {
+		const KindRing found = kind_ring_of(note->key.table, note->shared, i, unknown_kind);
+		tell_one(found.ring, found.key);
+	}
+}
+
 // Puts back what this transaction has made claimable by ending. Must not raise.
 static void
 give_back(const Note *note, const Candidates &candidates)
@@ -403,7 +502,7 @@ give_back(const Note *note, const Candidates &candidates)
 static void
 tell_other_callers(const Note *note)
 {
-	if (note->key.variant != 0)
+	if (note->key.variant != 0 || kind_places(note) > 0)
 		wake_table(note);
 }
 
@@ -438,8 +537,17 @@ after_abort(const Note *note)
 	}
 	let_all_go(note);
 	give_back(note, note->taken);
+	if (note->has_own_fill)
+		doubt_contents(note->ring, note->key);
 	if (note->taken.count > 0)
 		tell_other_callers(note);
+}
+
+// Reads the clock only where there is a time.
+static bool
+is_over(TimestampTz time)
+{
+	return time != PG_INT64_MAX && time <= GetCurrentTimestamp();
 }
 
 // Must not raise: the transaction has committed.
@@ -448,12 +556,14 @@ after_commit(const Note *note)
 {
 	if (has_wake(note))
 		wake(note);
-	if (note->has_moved)
+	if (note->has_moved || is_over(note->death))
 		wake_table(note);
 	if (note->ends)
 		dismiss_waiting(note->key.table);
-	if (note->ring != nullptr && note->due != PG_INT64_MAX)
+	if (note->ring != nullptr && note->due != PG_INT64_MAX) {
 		expect(note->ring, note->key, note->due);
+		tell_others_of_lease(note);
+	}
 	// Where the claim was a row lock it has ended.
 	if (note->ring != nullptr && note->is_until_end) {
 		let_all_go(note);
@@ -520,6 +630,7 @@ merge_into(Note *parent, const Note *child)
 		push_all(&parent->taken, child->taken, &parent->has_more_taken);
 		if (child->taken.count > 0)
 			parent->generation = child->generation;
+		parent->has_own_fill |= child->has_own_fill;
 		parent->is_until_end |= child->is_until_end;
 	}
 	for (int i = 0; i < child->offered.count; i++)
@@ -531,6 +642,7 @@ merge_into(Note *parent, const Note *child)
 	parent->has_moved |= child->has_moved;
 	parent->ends |= child->ends;
 	parent->due = Min(parent->due, child->due);
+	parent->death = Min(parent->death, child->death);
 }
 
 // The parent's note for the same ring or table; it comes after the child's.

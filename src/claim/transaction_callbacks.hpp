@@ -18,7 +18,7 @@
 
 namespace queue_ext::claim {
 
-// Makes the note to which the next three write, so that they have it before memory can run out.
+// Makes the note to which the next four write, so that they have it before memory can run out.
 void prepare_note(Ring *ring, const RingKey &key);
 
 // Notes that this (sub)transaction has taken the candidates; returns their place in the note.
@@ -31,6 +31,9 @@ int note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, con
 // are forgotten, as the end of this transaction makes none of them claimable.
 void note_tried(Ring *ring, const RingKey &key, const Taken &taken, int place, uint64 locked,
 				const RingCounters &counters);
+
+// Notes that this (sub)transaction has filled the ring when it had written: it does not see what it has deleted or claimed.
+void note_own_fill(Ring *ring, const RingKey &key);
 
 // Notes that the rows claimed become claimable again at that time, once this transaction has
 // committed.
@@ -45,6 +48,10 @@ void note_writes(Oid table);
 // so that no backend has taken the queue to be idle.
 void note_moved(Oid table);
 
+// Notes that a row written by this (sub)transaction would have died at that time. If that is over when the
+// transaction has committed, the next claim is to look at the table.
+void note_death(Oid table, TimestampTz death);
+
 // Notes that a queue of the table is gone once this transaction has committed: those who wait for
 // its jobs are to look.
 void note_end(Oid table);
@@ -52,12 +59,12 @@ void note_end(Oid table);
 // Notes that rows of the table may be claimable once this transaction has committed.
 void note_wake(Oid table);
 
-// The same for one row of a managed queue, from its run_at on.
-void note_offer(Oid table, const Candidate &candidate);
+// The same for one row of a managed queue, from its run_at on; kind: its hash (kinds.hpp).
+void note_offer(Oid table, const Candidate &candidate, uint64 kind);
 
-// Notes that a row of a managed queue will be claimable at that time, once this transaction has
-// committed.
-void note_due(Oid table, TimestampTz due);
+// Notes that a row of a managed queue, likewise, will be claimable at that time, once this transaction
+// has committed.
+void note_due(Oid table, TimestampTz due, uint64 kind);
 
 // Whether this transaction has made a row of the table claimable, which other backends do not know
 // yet.

@@ -4,6 +4,7 @@
 
 #include "wait.hpp"
 
+#include "../catalog/relation_change.hpp"
 #include "../compat.hpp"
 #include "../steady_time.hpp"
 #include "choice.hpp"
@@ -74,7 +75,7 @@ on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransaction
 }
 
 static void
-on_change(Datum, Oid)
+on_change(Oid)
 {
 	changes++;
 }
@@ -82,7 +83,7 @@ on_change(Datum, Oid)
 void
 register_waits()
 {
-	CacheRegisterRelcacheCallback(on_change, static_cast<Datum>(0));
+	catalog::listen_to_relations(on_change);
 	RegisterXactCallback(on_transaction_end, nullptr);
 	RegisterSubXactCallback(on_subtransaction_end, nullptr);
 }

@@ -4,7 +4,6 @@
 
 #include "wake.hpp"
 
-#include "../stats/tally.hpp"
 #include "compiled_claim.hpp"
 #include "transaction_callbacks.hpp"
 
@@ -23,7 +22,15 @@ note_given_back(definition::Definition *definition, TimestampTz due)
 	if (due == 0)
 		note_wake(definition->source);
 	else
-		note_due(definition->source, due);
+		note_due(definition->source, due, unknown_kind);
+}
+
+void
+note_death(Oid table, stats::Tally *tally, TimestampTz at)
+{
+	stats::note_death(tally, at);
+	if (at != PG_INT64_MAX)
+		note_death(table, at);
 }
 
 void

@@ -6,12 +6,17 @@
 #include "../postgres.hpp"
 
 #include "../definition/definition.hpp"
+#include "../stats/tally.hpp"
 
 namespace queue_ext::claim {
 
 // Notes, unless the trigger does, that a job was given back; it will be claimable at due (0: at
 // once). Raises what compiled_claim_of() raises, and 53200.
 void note_given_back(definition::Definition *definition, TimestampTz due);
+
+// Calls stats::note_death(); if that time has come when the transaction commits, the next claim is to look at the
+// table, and count. Raises 53200.
+void note_death(Oid table, stats::Tally *tally, TimestampTz at);
 
 // Counts rows that a statement of ours has inserted, as far as the trigger has not: counted is what
 // had been before it. Raises 53200.

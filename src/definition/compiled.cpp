@@ -4,6 +4,7 @@
 
 #include "compiled.hpp"
 
+#include "../catalog/citus.hpp"
 #include "../catalog/kept.hpp"
 #include "../catalog/named_dependency.hpp"
 #include "../catalog/owner.hpp"
@@ -125,6 +126,8 @@ copy_trees(Compiled *compiled, const CompiledFragment &pending, const CompiledFr
 static void
 compile_all(Definition *definition, Relation table, MemoryContext context, Compiled *compiled)
 {
+	// It may have been distributed since it was attached.
+	catalog::check_not_distributed(definition->source);
 	const Compiler compiler{definition, table};
 	const Fragments &from = definition->fragments;
 	CompiledFragment pending{};

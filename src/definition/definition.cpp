@@ -40,6 +40,8 @@ act_of(Prepared which)
 	switch (which) {
 		case Prepared::send:
 		case Prepared::send_many:
+		case Prepared::send_kind:
+		case Prepared::send_many_kind:
 			return "insert into";
 		case Prepared::complete:
 		case Prepared::complete_many:
@@ -63,10 +65,16 @@ act_of(Prepared which)
 			return "extension (\"on_extend\") in";
 		case Prepared::cancel:
 		case Prepared::cancel_many:
+		case Prepared::cancel_told:
+		case Prepared::cancel_many_told:
 			return "cancellation in";
 		case Prepared::requeue:
 		case Prepared::requeue_many:
 			return "requeue in";
+		case Prepared::find_result:
+			return "search of a result in";
+		case Prepared::remove_dead:
+			return "removal of dead jobs from";
 		case Prepared::claim_by_tid:
 		case Prepared::claim_one_by_tid:
 		case Prepared::claim_locked_by_tid:
@@ -79,12 +87,26 @@ act_of(Prepared which)
 		case Prepared::any_pending:
 		case Prepared::ready:
 		case Prepared::next_due:
+		case Prepared::any_pending_of_one:
+		case Prepared::any_pending_of_some:
+		case Prepared::ready_of_one:
+		case Prepared::ready_of_some:
+		case Prepared::next_due_of_one:
+		case Prepared::next_due_of_some:
 		case Prepared::recheck:
 			return "search (\"pending\") in";
 		case Prepared::unique_find:
 		case Prepared::unique_insert:
 		case Prepared::unique_insert_many:
+		case Prepared::unique_insert_kind:
+		case Prepared::unique_insert_many_kind:
 			return "unique insert into";
+		case Prepared::send_occurrence:
+			return "next occurrence of a schedule in";
+		case Prepared::remove_occurrence:
+		case Prepared::drop_occurrence:
+		case Prepared::unclaimed:
+			return "occurrence of a schedule in";
 	}
 	pg_unreachable();
 }

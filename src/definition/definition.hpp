@@ -50,6 +50,8 @@ enum class ClaimMode {
 enum class Prepared {
 	send,
 	send_many,
+	send_kind, // likewise, of a kind
+	send_many_kind,
 	complete,
 	complete_many,
 	complete_timed, // which also return when the job was claimed
@@ -64,8 +66,12 @@ enum class Prepared {
 	extend_many,
 	cancel,
 	cancel_many,
+	cancel_told, // which also return in which states the jobs were
+	cancel_many_told,
 	requeue,
 	requeue_many,
+	find_result,
+	remove_dead,
 	complete_row,
 	release_row,
 	fail_row,
@@ -79,18 +85,38 @@ enum class Prepared {
 	any_pending,         // whether a row is pending, locked or not
 	ready,               // finds a row that looks pending
 	next_due, // of a managed queue: the earliest time at which a row becomes claimable by itself
-	recheck,  // in mode session: the row, if it is still pending
+	any_pending_of_one, // likewise, of a kind, or of some kinds
+	any_pending_of_some,
+	ready_of_one,
+	ready_of_some,
+	next_due_of_one,
+	next_due_of_some,
+	recheck, // in mode session: the row, if it is still pending
 	unique_find,
 	unique_insert,
 	unique_insert_many,
+	send_occurrence,   // of a schedule; it has parameters of its own
+	remove_occurrence, // unless a worker has taken it
+	drop_occurrence,   // which this transaction has claimed
+	unclaimed,         // finds those jobs that no worker has taken yet
+	unique_insert_kind,
+	unique_insert_many_kind,
 };
-constexpr int prepared_count = static_cast<int>(Prepared::unique_insert_many) + 1;
+constexpr int prepared_count = static_cast<int>(Prepared::unique_insert_many_kind) + 1;
+
+// Which jobs a statement of a claim finds.
+enum class KindForm {
+	all,  // of every kind
+	one,  // of one
+	some, // of some
+};
 
 // The statement of a claim has the number of jobs as a constant, which the planner can use; workers
 // rarely use more than a few different ones.
 struct PreparedClaim
 {
 	int max_jobs;
+	KindForm form;
 	statement::Statement statement;
 };
 constexpr int prepared_claim_count = 4;
@@ -112,6 +138,17 @@ struct AgeColumns
 	const char *claimed_at; // since when it has been claimed
 };
 
+// What is known of a queue's schedules (claim/recurring.hpp).
+struct Recurrence
+{
+	bool is_known;        // whether there are any
+	bool has_schedules;   // or there were, when that was looked up
+	TimestampTz check_at; // lost occurrences are to be looked for then, at the latest
+	TimestampTz next;     // the next moment of the schedules that is after the last such look
+	uint64 sent;          // lost occurrences that this backend has sent again
+	int checked;          // how many overdue schedules the last looks have come by, before its end
+};
+
 // One entry of the definition cache.
 struct Definition
 {
@@ -129,6 +166,10 @@ struct Definition
 	Oid archive;                // the present or the last one, or InvalidOid
 	const char *archive_name;   // likewise; null if the table does not exist
 	statement::Named tables[2]; // the source and the archive
+	bool has_slots;             // of the archive (keep.hpp)
+	Interval archive_keep;      // zero: for ever
+	Interval dead_keep;         // likewise
+	TimestampTz next_look;      // when completions look for expired slots again (queue/expiry.hpp)
 
 	Oid row_type; // of the table
 
@@ -151,6 +192,7 @@ struct Definition
 	unique::Lookup *lookup;        // of unique inserts; null until made
 	stats::Entry *stats;           // where it was found last (stats/table.cpp)
 	uint64 stats_number;
+	Recurrence recurrence;
 
 	statement::Statement prepared[prepared_count];
 	PreparedClaim claims[prepared_claim_count]; // the most recently prepared first
@@ -159,6 +201,9 @@ struct Definition
 	statement::Statement
 		*fills; // read candidates behind the cursor (filler.cpp); null until needed
 	int fill_count;
+	// Likewise, of kinds (fill_rows.cpp): each number of them from the head and behind the cursor.
+	statement::Statement *kind_fills;
+	int kind_fill_count;
 };
 
 static_assert(std::is_trivially_destructible_v<Definition>);

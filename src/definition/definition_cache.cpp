@@ -120,6 +120,8 @@ measure(const Definition *definition)
 		size += size_of(claim.statement);
 	for (int i = 0; definition->leaves != nullptr && i < prepared_leaf_count; i++)
 		size += size_of(definition->leaves[i].many) + size_of(definition->leaves[i].one);
+	for (int i = 0; i < definition->kind_fill_count; i++)
+		size += size_of(definition->kind_fills[i]);
 	for (int i = 0; i < definition->fill_count; i++)
 		size += size_of(definition->fills[i]);
 	return size;
@@ -178,6 +180,8 @@ free_definition(Definition *definition)
 	}
 	for (int i = 0; i < definition->fill_count; i++)
 		discard(&definition->fills[i]);
+	for (int i = 0; i < definition->kind_fill_count; i++)
+		discard(&definition->kind_fills[i]);
 	MemoryContextDelete(definition->context);
 }
 
@@ -243,6 +247,7 @@ read_tables(Definition *definition)
 	// be another table's.
 	if (OidIsValid(definition->archive) && is_like_archive(definition->archive))
 		definition->archive_name = copy(qualified_name(definition->archive));
+	definition->has_slots = definition->archive_name != nullptr && has_slots(definition->archive);
 	definition->tables[0] = {source, definition->source_name};
 	definition->tables[1] = {definition->archive, definition->archive_name};
 	return true;

@@ -40,25 +40,37 @@ struct Variable
 	const char *name;
 	Parameter parameter;
 	Oid type;
+	bool is_of_queue; // whether it is in that scope
+	bool is_of_repair;
 };
 
 } // namespace
 
-// What a fragment can name besides columns; each is a parameter of the statement (statement.hpp).
+// What a fragment can name besides columns; each is a parameter of the statement (statement.hpp), but
+// for state, which bind_state() replaces.
 static constexpr Variable variables[] = {
-	{"call_time", Parameter::call_time, TIMESTAMPTZOID},
-	{"lease", Parameter::lease, INTERVALOID},
-	{"worker", Parameter::worker, TEXTOID},
-	{"error", Parameter::error, TEXTOID},
-	{"retry_at", Parameter::retry_at, TIMESTAMPTZOID},
+	{"call_time", Parameter::call_time, TIMESTAMPTZOID, true, true},
+	{"lease", Parameter::lease, INTERVALOID, true, false},
+	{"worker", Parameter::worker, TEXTOID, true, false},
+	{"error", Parameter::error, TEXTOID, true, false},
+	{"retry_at", Parameter::retry_at, TIMESTAMPTZOID, true, false},
+	{"state", Parameter::state, TEXTOID, false, true},
+	{"arguments", Parameter::arguments, JSONBOID, false, true},
 };
+
+static bool
+is_in(const Variable &variable, Scope scope)
+{
+	return scope == Scope::queue ? variable.is_of_queue : variable.is_of_repair;
+}
 
 // The variable of that name as a Param; null if there is none.
 static Node *
-make_variable(const char *name, int location)
+make_variable(const ParseState *state, const char *name, int location)
 {
+	const Scope scope = static_cast<const Fragment *>(state->p_ref_hook_state)->scope;
 	for (const Variable &variable : variables) {
-		if (strcmp(name, variable.name) != 0)
+		if (!is_in(variable, scope) || strcmp(name, variable.name) != 0)
 			continue;
 		Param *parameter = makeNode(Param);
 		parameter->paramkind = PARAM_EXTERN;
@@ -81,13 +93,13 @@ is_name(const Node *field)
 
 // "call.error" is the variable, even if the table has a column "error".
 static Node *
-find_qualified_variable(ParseState *, ColumnRef *reference)
+find_qualified_variable(ParseState *state, ColumnRef *reference)
 {
 	const List *fields = reference->fields;
 	if (list_length(fields) != 2 || !is_name(static_cast<Node *>(lsecond(fields))) ||
 		strcmp(strVal(linitial(fields)), "call") != 0)
 		return nullptr;
-	return make_variable(strVal(lsecond(fields)), reference->location);
+	return make_variable(state, strVal(lsecond(fields)), reference->location);
 }
 
 // Hook for columns: the variable comes before a column of the same name.
@@ -97,7 +109,7 @@ find_variable(ParseState *state, ColumnRef *reference)
 	const List *fields = reference->fields;
 	if (list_length(fields) != 1 || !is_name(static_cast<Node *>(linitial(fields))))
 		return find_qualified_variable(state, reference);
-	return make_variable(strVal(linitial(fields)), reference->location);
+	return make_variable(state, strVal(linitial(fields)), reference->location);
 }
 
 // Hook for columns that comes after their lookup: a name that is no column may be a variable.
@@ -113,6 +125,7 @@ make_parse_state(const Fragment &fragment, Relation table)
 {
 	ParseState *state = make_parsestate(nullptr);
 	state->p_sourcetext = text_of(fragment);
+	state->p_ref_hook_state = const_cast<Fragment *>(&fragment);
 	state->p_pre_columnref_hook =
 		fragment.variables_first ? find_variable : find_qualified_variable;
 	if (!fragment.variables_first)
@@ -354,6 +367,16 @@ compile(const Fragment &fragment, Relation table, const char *search_path)
 }
 
 // Parses under bare_search_path, since the settings change what a literal means.
+static char *
+bind(const char *compiled, FragmentKind kind, const statement::Replacement *replacements, int count)
+{
+	char *bound = nullptr;
+	statement::with_search_path(statement::bare_search_path, [&] {
+		bound = replace_parameters(compiled, statement_before(kind), replacements, count);
+	});
+	return bound;
+}
+
 char *
 bind_rows(const char *compiled, FragmentKind kind, const RowVariables &variables)
 {
@@ -361,12 +384,14 @@ bind_rows(const char *compiled, FragmentKind kind, const RowVariables &variables
 		{static_cast<int>(Parameter::error) + 1, variables.error},
 		{static_cast<int>(Parameter::retry_at) + 1, variables.retry_at},
 	};
-	char *bound = nullptr;
-	statement::with_search_path(statement::bare_search_path, [&] {
-		bound = replace_parameters(compiled, statement_before(kind), replacements,
-								   lengthof(replacements));
-	});
-	return bound;
+	return bind(compiled, kind, replacements, lengthof(replacements));
+}
+
+char *
+bind_state(const char *compiled, const char *state)
+{
+	const statement::Replacement replacement{static_cast<int>(Parameter::state) + 1, state};
+	return bind(compiled, FragmentKind::condition, &replacement, 1);
 }
 
 } // namespace queue_ext::definition

@@ -2,7 +2,7 @@
 // any statement and means the same there for every caller.
 //
 // A fragment refers to columns of its table and to the variables of the call: call_time, lease,
-// worker, error, retry_at. (If the table has a column of that name, the name means the column, and
+// worker, error, retry_at; the condition of a repair instead to call_time, state, arguments. (If the table has a column of that name, the name means the column, and
 // call.error and so on the variable; in the fragments of a managed queue the variable comes first.)
 // PostgreSQL's own parser analyzes it, under the search path of the call that wrote it, as an
 // expression over the table and as nothing else. The analyzed tree is then written out in full:
@@ -61,5 +61,9 @@ struct RowVariables
 
 // Returns the compiled fragment with these variables replaced. In the current context.
 char *bind_rows(const char *compiled, FragmentKind kind, const RowVariables &variables);
+
+// Returns the compiled condition of a repair with this SQL, of the row, for its variable "state".
+// Likewise.
+char *bind_state(const char *compiled, const char *state);
 
 } // namespace queue_ext::definition

@@ -223,7 +223,10 @@ parse(const Fragment &fragment)
 	if (locks_rows(node, nullptr))
 		error::fragment_locks_rows(fragment.label);
 	if (has_parameter(node, nullptr))
-		error::fragment_has_parameter(fragment.label);
+		error::fragment_has_parameter(fragment.label,
+									  fragment.scope == Scope::repair
+										  ? "call_time, state and arguments"
+										  : "call_time, lease, worker, error and retry_at");
 	return list;
 }
 

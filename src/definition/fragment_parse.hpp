@@ -8,6 +8,12 @@ namespace queue_ext::definition {
 
 enum class FragmentKind { condition, order, assignments };
 
+// The variables that a fragment can name.
+enum class Scope {
+	queue,  // of a queue's fragments
+	repair, // of the condition of a repair: state, arguments, call_time
+};
+
 // The text of a fragment, and where it comes from.
 struct Fragment
 {
@@ -16,6 +22,7 @@ struct Fragment
 	const char *label;    // "pending" and so on
 	const char *queue;    // null: of no queue (yet)
 	bool variables_first; // before columns of the same name
+	Scope scope = Scope::queue;
 };
 
 // The shortest statement that such a fragment can end.

@@ -90,6 +90,10 @@ const char *const create_unique_index_text =
 // update anyway, as it takes the row out of the claim index.
 const char *const create_dead_index_text = "create index on %s (dead_at) where dead_at is not null";
 
+// Not made unless asked for: each job costs an entry more.
+const char *const create_kind_index_text =
+	"create index on %s (kind, priority, run_at, id) where dead_at is null";
+
 // Named like the columns of the queue's table, so that archived_columns() fits both.
 const char *const create_archive_text = "create table %s ("
 										" id pg_catalog.int8 primary key,"
@@ -104,7 +108,30 @@ const char *const create_archive_text = "create table %s ("
 										" leased_by pg_catalog.text,"
 										" last_error pg_catalog.text,"
 										" payload pg_catalog.jsonb not null,"
-										" kind pg_catalog.text collate pg_catalog.\"C\")";
+										" kind pg_catalog.text collate pg_catalog.\"C\","
+										" result pg_catalog.jsonb)";
+
+// The greatest and the least finished_at of a slot are read often. An index whose keys only grow costs an
+// insert little.
+const char *const create_slotted_archive_text = "create table %s ("
+												" id pg_catalog.int8 not null,"
+												" run_at pg_catalog.timestamptz not null,"
+												" created_at pg_catalog.timestamptz not null,"
+												" finished_at pg_catalog.timestamptz not null,"
+												" claimed_at pg_catalog.timestamptz,"
+												" attempt pg_catalog.int4 not null,"
+												" max_attempts pg_catalog.int4 not null,"
+												" slot pg_catalog.int2 not null,"
+												" priority pg_catalog.int2 not null,"
+												" state pg_catalog.text not null,"
+												" leased_by pg_catalog.text,"
+												" last_error pg_catalog.text,"
+												" payload pg_catalog.jsonb not null,"
+												" kind pg_catalog.text collate pg_catalog.\"C\","
+												" result pg_catalog.jsonb,"
+												" primary key (id, slot)) partition by list (slot)";
+const char *const create_slot_text = "create table %s partition of %s for values in (%d)";
+const char *const create_slots_index_text = "create index on %s (finished_at)";
 
 const char *
 archived_columns(Layout layout)

@@ -11,12 +11,13 @@
 //     before the first claim, and if the last one was made under the first layout.
 //   - No index has a column that a claim or a heartbeat writes, so both are HOT updates;
 //     except dead_at on the last attempt, which takes the row out of the claim index.
-//   - unique_key is null except for jobs of queue_unique_insert; these have an index of
-//     their own.
+//   - unique_key is null except for jobs of queue_unique_insert, and for occurrences of schedules
+//     (claim/recurring.hpp); these have an index of their own.
 //
 // There are two layouts. The second, since 0.2, has two more columns, claimed_at and kind, in the
 // table and in the archive, and an index of the dead jobs. queue_upgrade() adds them; without it the
-// first stays as it is. The archive may have another layout than the table.
+// first stays as it is. The archive may have another layout than the table. It also has a column for
+// results, which queue_upgrade() adds too.
 
 #pragma once
 
@@ -44,7 +45,12 @@ extern const char *const create_table_text;        // format: table, max_attempt
 extern const char *const create_claim_index_text;  // format: table
 extern const char *const create_unique_index_text; // format: table
 extern const char *const create_dead_index_text;   // format: table
+extern const char *const create_kind_index_text;   // format: table
 extern const char *const create_archive_text;      // format: table
+// Those of an archive with slots (keep.hpp).
+extern const char *const create_slotted_archive_text; // format: table
+extern const char *const create_slot_text;            // format: slot, table, number
+extern const char *const create_slots_index_text;     // format: table
 
 // The columns that the queue's table and its archive share if both have that layout.
 const char *archived_columns(Layout layout);

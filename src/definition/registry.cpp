@@ -270,6 +270,8 @@ read_definition(Oid source, const char *name, MemoryContext context, Definition 
 		definition->backoff_base = reader.interval(column_backoff_base);
 		definition->backoff_cap = reader.interval(column_backoff_cap);
 		definition->max_attempts = reader.integer(column_max_attempts);
+		definition->archive_keep = reader.interval(column_archive_keep);
+		definition->dead_keep = reader.interval(column_dead_keep);
 		definition->ages = {reader.string(column_ready_at), reader.string(column_claimed_at)};
 		definition->fragments = {
 			reader.string(column_pending),    reader.string(column_order_by),
@@ -416,6 +418,36 @@ names_columns(const Options &options)
 	return options.ages.ready_at != nullptr || options.ages.claimed_at != nullptr;
 }
 
+// Likewise.
+static bool
+is_kept(const Options &options)
+{
+	return options.archive_keep != nullptr || options.dead_keep != nullptr;
+}
+
+static void
+set_keeps(RowWriter *row, const Options &options)
+{
+	row->set(column_archive_keep, options.archive_keep);
+	row->set(column_dead_keep, options.dead_keep);
+}
+
+// Zero is stored as null.
+static const char *
+stored_keep(int parameter)
+{
+	return psprintf("case when $%d operator(pg_catalog.>) '0'::pg_catalog.interval then $%d end",
+					parameter, parameter);
+}
+
+// The assignment of an interval.
+static const char *
+new_keep(const char *column, int parameter)
+{
+	return psprintf("%s = case when $%d is null then %s else %s end", column, parameter, column,
+					stored_keep(parameter));
+}
+
 // The row's created_at and paused have their defaults.
 void
 insert_definition(const NewQueue &queue, const Options &options)
@@ -427,6 +459,7 @@ insert_definition(const NewQueue &queue, const Options &options)
 	set_options(&row, options);
 	row.set(column_ready_at, options.ages.ready_at);
 	row.set(column_claimed_at, options.ages.claimed_at);
+	set_keeps(&row, options);
 	row.set(column_pending, queue.fragments.pending);
 	row.set(column_order_by, queue.fragments.order_by);
 	row.set(column_on_claim, queue.fragments.on_claim);
@@ -438,12 +471,15 @@ insert_definition(const NewQueue &queue, const Options &options)
 
 	remove_dropped();
 	write_name(
-		psprintf("insert into %s (name, source, managed, claim_mode, lease, max_attempts,"
-				 " backoff_base, backoff_cap, archived, archive, pending, order_by, on_claim,"
-				 " on_complete, on_release, on_fail, on_extend, search_path%s) values ($1, $2, $3,"
-				 " $4, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19%s)",
-				 registry_name(), names_columns(options) ? ", ready_at, claimed_at" : "",
-				 names_columns(options) ? ", $21, $22" : ""),
+		psprintf(
+			"insert into %s (name, source, managed, claim_mode, lease, max_attempts,"
+			" backoff_base, backoff_cap, archived, archive, pending, order_by, on_claim,"
+			" on_complete, on_release, on_fail, on_extend, search_path%s%s) values ($1, $2, $3,"
+			" $4, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19%s%s)",
+			registry_name(), names_columns(options) ? ", ready_at, claimed_at" : "",
+			is_kept(options) ? ", archive_keep, dead_keep" : "",
+			names_columns(options) ? ", $21, $22" : "",
+			is_kept(options) ? psprintf(", %s, %s", stored_keep(23), stored_keep(24)) : ""),
 		&row);
 }
 
@@ -466,17 +502,21 @@ update_definition(const char *name, Oid source, const Options &options)
 	row.set(column_on_claim, options.on_claim);
 	row.set(column_ready_at, options.ages.ready_at);
 	row.set(column_claimed_at, options.ages.claimed_at);
+	set_keeps(&row, options);
 	write(psprintf("update %s set paused = coalesce($5, paused), lease = coalesce($6, lease),"
 				   " max_attempts = coalesce($7, max_attempts),"
 				   " backoff_base = coalesce($8, backoff_base),"
 				   " backoff_cap = coalesce($9, backoff_cap),"
 				   " archived = coalesce($10, archived), archive = coalesce($11, archive),"
-				   " on_claim = coalesce($14, on_claim)%s"
+				   " on_claim = coalesce($14, on_claim)%s%s"
 				   " where name operator(pg_catalog.=) $1 and source operator(pg_catalog.=) $2",
 				   registry_name(),
 				   names_columns(options)
 					   ? psprintf(", %s, %s", new_name("ready_at", 21), new_name("claimed_at", 22))
-					   : ""),
+					   : "",
+				   is_kept(options) ? psprintf(", %s, %s", new_keep("archive_keep", 23),
+											   new_keep("dead_keep", 24))
+									: ""),
 		  &row);
 }
 

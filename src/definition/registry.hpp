@@ -88,7 +88,9 @@ struct Options
 	const bool *is_archived;
 	const Oid *archive;
 	const char *on_claim;
-	AgeColumns ages; // an empty name: none
+	AgeColumns ages;              // an empty name: none
+	const Interval *archive_keep; // zero: for ever
+	const Interval *dead_keep;    // likewise
 };
 
 // A queue to be added to the registry.

@@ -24,6 +24,8 @@ create table @extschema@.queue_definition (
 	created_at timestamptz not null default pg_catalog.now(),
 	ready_at text,
 	claimed_at text,
+	archive_keep interval,
+	dead_keep interval,
 	constraint queue_definition_pkey primary key (name, source),
 	constraint queue_definition_name_check
 		check (pg_catalog.octet_length(name) operator(pg_catalog.>=) 1
@@ -69,7 +71,9 @@ select
 	d.search_path,
 	d.created_at,
 	d.ready_at,
-	d.claimed_at
+	d.claimed_at,
+	d.archive_keep,
+	d.dead_keep
 from @extschema@.queue_definition d
 join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source
 join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace;

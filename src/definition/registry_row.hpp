@@ -32,10 +32,12 @@ enum Column : AttrNumber {
 	column_created_at,
 	column_ready_at,
 	column_claimed_at,
-	column_count = column_claimed_at,
+	column_archive_keep,
+	column_dead_keep,
+	column_count = column_dead_keep,
 };
 
-// Those of 0.1, which has no names of columns.
+// Those of 0.1, which has neither names of columns nor times to keep.
 constexpr int first_column_count = column_created_at;
 
 // Checked before each read: the library and the table may have different versions.
@@ -62,6 +64,8 @@ static constexpr catalog::OwnColumn registry_columns[] = {
 	{"created_at", TIMESTAMPTZOID, true},
 	{"ready_at", TEXTOID, false},
 	{"claimed_at", TEXTOID, false},
+	{"archive_keep", INTERVALOID, false},
+	{"dead_keep", INTERVALOID, false},
 };
 static_assert(lengthof(registry_columns) == column_count);
 

@@ -7,6 +7,7 @@
 #include "../error.hpp"
 #include "../interval.hpp"
 #include "../statement/statement.hpp"
+#include "keep.hpp"
 #include "managed.hpp"
 
 namespace queue_ext::definition {
@@ -32,6 +33,13 @@ to_text(const Interval *interval)
 	return text;
 }
 
+// The member of the object, if jobs are not kept for ever.
+static const char *
+keep_text(const char *name, const Interval &keep)
+{
+	return is_for_ever(keep) ? "" : psprintf(", \"%s\": \"%s\"", name, to_text(&keep));
+}
+
 // Leaves an up-to-date comment alone, which saves a row version in pg_description.
 void
 write_comment(Oid table, const Settings &settings)
@@ -41,9 +49,11 @@ write_comment(Oid table, const Settings &settings)
 		return;
 	const char *comment = psprintf(
 		"%s{\"lease\": \"%s\", \"max_attempts\": %d, \"backoff_base\": \"%s\","
-		" \"backoff_cap\": \"%s\", \"archive\": %s}",
+		" \"backoff_cap\": \"%s\", \"archive\": %s%s%s}",
 		beginning, to_text(&settings.lease), settings.max_attempts, to_text(&settings.backoff_base),
-		to_text(&settings.backoff_cap), settings.is_archived ? "true" : "false");
+		to_text(&settings.backoff_cap), settings.is_archived ? "true" : "false",
+		keep_text("archive_keep", settings.archive_keep),
+		keep_text("dead_keep", settings.dead_keep));
 	if (present != nullptr && strcmp(present, comment) == 0)
 		return;
 	// CreateComments() instead of COMMENT, whose SHARE UPDATE EXCLUSIVE lock would wait for VACUUM.
@@ -71,6 +81,19 @@ interval_of(int column, const char *name)
 	return *DatumGetIntervalP(value);
 }
 
+// Likewise, of an interval that is zero if it is missing.
+static Interval
+keep_of(int column, const char *name)
+{
+	bool is_null;
+	const Datum value =
+		SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &is_null);
+	if (is_null)
+		return {};
+	error::check_not_negative(name, DatumGetIntervalP(value));
+	return *DatumGetIntervalP(value);
+}
+
 // Checks and returns the row of the statement in read_comment().
 static Settings
 settings_of_row()
@@ -90,6 +113,8 @@ settings_of_row()
 	settings.is_archived = DatumGetBool(SPI_getbinval(row, shape, 5, &is_null));
 	if (is_null)
 		error::null_argument("archive");
+	settings.archive_keep = keep_of(6, "archive_keep");
+	settings.dead_keep = keep_of(7, "dead_keep");
 	return settings;
 }
 
@@ -99,7 +124,9 @@ static constexpr const char *read_text =
 	" (s operator(pg_catalog.->>) 'backoff_base')::pg_catalog.interval,"
 	" (s operator(pg_catalog.->>) 'backoff_cap')::pg_catalog.interval,"
 	" (s operator(pg_catalog.->>) 'max_attempts')::pg_catalog.int4,"
-	" (s operator(pg_catalog.->>) 'archive')::pg_catalog.bool"
+	" (s operator(pg_catalog.->>) 'archive')::pg_catalog.bool,"
+	" (s operator(pg_catalog.->>) 'archive_keep')::pg_catalog.interval,"
+	" (s operator(pg_catalog.->>) 'dead_keep')::pg_catalog.interval"
 	" from (select $1::pg_catalog.jsonb) as c(s)";
 
 // A statement parses the JSON, so that bad text raises PostgreSQL's own errors.

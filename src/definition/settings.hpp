@@ -20,11 +20,13 @@ struct Settings
 	Interval backoff_cap;
 	int32 max_attempts;
 	bool is_archived;
+	Interval archive_keep; // zero: for ever
+	Interval dead_keep;    // likewise
 };
 
 // The defaults of queue_create (queue.sql).
 constexpr Settings default_settings = {
-	{30 * USECS_PER_SEC, 0, 0}, {USECS_PER_SEC, 0, 0}, {USECS_PER_HOUR, 0, 0}, 25, false,
+	{30 * USECS_PER_SEC, 0, 0}, {USECS_PER_SEC, 0, 0}, {USECS_PER_HOUR, 0, 0}, 25, false, {}, {},
 };
 
 // Writes the comment, unless the table has one of another kind. The caller must own the table, and

@@ -4,8 +4,11 @@
 
 #include "shape.hpp"
 
+#include "../catalog/citus.hpp"
+#include "../catalog/index_predicate.hpp"
 #include "../catalog/owner.hpp"
 #include "../error.hpp"
+#include "keep.hpp"
 #include "name.hpp"
 
 namespace queue_ext::definition {
@@ -64,6 +67,9 @@ static constexpr Column second_columns[] = {
 	{"kind", TEXTOID, Kind::nullable, C_COLLATION_OID},
 };
 
+// The index of kind in both.
+constexpr int kind_column = 1;
+
 // A claim writes claimed_at along with leased_by, a sender gives kind along with priority. Archives
 // have both models, too.
 const AddedColumn added_columns[] = {
@@ -71,6 +77,11 @@ const AddedColumn added_columns[] = {
 	{"kind", "pg_catalog.text collate pg_catalog.\"C\"", "priority"},
 };
 static_assert(lengthof(second_columns) == added_column_count);
+
+// Of archives alone; whoever may write the last error there may write a result.
+static constexpr Column slot_column = {"slot", INT2OID, Kind::required};
+static constexpr Column result_column = {"result", JSONBOID, Kind::nullable};
+const AddedColumn added_result_column = {"result", "pg_catalog.jsonb", "last_error"};
 
 // A generated column does not count, since queue_send would have to write it.
 static bool
@@ -131,6 +142,12 @@ fault_of(Table table, char kind, const Column *columns, int count)
 	return nullptr;
 }
 
+bool
+has_kind(Oid table)
+{
+	return has_column(table, second_columns[kind_column]);
+}
+
 const char *
 fault_of_table(Oid table)
 {
@@ -143,10 +160,18 @@ fault_of_table(Relation table)
 	return fault_of(table, table->rd_rel->relkind, table_columns, lengthof(table_columns));
 }
 
+bool
+has_slots(Oid archive)
+{
+	return get_rel_relkind(archive) == RELKIND_PARTITIONED_TABLE &&
+		   has_column(archive, slot_column);
+}
+
 const char *
 fault_of_archive(Oid table)
 {
-	return fault_of(table, get_rel_relkind(table), archive_columns, lengthof(archive_columns));
+	const char kind = has_slots(table) ? RELKIND_RELATION : get_rel_relkind(table);
+	return fault_of(table, kind, archive_columns, lengthof(archive_columns));
 }
 
 template <typename Table>
@@ -172,13 +197,29 @@ layout_of(Relation table)
 }
 
 bool
+keeps_results(Oid archive)
+{
+	return has_column(archive, result_column);
+}
+
+// What the table must have for the column that is added.
+static const Column &
+column_of(const AddedColumn &added)
+{
+	for (const Column &second : second_columns)
+		if (strcmp(second.name, added.name) == 0)
+			return second;
+	return result_column;
+}
+
+bool
 lacks(Oid table, const AddedColumn &column)
 {
 	if (get_attnum(table, column.name) == InvalidAttrNumber)
 		return true;
-	for (const Column &second : second_columns)
-		if (strcmp(second.name, column.name) == 0 && !has_column(table, second))
-			error::column_in_the_way(get_rel_name(table), column.name, need_of(second));
+	const Column &wanted = column_of(column);
+	if (!has_column(table, wanted))
+		error::column_in_the_way(get_rel_name(table), column.name, need_of(wanted));
 	return false;
 }
 
@@ -203,15 +244,17 @@ check_rules(Relation table)
 							 "The table has rules, which would rewrite what a claim does.");
 }
 
-// A foreign table cannot lock rows, not even as a partition.
+// A foreign table cannot lock rows, not even as a partition. The table is one of its parts.
 static void
 check_parts(Relation table)
 {
 	ListCell *cell;
-	foreach (cell, find_all_inheritors(RelationGetRelid(table), AccessShareLock, nullptr))
+	foreach (cell, find_all_inheritors(RelationGetRelid(table), AccessShareLock, nullptr)) {
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
 			error::cannot_attach(RelationGetRelationName(table),
 								 "A part of it is a foreign table, whose rows cannot be locked.");
+		catalog::check_not_distributed(lfirst_oid(cell));
+	}
 }
 
 // Raises for the first obstacle.
@@ -260,6 +303,13 @@ run_command_on(const Named &table, const char *text)
 	statement::check_named(table);
 }
 
+void
+run_newest_on(const Named &table, const char *text)
+{
+	statement::run_newest_command(text);
+	statement::check_named(table);
+}
+
 // The name may mean another table by then, which the command would have dropped.
 void
 drop_table(const Named &table)
@@ -269,17 +319,51 @@ drop_table(const Named &table)
 		error::gone_during_command(table.name);
 }
 
-// The table must still have its name and schema after the command, and the archive must exist.
+void
+give_to_owner_of(Oid other, const Named &table)
+{
+	const Oid owner = catalog::owner_of(other);
+	if (catalog::owner_of(table.table) != owner)
+		run_command_on(table, psprintf("alter table %s owner to %s", table.name,
+									   quote_identifier(GetUserNameFromId(owner, false))));
+}
+
+// The table must still have its name and schema after the command, and the archive must exist. A
+// superuser may be the caller, or a member of the role that owns the table.
 Oid
-make_archive(Oid table)
+make_archive(Oid table, const Interval &keep)
 {
 	const Oid schema = get_rel_namespace(table);
 	const char *name = archive_name(table);
 	const char *qualified = quote_qualified_identifier(get_namespace_name(schema), name);
-	run_command_on({table, qualified_name(table)}, psprintf(create_archive_text, qualified));
+	const bool is_slotted = !is_for_ever(keep);
+	run_command_on(
+		{table, qualified_name(table)},
+		psprintf(is_slotted ? create_slotted_archive_text : create_archive_text, qualified));
 	const Oid archive = get_relname_relid(name, schema);
 	statement::check_named({archive, qualified});
+	give_to_owner_of(table, {archive, qualified});
+	if (is_slotted)
+		make_slots(archive);
 	return archive;
+}
+
+void
+make_slots(Oid archive)
+{
+	const Named named{archive, qualified_name(archive)};
+	const char *schema = get_namespace_name(get_rel_namespace(archive));
+	for (int i = 0; i < slot_count; i++) {
+		const char *name = psprintf("%s_%d", get_rel_name(archive), i);
+		if (strlen(name) >= NAMEDATALEN)
+			error::name_too_long(name);
+		const char *qualified = quote_qualified_identifier(schema, name);
+		run_command_on(named, psprintf(create_slot_text, qualified, named.name, i));
+		const Named slot{get_relname_relid(name, get_rel_namespace(archive)), qualified};
+		statement::check_named(slot);
+		give_to_owner_of(archive, slot);
+	}
+	run_command_on(named, psprintf(create_slots_index_text, named.name));
 }
 
 // Another role's table of that name is ignored: its owner could read the jobs.
@@ -293,13 +377,20 @@ find_archive(Oid table)
 }
 
 bool
-is_null_test(const List *predicate, AttrNumber column, NullTestType kind)
+is_null_test(const Node *predicate, AttrNumber column, NullTestType kind)
 {
-	if (list_length(predicate) != 1 || !IsA(linitial(predicate), NullTest))
+	if (predicate == nullptr || !IsA(predicate, NullTest))
 		return false;
-	const auto *test = linitial_node(NullTest, predicate);
+	const auto *test = reinterpret_cast<const NullTest *>(predicate);
 	return test->nulltesttype == kind && IsA(test->arg, Var) &&
 		   reinterpret_cast<const Var *>(test->arg)->varattno == column;
+}
+
+bool
+is_null_test(const List *predicate, AttrNumber column, NullTestType kind)
+{
+	return list_length(predicate) == 1 &&
+		   is_null_test(static_cast<const Node *>(linitial(predicate)), column, kind);
 }
 
 namespace {
@@ -307,7 +398,7 @@ namespace {
 // An index that the table should have, by names of columns.
 struct Wish
 {
-	const char *keys[3]; // up to the first null
+	const char *keys[4]; // up to the first null
 	const char *tested;  // the predicate's column
 	NullTestType test;
 };
@@ -321,7 +412,7 @@ is_like(Relation index, const Wish &wish)
 	const Form_pg_index form = index->rd_index;
 	const Oid table = form->indrelid;
 	if (!form->indisvalid || index->rd_rel->relam != BTREE_AM_OID ||
-		!is_null_test(RelationGetIndexPredicate(index), get_attnum(table, wish.tested), wish.test))
+		!is_null_test(catalog::index_predicate(index), get_attnum(table, wish.tested), wish.test))
 		return false;
 	int count = 0;
 	for (const char *key : wish.keys) {
@@ -335,22 +426,31 @@ is_like(Relation index, const Wish &wish)
 	return form->indnkeyatts == count;
 }
 
-// Locks the table and its indexes ACCESS SHARE while it looks.
-static bool
-has_index(Oid table, const Wish &wish)
+// The name of an index, qualified and quoted, and its OID in *found. Null if there is none. Locks the
+// table and its indexes ACCESS SHARE while it looks.
+static const char *
+find_index(Oid table, const Wish &wish, Oid *found)
 {
-	bool is_found = false;
+	*found = InvalidOid;
 	Relation relation = table_open(table, AccessShareLock);
 	List *indexes = RelationGetIndexList(relation);
 	ListCell *cell;
 	foreach (cell, indexes) {
 		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
-		is_found = is_found || is_like(index, wish);
+		if (!OidIsValid(*found) && is_like(index, wish))
+			*found = RelationGetRelid(index);
 		index_close(index, AccessShareLock);
 	}
 	list_free(indexes);
 	table_close(relation, AccessShareLock);
-	return is_found;
+	return OidIsValid(*found) ? qualified_name(*found) : nullptr;
+}
+
+static bool
+has_index(Oid table, const Wish &wish)
+{
+	Oid found;
+	return find_index(table, wish, &found) != nullptr;
 }
 
 // rd_pkindex is set when the list of indexes is built.
@@ -388,6 +488,36 @@ make_missing_dead_index(Oid table)
 	const char *name = qualified_name(table);
 	run_command_on({table, name}, psprintf(create_dead_index_text, name));
 	return true;
+}
+
+static constexpr Wish kind_index = {{"kind", "priority", "run_at", "id"}, "dead_at", IS_NULL};
+
+bool
+has_kind_index(Oid table)
+{
+	return has_kind(table) && has_index(table, kind_index);
+}
+
+void
+make_kind_index(Oid table)
+{
+	if (has_index(table, kind_index))
+		return;
+	const char *name = qualified_name(table);
+	run_command_on({table, name}, psprintf(create_kind_index_text, name));
+}
+
+void
+drop_kind_index(Oid table)
+{
+	const Named named{table, qualified_name(table)};
+	Oid found;
+	const char *index;
+	while ((index = find_index(table, kind_index, &found)) != nullptr) {
+		run_command_on(named, psprintf("drop index %s", index));
+		if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(found)))
+			error::gone_during_command(index);
+	}
 }
 
 } // namespace queue_ext::definition

@@ -23,6 +23,10 @@ const char *fault_of_table(Relation table);
 Layout layout_of(Oid table);
 Layout layout_of(Relation table); // open
 
+// Whether the table has the column of the second layout for the kinds of its jobs. Reads the catalogs;
+// takes no lock.
+bool has_kind(Oid table);
+
 // A column that the second layout has in addition, of a table and of its archive.
 struct AddedColumn
 {
@@ -32,6 +36,12 @@ struct AddedColumn
 };
 constexpr int added_column_count = 2;
 extern const AddedColumn added_columns[added_column_count];
+
+// Likewise, of an archive alone.
+extern const AddedColumn added_result_column;
+
+// Whether the archive has the column for results. Reads the catalogs; takes no lock.
+bool keeps_results(Oid archive);
 
 // Whether the table lacks that one. Raises 55000 if it has a column of that name with another type.
 bool lacks(Oid table, const AddedColumn &column);
@@ -49,6 +59,10 @@ void check_age_column(const char *column, const char *argument, Relation table);
 // another session its schema, while the command waited for its lock.
 void run_command_on(const statement::Named &table, const char *text);
 
+// The same for a statement that reads rows: it sees what is committed when it begins, at every isolation
+// level.
+void run_newest_on(const statement::Named &table, const char *text);
+
 // Drops the table. Raises 42P01 if it exists afterwards, since then the command has dropped
 // another.
 void drop_table(const statement::Named &table);
@@ -58,18 +72,38 @@ bool is_like_archive(Oid table);
 
 // Creates the archive table of the queue's table. Raises 42P07 where such a table exists, 42622
 // where its name would be too long, 42P01 where it does not exist afterwards.
-Oid make_archive(Oid table);
+// With slots, unless jobs are kept for ever.
+Oid make_archive(Oid table, const Interval &keep);
+
+// Gives a table that was made for another one to the owner of that, who may not be the caller. Raises
+// what ALTER TABLE raises: 42501 if that owner may not create tables in the schema.
+void give_to_owner_of(Oid other, const statement::Named &table);
+
+// Makes the slots, and the index, of an archive that is partitioned by slot. They get its owner.
+void make_slots(Oid archive);
+
+// Whether the archive is partitioned by slot. Reads the catalogs; takes no lock.
+bool has_slots(Oid archive);
 
 // An existing archive of the table that the caller owns; InvalidOid if there is none.
 Oid find_archive(Oid table);
 
 // Whether an index's predicate is only IS NULL, or IS NOT NULL, on the column.
 bool is_null_test(const List *predicate, AttrNumber column, NullTestType kind);
+bool is_null_test(const Node *predicate, AttrNumber column, NullTestType kind); // null: false
 
 // Creates the indexes that a managed queue's table should have and lacks: the primary key, the
 // claim index, the index of unique inserts, and in the second layout that of dead jobs. Runs ordinary
 // commands as the caller. Raises what they raise: 23505 for duplicate ids.
 void make_missing_indexes(Oid table);
+
+// Whether the table has the index by kind that queue_create makes with kinds => true. Locks the table
+// and its indexes ACCESS SHARE while it looks.
+bool has_kind_index(Oid table);
+
+// Creates that index, or drops it, unless that has been done. Likewise.
+void make_kind_index(Oid table);
+void drop_kind_index(Oid table);
 
 // Likewise, the index of dead jobs alone. Returns whether the table lacked it.
 bool make_missing_dead_index(Oid table);

@@ -4,14 +4,14 @@
 
 #include "upgrade_table.hpp"
 
+#include "../compat.hpp"
 #include "shape.hpp"
 
 namespace queue_ext::definition {
 
 using statement::Named;
 
-// Returns the column's privileges, or null if it has none of its own. In the current context.
-static Acl *
+Acl *
 column_privileges(Oid table, const char *column)
 {
 	HeapTuple tuple = SearchSysCacheAttName(table, column);
@@ -24,30 +24,29 @@ column_privileges(Oid table, const char *column)
 	return privileges;
 }
 
-// Grants to one role on the new column what it may do with the model. An entry may be of a role that
-// has been dropped meanwhile, and then means nobody.
-static void
-grant_like(const Named &table, const AddedColumn &column, const AclItem &item)
+void
+grant_like(const Named &table, const char *column, const AclItem &item)
 {
 	constexpr struct
 	{
 		AclMode right;
 		const char *name;
 	} rights[] = {
-		{ACL_SELECT, "select"},
-		{ACL_INSERT, "insert"},
-		{ACL_UPDATE, "update"},
-		{ACL_REFERENCES, "references"},
+		{ACL_SELECT, "select"},   {ACL_INSERT, "insert"},
+		{ACL_UPDATE, "update"},   {ACL_REFERENCES, "references"},
+		{ACL_DELETE, "delete"},   {ACL_TRUNCATE, "truncate"},
+		{ACL_TRIGGER, "trigger"}, {compat::maintain_right, "maintain"},
 	};
 	const char *role =
 		item.ai_grantee == ACL_ID_PUBLIC ? "public" : GetUserNameFromId(item.ai_grantee, true);
 	if (role == nullptr)
 		return;
+	const char *of_column = column == nullptr ? "" : psprintf(" (%s)", quote_identifier(column));
 	for (const auto &[right, name] : rights)
 		if ((ACLITEM_GET_PRIVS(item) & right) != 0)
 			run_command_on(
 				table,
-				psprintf("grant %s (%s) on %s to %s%s", name, column.name, table.name,
+				psprintf("grant %s%s on %s to %s%s", name, of_column, table.name,
 						 item.ai_grantee == ACL_ID_PUBLIC ? role : quote_identifier(role),
 						 (ACLITEM_GET_GOPTIONS(item) & right) != 0 ? " with grant option" : ""));
 }
@@ -58,32 +57,55 @@ copy_privileges(const Named &table, const AddedColumn &column)
 {
 	const Acl *privileges = column_privileges(table.table, column.model);
 	for (int i = 0; privileges != nullptr && i < ACL_NUM(privileges); i++)
-		grant_like(table, column, ACL_DAT(privileges)[i]);
+		grant_like(table, column.name, ACL_DAT(privileges)[i]);
 }
 
 // One command, so that the table is locked once and at once as strongly as it must be.
-bool
-add_missing_columns(const Named &table)
+static bool
+add_missing(const Named &table, List *columns)
 {
 	StringInfoData command;
 	initStringInfo(&command);
 	appendStringInfo(&command, "alter table %s", table.name);
-	bool is_missing[added_column_count];
-	int count = 0;
-	for (int i = 0; i < added_column_count; i++) {
-		const AddedColumn &column = added_columns[i];
-		is_missing[i] = lacks(table.table, column);
-		if (is_missing[i])
-			appendStringInfo(&command, "%s add column %s %s", count++ == 0 ? "" : ",", column.name,
-							 column.definition);
+	List *missing = NIL;
+	ListCell *cell;
+	foreach (cell, columns) {
+		auto *column = static_cast<AddedColumn *>(lfirst(cell));
+		if (!lacks(table.table, *column))
+			continue;
+		appendStringInfo(&command, "%s add column %s %s", missing == NIL ? "" : ",", column->name,
+						 column->definition);
+		missing = lappend(missing, column);
 	}
-	if (count == 0)
+	if (missing == NIL)
 		return false;
 	run_command_on(table, command.data);
-	for (int i = 0; i < added_column_count; i++)
-		if (is_missing[i])
-			copy_privileges(table, added_columns[i]);
+	foreach (cell, missing)
+		copy_privileges(table, *static_cast<const AddedColumn *>(lfirst(cell)));
 	return true;
+}
+
+// Those of a queue's table. A list's elements cannot be constant.
+static List *
+columns_of_table()
+{
+	List *columns = NIL;
+	for (const AddedColumn &column : added_columns)
+		columns = lappend(columns, const_cast<AddedColumn *>(&column));
+	return columns;
+}
+
+bool
+add_missing_columns(const Named &table)
+{
+	return add_missing(table, columns_of_table());
+}
+
+bool
+add_missing_archive_columns(const Named &archive)
+{
+	return add_missing(
+		archive, lappend(columns_of_table(), const_cast<AddedColumn *>(&added_result_column)));
 }
 
 } // namespace queue_ext::definition

@@ -14,4 +14,14 @@ namespace queue_ext::definition {
 // if it has a column of such a name with another type.
 bool add_missing_columns(const statement::Named &table);
 
+// Grants to one role on the table, or on its column of that name, what the item has. It may be of a role that
+// has been dropped meanwhile, and then means nobody.
+void grant_like(const statement::Named &table, const char *column, const AclItem &item);
+
+// Returns the column's privileges, or null if it has none of its own. In the current context.
+Acl *column_privileges(Oid table, const char *column);
+
+// Likewise, of an archive, which has a column for results, too.
+bool add_missing_archive_columns(const statement::Named &archive);
+
 } // namespace queue_ext::definition

@@ -1,9 +1,11 @@
 // claims.cpp - see claims.hpp.
 //
-// A queue's fragments are its owner's code: planning evaluates immutable functions of constants. So
-// that a superuser who asks for the health of all queues does not run other roles' code as a
-// superuser, it runs as the table's owner, in a security-restricted operation, and in a subtransaction
-// that is rolled back: as REINDEX and ANALYZE do.
+// A queue's fragments are its owner's code: planning evaluates immutable functions of constants, which may
+// fail, never return, or take locks of the session. So a claim is compiled only for the owner and members
+// of its role, a superuser not counted as one. It is compiled as the table's owner, in a security-restricted
+// operation, and in a subtransaction that is rolled back: as REINDEX and ANALYZE do. For the others the
+// table's descriptor and the rings tell how claims are made, and of a managed queue, whose fragments are ours,
+// the parser tells whether they fit its table.
 
 #include "../postgres.hpp"
 
@@ -16,6 +18,7 @@
 #include "../definition/compiled.hpp"
 #include "../definition/shape.hpp"
 #include "../row/plain.hpp"
+#include "../stats/table.hpp"
 #include "../statement/search_path.hpp"
 #include "../statement/subtransaction.hpp"
 
@@ -30,7 +33,7 @@ struct Compiled
 {
 	claim::Path path;
 	claim::Obstacle obstacle;
-	bool has_policies; // for some callers
+	bool is_noted; // all claims are noted in a ring, as far as the table decides that
 	bool is_served;
 	const char *error; // why it cannot be compiled; null if it can
 	bool is_locked;    // or because a table that it needs is locked
@@ -38,52 +41,35 @@ struct Compiled
 
 } // namespace
 
-// The body raises what it raises, but for what ends the statement anyhow.
-template <typename Body>
-static void
-as_restricted_owner(Oid table, Body &&body)
+// Whether the caller has the role of the fragments' author anyway.
+static bool
+is_of_caller(const Definition *definition)
 {
-	const Oid owner = catalog::owner_of(table);
-	Oid user;
-	int security;
-	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(owner, security | SECURITY_RESTRICTED_OPERATION);
-	const int level = NewGUCNestLevel();
-	statement::set_locally({"lock_timeout", "10ms"});
-	body();
-	AtEOXact_GUC(false, level);
-	SetUserIdAndSecContext(user, security);
+	return is_member_of_role_nosuper(GetUserId(), catalog::owner_of(definition->source));
 }
 
-// An error of the fragments, not of the server or of who has cancelled the statement.
+// An error of the fragments: not who cancels the call, nor that memory has run out.
 static bool
 is_of_fragments(const ErrorData *error)
 {
-	const int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
-	return category != ERRCODE_OPERATOR_INTERVENTION &&
-		   category != ERRCODE_INSUFFICIENT_RESOURCES && category != ERRCODE_SYSTEM_ERROR &&
-		   category != ERRCODE_INTERNAL_ERROR;
+	return !statement::is_interrupt(error) &&
+		   ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES;
 }
 
+// Runs compile(&compiled), which may raise what the fragments raise.
+template <typename Compile>
 static Compiled
-compile(const Subject &subject)
+try_to_compile(const Definition *definition, Compile &&compile)
 {
-	Definition *definition = subject.definition;
 	Compiled compiled{};
 	char *message = nullptr;
 	int code = 0;
 	const bool is_done = statement::in_subtransaction(
 		[&] {
 			statement::rolled_back([&] {
-				as_restricted_owner(definition->source, [&] {
-					const claim::CompiledClaim *claim = claim::compiled_claim_of(definition);
-					compiled.path = claim->path;
-					compiled.obstacle = claim->obstacle;
-					compiled.has_policies = claim->has_policies;
-					compiled.is_served = true;
-					if (!definition->is_managed)
-						statement::with_spi(
-							[&] { compiled.is_served = claim::is_served(definition); });
+				catalog::as_restricted_owner_of(definition->source, [&] {
+					statement::set_locally({"lock_timeout", "10ms"});
+					compile(&compiled);
 				});
 			});
 		},
@@ -94,6 +80,57 @@ compile(const Subject &subject)
 		});
 	compiled.error = is_done ? nullptr : message;
 	compiled.is_locked = !is_done && code == ERRCODE_LOCK_NOT_AVAILABLE;
+	return compiled;
+}
+
+static Compiled
+compile(const Subject &subject)
+{
+	Definition *definition = subject.definition;
+	return try_to_compile(definition, [&](Compiled *compiled) {
+		const claim::CompiledClaim *claim = claim::compiled_claim_of(definition);
+		compiled->path = claim->path;
+		compiled->obstacle = claim->obstacle;
+		compiled->is_noted = claim->path != claim::Path::portable && !claim->has_policies;
+		compiled->is_served = true;
+		if (!definition->is_managed)
+			statement::with_spi([&] { compiled->is_served = claim::is_served(definition); });
+	});
+}
+
+// What sessions have noted that have compiled it. Nothing, where statistics are off.
+static void
+take_noted(const Definition *definition, Compiled *compiled)
+{
+	stats::Entry entry;
+	const stats::Key key =
+		stats::key_of(definition->source, definition->name, definition->is_managed);
+	if (!stats::find_entry(key, &entry))
+		return;
+	if (entry.claims == stats::Claims::broken && compiled->error == nullptr)
+		compiled->error = "a session could not compile them";
+	if (entry.claims == stats::Claims::by_statement) {
+		compiled->path = claim::Path::portable;
+		compiled->obstacle.reason = "a session has found no better path";
+		compiled->is_noted = false;
+	}
+}
+
+// The same without the owner's code. The library's fragments have no literal, which could be of a domain.
+// Claims of a managed queue are from a ring wherever its table is a heap that no rule rewrites.
+static Compiled
+look(const Subject &subject, Relation table)
+{
+	Definition *definition = subject.definition;
+	Compiled compiled{};
+	if (definition->is_managed)
+		compiled = try_to_compile(definition,
+								  [&](Compiled *) { (void) definition::compiled_of(definition); });
+	compiled.path = claim::Path::direct;
+	compiled.is_noted =
+		row::has_heap(table) && table->rd_rules == nullptr && !table->rd_rel->relrowsecurity;
+	compiled.is_served = true;
+	take_noted(definition, &compiled);
 	return compiled;
 }
 
@@ -161,7 +198,8 @@ check_claims(const Subject &subject, Relation table)
 		return false;
 	if (is_as_created(subject, table))
 		return true;
-	const Compiled compiled = compile(subject);
+	const Compiled compiled =
+		is_of_caller(subject.definition) ? compile(subject) : look(subject, table);
 	if (compiled.is_locked)
 		return false;
 	if (compiled.error != nullptr) {
@@ -182,7 +220,7 @@ check_claims(const Subject &subject, Relation table)
 			 "Attach it anew in a transaction that is rolled back: the warning has the CREATE "
 			 "INDEX."});
 	check_path(subject, compiled);
-	return compiled.path != claim::Path::portable && !compiled.has_policies;
+	return compiled.is_noted;
 }
 
 } // namespace queue_ext::health

@@ -56,8 +56,8 @@ find_counted()
 	HTAB *all =
 		hash_create("queue_ext counted", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	const char *text = psprintf(
-		"select source, claimed, expired, since, case when oldest_exact then oldest_ready_at"
-		" end from %s.queue_stats_counters() where name is null",
+		"select source, claimed, expired, since, oldest_ready_at from %s.queue_stats_counters()"
+		" where name is null",
 		quote_identifier(schema));
 	statement::with_spi([&] {
 		Statement prepared{};

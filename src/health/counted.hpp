@@ -14,8 +14,7 @@ struct Counted
 	int64 expired;
 	TimestampTz since;
 	TimestampTz
-		oldest_at; // since when its oldest ready job has been so; DT_NOEND: there is none, or
-				   // that is not known exactly
+		oldest_at; // since when a job has been ready, which is there; DT_NOEND: none is known
 };
 
 // Of all managed queues of this database, by their tables, in the current context; null where the

@@ -2,7 +2,8 @@
 //
 // No table is scanned: of a queue's table at most a hundred index entries are read (job_rows.hpp).
 // Nothing waits: a table that another session has locked ACCESS EXCLUSIVE is passed over, and each
-// is unlocked before the next one.
+// is unlocked before the next one. Each queue is looked at in a subtransaction of its own: an error is a
+// finding of that queue, and the others have theirs.
 
 #include "../postgres.hpp"
 
@@ -10,8 +11,10 @@
 #include "../definition/open.hpp"
 #include "../definition/definition_cache.hpp"
 #include "../definition/registry.hpp"
+#include "../statement/subtransaction.hpp"
 #include "claims.hpp"
 #include "jobs.hpp"
+#include "keep.hpp"
 #include "server.hpp"
 #include "table.hpp"
 
@@ -50,14 +53,20 @@ counted_of(const Known &known, const Definition *definition)
 		hash_search(known.counted, &definition->source, HASH_FIND, nullptr));
 }
 
+// As in the view "queues".
+static const char *
+shown_name(Oid source, const char *name)
+{
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(source)), name);
+}
+
 static void
 check_open(const Findings &findings, const Known &known, Relation table, Definition *definition)
 {
 	const Oid oid = RelationGetRelid(table);
-	const char *schema = get_namespace_name(RelationGetNamespace(table));
 	const Subject subject{&findings,
 						  definition,
-						  quote_qualified_identifier(schema, definition->name),
+						  shown_name(oid, definition->name),
 						  &known.workers,
 						  counted_of(known, definition),
 						  workers_of(known.workers, oid, definition->name),
@@ -67,12 +76,13 @@ check_open(const Findings &findings, const Known &known, Relation table, Definit
 	if (!definition->is_managed)
 		return;
 	check_jobs(subject, table, are_claims_noted);
+	check_keep(subject, table);
 	if (subject.may_read)
 		check_sequence(subject, table);
 }
 
 static void
-check_queue(const Findings &findings, const Known &known, Oid source, const char *name)
+check_unlocked(const Findings &findings, const Known &known, Oid source, const char *name)
 {
 	if (!ConditionalLockRelationOid(source, AccessShareLock))
 		return;
@@ -86,6 +96,24 @@ check_queue(const Findings &findings, const Known &known, Oid source, const char
 		relation_close(table, NoLock);
 	}
 	UnlockRelationOid(source, AccessShareLock);
+}
+
+static void
+check_queue(const Findings &findings, const Known &known, Oid source, const char *name)
+{
+	const char *message = nullptr;
+	const auto look = [&] {
+		check_unlocked(findings, known, source, name);
+	};
+	const auto is_of_queue = [&](const ErrorData *error) {
+		message = pstrdup(error->message);
+		return !statement::is_interrupt(error);
+	};
+	const bool is_done = statement::in_subtransaction(look, is_of_queue);
+	if (!is_done && SearchSysCacheExists1(RELOID, ObjectIdGetDatum(source)))
+		put(findings, shown_name(source, name),
+			{"not_checked", Severity::warning, psprintf("A look at it has failed: %s.", message),
+			 "Mend that; until then findings of this queue may be missing."});
 }
 
 // Definitions stay in memory until the reset of the context in which they were looked up, and each

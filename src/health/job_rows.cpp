@@ -4,8 +4,10 @@
 
 #include "job_rows.hpp"
 
+#include "../catalog/index_predicate.hpp"
 #include "../compat.hpp"
 #include "../definition/shape.hpp"
+#include "unlocked.hpp"
 
 namespace queue_ext::health {
 
@@ -66,16 +68,19 @@ is_trusted(Relation index)
 	return true;
 }
 
-// Calls accept(Relation) for the index if it has these keys; returns the index if it is accepted.
+// Calls accept() with the stored predicate of the index, or null, if it has these keys; returns the index
+// if it is accepted. A simplified predicate would be matched more often, but by code of the owner's. One that
+// is locked is there, and visit_entries() does not read it.
 template <typename Accept>
 static Oid
 accepted(Oid oid, const AttrNumber *keys, int count, Accept &&accept)
 {
 	if (!has_keys(oid, keys, count))
 		return InvalidOid;
-	Relation index = index_open(oid, AccessShareLock);
-	const bool is_it = is_trusted(index) && accept(index);
-	index_close(index, AccessShareLock);
+	bool is_it = true;
+	with_unlocked(oid, RELKIND_INDEX, [&](Relation index) {
+		is_it = is_trusted(index) && accept(catalog::stored_predicate(oid));
+	});
 	return is_it ? oid : InvalidOid;
 }
 
@@ -86,7 +91,15 @@ find_id_index(Relation table, AttrNumber *column)
 	list_free(RelationGetIndexList(table)); // sets rd_pkindex
 	if (*column == InvalidAttrNumber || !OidIsValid(table->rd_pkindex))
 		return InvalidOid;
-	return accepted(table->rd_pkindex, column, 1, [](Relation) { return true; });
+	const AttrNumber keys[] = {*column, find_column(table, "slot", INT2OID)};
+	const int count = keys[1] == InvalidAttrNumber ? 1 : lengthof(keys);
+	for (int length = 1; length <= count; length++) {
+		const Oid index =
+			accepted(table->rd_pkindex, keys, length, [](const Node *) { return true; });
+		if (OidIsValid(index))
+			return index;
+	}
+	return InvalidOid;
 }
 
 JobIndexes
@@ -99,14 +112,12 @@ find_job_indexes(Relation table, const JobColumns &columns)
 	foreach (cell, indexes) {
 		const Oid index = lfirst_oid(cell);
 		if (!OidIsValid(found.claim))
-			found.claim = accepted(index, order, lengthof(order), [&](Relation relation) {
-				return definition::is_null_test(RelationGetIndexPredicate(relation),
-												columns.dead_at, IS_NULL);
+			found.claim = accepted(index, order, lengthof(order), [&](const Node *predicate) {
+				return definition::is_null_test(predicate, columns.dead_at, IS_NULL);
 			});
 		if (!OidIsValid(found.dead))
-			found.dead = accepted(index, &columns.dead_at, 1, [&](Relation relation) {
-				return definition::is_null_test(RelationGetIndexPredicate(relation),
-												columns.dead_at, IS_NOT_NULL);
+			found.dead = accepted(index, &columns.dead_at, 1, [&](const Node *predicate) {
+				return definition::is_null_test(predicate, columns.dead_at, IS_NOT_NULL);
 			});
 	}
 	list_free(indexes);
@@ -114,27 +125,30 @@ find_job_indexes(Relation table, const JobColumns &columns)
 }
 
 // Calls visit(slot) for the rows of the first entries of the index, until it returns false. Returns
-// how many entries were left to read.
+// how many entries were left to read; 0 if the index is locked, or was and is not trusted.
 template <typename Visit>
 static int
 visit_entries(Relation table, Oid oid, ScanDirection direction, ScanKey keys, int key_count,
 			  int most, Visit &&visit)
 {
-	Relation index = index_open(oid, AccessShareLock);
-	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
-	TupleTableSlot *slot = table_slot_create(table, nullptr);
-	IndexScanDesc scan = compat::begin_index_scan(table, index, snapshot, key_count);
-	index_rescan(scan, keys, key_count, nullptr, 0);
-	int left = most;
-	while (left > 0 && index_getnext_tid(scan, direction) != nullptr) {
-		left--;
-		if (index_fetch_heap(scan, slot) && !visit(slot))
-			break;
-	}
-	index_endscan(scan);
-	ExecDropSingleTupleTableSlot(slot);
-	UnregisterSnapshot(snapshot);
-	index_close(index, AccessShareLock);
+	int left = 0;
+	with_unlocked(oid, RELKIND_INDEX, [&](Relation index) {
+		if (!is_trusted(index))
+			return;
+		Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+		TupleTableSlot *slot = table_slot_create(table, nullptr);
+		IndexScanDesc scan = compat::begin_index_scan(table, index, snapshot, key_count);
+		index_rescan(scan, keys, key_count, nullptr, 0);
+		left = most;
+		while (left > 0 && index_getnext_tid(scan, direction) != nullptr) {
+			left--;
+			if (index_fetch_heap(scan, slot) && !visit(slot))
+				break;
+		}
+		index_endscan(scan);
+		ExecDropSingleTupleTableSlot(slot);
+		UnregisterSnapshot(snapshot);
+	});
 	return left;
 }
 
@@ -184,6 +198,38 @@ read_dead(Relation table, Oid index, const JobColumns &columns, TimestampTz now)
 					  });
 	jobs.is_more = left == 0;
 	return jobs;
+}
+
+TimestampTz
+oldest_time(Relation table, Oid index, AttrNumber column)
+{
+	TimestampTz first = DT_NOEND;
+	visit_entries(table, index, ForwardScanDirection, nullptr, 0, most_entries,
+				  [&](TupleTableSlot *slot) {
+					  first = time_of(slot, column);
+					  return false;
+				  });
+	return first;
+}
+
+TimestampTz
+oldest_finished(Relation archive)
+{
+	const AttrNumber finished_at = find_column(archive, "finished_at", TIMESTAMPTZOID);
+	if (finished_at == InvalidAttrNumber)
+		return DT_NOEND;
+	Oid found = InvalidOid;
+	List *indexes = RelationGetIndexList(archive);
+	ListCell *cell;
+	foreach (cell, indexes)
+		if (!OidIsValid(found))
+			found = accepted(lfirst_oid(cell), &finished_at, 1,
+							 [](const Node *predicate) { return predicate == nullptr; });
+	list_free(indexes);
+	AttrNumber id;
+	if (!OidIsValid(found))
+		found = find_id_index(archive, &id);
+	return OidIsValid(found) ? oldest_time(archive, found, finished_at) : DT_NOEND;
 }
 
 // Few entries: a dead one may be in front of it.

@@ -35,7 +35,8 @@ struct JobIndexes
 // Locks each index that it looks at ACCESS SHARE meanwhile.
 JobIndexes find_job_indexes(Relation table, const JobColumns &columns);
 
-// The primary key of a queue's table or archive, and its column; InvalidOid unless that is the id.
+// The primary key of a queue's table, its archive or one of the slots of that, and its first column;
+// InvalidOid unless that is the id.
 Oid find_id_index(Relation table, AttrNumber *column);
 
 // Of the jobs at the head of the order.
@@ -57,6 +58,14 @@ struct DeadJobs
 // The table and the index must be locked.
 HeadJobs read_head(Relation table, Oid index, const JobColumns &columns, TimestampTz now);
 DeadJobs read_dead(Relation table, Oid index, const JobColumns &columns, TimestampTz now);
+
+// The time in the column of the first row of the index, dead entries not counted: the lowest where the index
+// begins with that column. DT_NOEND: none was found.
+TimestampTz oldest_time(Relation table, Oid index, AttrNumber column);
+
+// The lowest finished_at of an archive that has an index of that, as slots have; else that of the lowest
+// id. DT_NOEND likewise.
+TimestampTz oldest_finished(Relation archive);
 
 // The greatest id in the index, dead entries not counted; 0: none was found.
 int64 greatest_id(Relation table, Oid index, AttrNumber column);

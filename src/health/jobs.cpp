@@ -86,7 +86,7 @@ check_dead(const Subject &subject, const DeadJobs &jobs)
 }
 
 // Where the head of the order is not all: more may hide behind leased jobs, and at larger priorities,
-// so that what the statistics know exactly counts, too. They do not see what plain SQL changes, until a
+// so that what the statistics know counts, too. They do not see what plain SQL changes, until a
 // worker comes. DT_NOEND: no job is ready.
 static TimestampTz
 oldest_ready(const Subject &subject, Relation table, Oid index, const JobColumns &columns)

@@ -13,7 +13,8 @@ using statement::Statement;
 
 // Who keeps VACUUM from removing dead rows of this database: $1 microseconds by the clock where there
 // is one, else a million transactions, each of which may have left dead rows. A VACUUM's own snapshot
-// holds nothing back. The catalog_xmin of a logical slot holds back catalogs only.
+// holds nothing back. Parallel workers end with their leader. The catalog_xmin of a logical slot holds
+// back catalogs only.
 static constexpr const char *holders_text =
 	"with patience(moment) as (select pg_catalog.clock_timestamp() operator(pg_catalog.-)"
 	"  pg_catalog.make_interval(secs => $1 operator(pg_catalog./) 1e6)),"
@@ -28,6 +29,7 @@ static constexpr const char *holders_text =
 	" where a.xact_start operator(pg_catalog.<=) p.moment"
 	"  and a.datname operator(pg_catalog.=) pg_catalog.current_database()"
 	"  and a.pid operator(pg_catalog.<>) pg_catalog.pg_backend_pid()"
+	"  and a.backend_type operator(pg_catalog.<>) 'parallel worker'"
 	"  and coalesce(a.backend_xmin, a.backend_xid) is not null"
 	"  and not exists (select from pg_catalog.pg_stat_progress_vacuum as v"
 	"   where v.pid operator(pg_catalog.=) a.pid)"

@@ -6,9 +6,11 @@
 
 #include "../catalog/own_table.hpp"
 #include "../claim/wake_trigger.hpp"
+#include "../definition/keep.hpp"
 #include "../definition/name.hpp"
 #include "job_rows.hpp"
 #include "sequence.hpp"
+#include "unlocked.hpp"
 
 namespace queue_ext::health {
 
@@ -47,7 +49,8 @@ check_archive(const Subject &subject)
 {
 	constexpr double large = 1024.0 * 1024.0 * 1024.0;
 	const definition::Definition *definition = subject.definition;
-	if (!definition->is_archived || definition->archive_name == nullptr)
+	if (!definition->is_archived || definition->archive_name == nullptr ||
+		!definition::is_for_ever(definition->archive_keep))
 		return;
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(definition->archive));
 	if (!HeapTupleIsValid(tuple))
@@ -82,24 +85,31 @@ greatest_id_of(Relation table)
 	return OidIsValid(index) ? greatest_id(table, index, column) : 0;
 }
 
-// An archive that is locked, or that the caller may not read, is passed over.
+// An archive, or a slot, that is locked is passed over.
+static int64
+greatest_id_of_unlocked(Oid table)
+{
+	int64 greatest = 0;
+	with_unlocked(table, RELKIND_RELATION,
+				  [&](Relation relation) { greatest = greatest_id_of(relation); });
+	return greatest;
+}
+
+// An archive that the caller may not read is passed over, too.
 static int64
 greatest_archived_id(const definition::Definition *definition)
 {
 	const Oid archive = definition->archive;
 	if (!definition->is_archived || definition->archive_name == nullptr ||
 		pg_class_aclcheck(archive, GetUserId(), ACL_SELECT) != ACLCHECK_OK ||
-		check_enable_rls(archive, InvalidOid, true) == RLS_ENABLED ||
-		!ConditionalLockRelationOid(archive, AccessShareLock))
+		check_enable_rls(archive, InvalidOid, true) == RLS_ENABLED)
 		return 0;
+	if (!definition->has_slots)
+		return greatest_id_of_unlocked(archive);
 	int64 greatest = 0;
-	Relation relation = try_relation_open(archive, NoLock);
-	if (relation != nullptr) {
-		if (relation->rd_rel->relkind == RELKIND_RELATION)
-			greatest = greatest_id_of(relation);
-		relation_close(relation, NoLock);
-	}
-	UnlockRelationOid(archive, AccessShareLock);
+	ListCell *cell;
+	foreach (cell, find_inheritance_children(archive, NoLock))
+		greatest = Max(greatest, greatest_id_of_unlocked(lfirst_oid(cell)));
 	return greatest;
 }
 
@@ -110,12 +120,13 @@ check_sequence(const Subject &subject, Relation table)
 	const AttrNumber column = get_attnum(RelationGetRelid(table), "id");
 	if (column <= 0)
 		return;
+	// In this order: a sender gives a job its id before it is in the table, and jobs go on to the archive.
+	const int64 in_table = greatest_id_of(table);
+	const int64 greatest = Max(in_table, greatest_archived_id(subject.definition));
 	const Sequence sequence = find_sequence(table, column);
 	if (!OidIsValid(sequence.sequence))
 		return;
 	const char *name = definition::qualified_name(sequence.sequence);
-	const int64 in_table = greatest_id_of(table);
-	const int64 greatest = Max(in_table, greatest_archived_id(subject.definition));
 	if (greatest >= sequence.next)
 		subject.put(
 			{"sequence_behind", Severity::critical,

@@ -33,6 +33,7 @@ struct Anchor
 
 // Null until attach_segment(), and in a backend that finds no memory for it.
 static Anchor *anchor = nullptr;
+static bool is_anchor_missing = false;  // as this backend has found
 static bool is_in_main_segment = false; // the anchor is, so that every backend can set its flag
 static bool is_attached[purpose_count] = {};
 
@@ -155,14 +156,30 @@ find_segment(Way *way, Segment *segment, size_t size, void (*initialize)(void *m
 }
 
 // The second segment finds the anchor that the first one has found.
-Segment
-attach_segment(Purpose purpose, size_t size, void (*initialize)(void *memory, size_t size),
-			   void (*at_exit)())
+static void
+find_anchor()
 {
 	if (anchor == nullptr)
 		find_anchor_in_main_segment();
 	if (anchor == nullptr)
 		find_anchor_by_name();
+	is_anchor_missing = anchor == nullptr;
+}
+
+// Read as a hint. Looks in vain once only.
+bool
+is_there(Purpose purpose)
+{
+	if (!is_anchor_missing)
+		find_anchor();
+	return anchor != nullptr && way_to(purpose)->segment != DSM_HANDLE_INVALID;
+}
+
+Segment
+attach_segment(Purpose purpose, size_t size, void (*initialize)(void *memory, size_t size),
+			   void (*at_exit)())
+{
+	find_anchor();
 	Segment segment{};
 	exit_callbacks[static_cast<int>(purpose)] = at_exit;
 	if (anchor != nullptr)

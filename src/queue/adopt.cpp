@@ -8,6 +8,7 @@
 #include "../catalog/lock_found.hpp"
 #include "../catalog/owner.hpp"
 #include "../claim/wake_trigger.hpp"
+#include "../definition/keep.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/name.hpp"
 #include "../definition/registry.hpp"
@@ -92,7 +93,7 @@ advance_sequence(Oid table, Oid archive)
 	const char *of_archive = OidIsValid(archive) ? psprintf("(select pg_catalog.max(id) from %s)",
 															definition::qualified_name(archive))
 												 : "0";
-	definition::run_command_on(
+	definition::run_newest_on(
 		{table, name},
 		// Calls nextval(), since last_value does not tell the next ID after a RESTART.
 		psprintf("select case when n operator(pg_catalog.>) m then pg_catalog.setval(s, n, false)"
@@ -126,7 +127,7 @@ adopt(const char *written)
 	const Settings settings = settings_of(table);
 	Oid archive = definition::find_archive(table);
 	if (settings.is_archived && !OidIsValid(archive))
-		archive = definition::make_archive(table);
+		archive = definition::make_archive(table, settings.archive_keep);
 	const char *name_of_archive =
 		OidIsValid(archive) ? definition::qualified_name(archive) : nullptr;
 	definition::make_missing_indexes(table);
@@ -141,6 +142,12 @@ adopt(const char *written)
 	options.max_attempts = &settings.max_attempts;
 	options.is_archived = &settings.is_archived;
 	options.archive = OidIsValid(archive) ? &archive : nullptr;
+	// SQL objects of 0.1 have no columns for them.
+	if (!definition::is_for_ever(settings.archive_keep) ||
+		!definition::is_for_ever(settings.dead_keep)) {
+		options.archive_keep = &settings.archive_keep;
+		options.dead_keep = &settings.dead_keep;
+	}
 	insert_definition({name.name, table, true, "update",
 					   definition::managed_fragments(definition::layout_of(table)),
 					   statement::bare_search_path},

@@ -35,15 +35,30 @@ check_ages(const Definition *definition, const definition::AgeColumns &ages)
 	relation_close(table, NoLock);
 }
 
+// Makes or drops the index by kind, unless that has been done. Raises 55000 for a table of 0.1.
+static void
+alter_kinds(const Definition *definition, bool has_kinds)
+{
+	const bool has_column = definition::has_kind(definition->source);
+	if (has_kinds && !has_column)
+		error::no_kinds(definition->name, definition->source_name);
+	if (has_kinds)
+		definition::make_kind_index(definition->source);
+	else if (has_column)
+		definition::drop_kind_index(definition->source);
+}
+
 // Null options leave a setting as it is. Raises 55000 for a setting that an attached queue does not
 // have. The table's comment is written from the new row of the registry, which has the other
 // settings, too.
 static void
-alter(const text *name, Options options, const bool *archived)
+alter(const text *name, Options options, const bool *archived, const bool *kinds)
 {
 	const Definition *definition = open_queue(name, Use::own);
 	check_ages(definition, options.ages);
-	if (!definition->is_managed && (options.max_attempts != nullptr || archived != nullptr))
+	if (!definition->is_managed &&
+		(options.max_attempts != nullptr || archived != nullptr || kinds != nullptr ||
+		 options.archive_keep != nullptr || options.dead_keep != nullptr))
 		error::not_managed(definition->name, "Only its lease, its backoff, ready_at and claimed_at "
 											 "can be altered; detach it "
 											 "and attach it anew to change more.");
@@ -52,19 +67,24 @@ alter(const text *name, Options options, const bool *archived)
 			definition->tables[0],
 			psprintf("alter table %s alter column max_attempts set default %d",
 					 definition->source_name, *options.max_attempts));
+	if (kinds != nullptr)
+		alter_kinds(definition, *kinds);
 	// An archive that was switched off still exists and is used again.
 	Oid archive = InvalidOid;
 	options.is_archived = archived;
 	if (archived != nullptr && *archived && definition->archive_name == nullptr) {
-		archive = definition::make_archive(definition->source);
+		archive = definition::make_archive(definition->source, options.archive_keep == nullptr
+																   ? definition->archive_keep
+																   : *options.archive_keep);
 		options.archive = &archive;
 	}
 	update_definition(definition->name, definition->source, options);
 	Definition now{};
 	if (definition->is_managed && definition::read_definition(definition->source, definition->name,
 															  CurrentMemoryContext, &now))
-		definition::write_comment(definition->source, {now.lease, now.backoff_base, now.backoff_cap,
-													   now.max_attempts, now.is_archived});
+		definition::write_comment(definition->source,
+								  {now.lease, now.backoff_base, now.backoff_cap, now.max_attempts,
+								   now.is_archived, now.archive_keep, now.dead_keep});
 }
 
 Datum
@@ -81,10 +101,16 @@ queue_ext_queue_alter(PG_FUNCTION_ARGS)
 	options.max_attempts = PG_ARGISNULL(2) ? nullptr : &max_attempts;
 	options.backoff_base = argument::optional_positive(fcinfo, 3, "backoff_base");
 	options.backoff_cap = argument::optional_positive(fcinfo, 4, "backoff_cap");
-	// SQL objects of 0.1 have no arguments for the ages.
+	// SQL objects of 0.1 have none of the arguments that follow.
 	if (PG_NARGS() > 6)
 		options.ages = {argument::optional_string(fcinfo, 6), argument::optional_string(fcinfo, 7)};
-	alter(name, options, PG_ARGISNULL(5) ? nullptr : &archived);
+	const bool has_kinds = PG_NARGS() > 8 && !PG_ARGISNULL(8) && PG_GETARG_BOOL(8);
+	if (PG_NARGS() > 8) {
+		options.archive_keep = argument::optional_keep(fcinfo, 9, "archive_keep");
+		options.dead_keep = argument::optional_keep(fcinfo, 10, "dead_keep");
+	}
+	alter(name, options, PG_ARGISNULL(5) ? nullptr : &archived,
+		  PG_NARGS() <= 8 || PG_ARGISNULL(8) ? nullptr : &has_kinds);
 	PG_RETURN_VOID();
 }
 

@@ -15,18 +15,25 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_complete_row);
 QUEUE_EXT_FUNCTION(queue_ext_queue_complete_receipt);
 QUEUE_EXT_FUNCTION(queue_ext_queue_complete_receipts);
 
+// SQL objects of 0.1 have no argument for the result.
 Datum
 queue_ext_queue_complete(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_complete()");
-	return finish_job(fcinfo, Action::complete, Attempt::required, options_now());
+	FinishOptions options = options_now();
+	if (PG_NARGS() > 3 && !PG_ARGISNULL(3))
+		options.result = PG_GETARG_DATUM(3);
+	return finish_job(fcinfo, Action::complete, Attempt::required, options);
 }
 
 Datum
 queue_ext_queue_complete_many(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_complete_many()");
-	return finish_jobs(fcinfo, Action::complete, Attempt::required, options_now());
+	FinishOptions options = options_now();
+	if (PG_NARGS() > 3 && !PG_ARGISNULL(3))
+		options.results = argument::required_array(fcinfo, 3, "results");
+	return finish_jobs(fcinfo, Action::complete, Attempt::required, options);
 }
 
 Datum

@@ -9,6 +9,8 @@
 #include "../error.hpp"
 #include "../result.hpp"
 #include "finish_call.hpp"
+#include "job_columns.hpp"
+#include "kinds.hpp"
 
 namespace queue_ext::queue {
 
@@ -71,6 +73,12 @@ queue_ext_queue_complete_pop(PG_FUNCTION_ARGS)
 	request.max_jobs = 1;
 	request.lease = argument::optional_positive(fcinfo, 3, "lease");
 	request.worker = PG_ARGISNULL(4) ? nullptr : PG_GETARG_TEXT_PP(4);
+	request.kinds = read_kinds(fcinfo, 5);
+	FinishOptions options = options_now();
+	if (!PG_ARGISNULL(6))
+		options.result = PG_GETARG_DATUM(6);
+	if (!has_done && options.result != 0)
+		error::result_of_no_job();
 	TupleDesc row = result::row_type(fcinfo);
 	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * row->natts));
 	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * row->natts));
@@ -78,15 +86,17 @@ queue_ext_queue_complete_pop(PG_FUNCTION_ARGS)
 	Definition *definition =
 		definition::open_managed_queue(name, has_done ? Use::remove : Use::claim,
 									   "Use queue_complete_row(), and queue_pop_rows().");
+	check_kinds(definition, request);
 	bool is_good = true;
 	if (has_done) {
-		is_good = finish_and_wake(definition, Action::complete, receipt, options_now());
+		check_result(definition, options);
+		is_good = finish_and_wake(definition, Action::complete, receipt, options);
 		values[0] = BoolGetDatum(is_good);
 		nulls[0] = false;
 	}
 	request.call_time = GetCurrentTimestamp();
 	if (is_good && !definition->is_paused)
-		pop_into(definition, request, job_columns(row), values, nulls);
+		pop_into(definition, request, job_columns_of(definition, job_columns(row)), values, nulls);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls)));
 }
 

@@ -10,8 +10,10 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../catalog/citus.hpp"
 #include "../claim/wake_trigger.hpp"
 #include "../compat.hpp"
+#include "../definition/keep.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/name.hpp"
 #include "../definition/open.hpp"
@@ -20,6 +22,7 @@
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
+#include "../schedule/store.hpp"
 #include "../stats/tally.hpp"
 #include "../unique/history.hpp"
 
@@ -47,7 +50,7 @@ creation_schema(const Name &name)
 // Also deletes what queue_unique_job has of tables that DROP TABLE has dropped: no function of ours
 // ran then.
 static Oid
-create(const text *name_text, const Options &options, bool archived)
+create(const text *name_text, const Options &options, bool archived, bool has_kinds)
 {
 	const char *written = text_to_cstring(name_text);
 	Name name = definition::parse_name(written);
@@ -66,12 +69,17 @@ create(const text *name_text, const Options &options, bool archived)
 	const Oid source = get_relname_relid(name.name, schema);
 	const statement::Named named{source, table};
 	statement::check_named(named);
+	catalog::check_not_distributed(source);
 	definition::run_command_on(named, psprintf(definition::create_claim_index_text, table));
 	definition::run_command_on(named, psprintf(definition::create_unique_index_text, table));
 	definition::run_command_on(named, psprintf(definition::create_dead_index_text, table));
-	const Oid archive = archived ? definition::make_archive(source) : InvalidOid;
+	if (has_kinds)
+		definition::run_command_on(named, psprintf(definition::create_kind_index_text, table));
+	const Interval archive_keep = definition::interval_or_zero(options.archive_keep);
+	const Oid archive = archived ? definition::make_archive(source, archive_keep) : InvalidOid;
 
 	unique::forget_dropped();
+	schedule::forget_schedules_of_dropped();
 	Options stored = options;
 	stored.is_archived = &archived;
 	if (archived)
@@ -81,7 +89,8 @@ create(const text *name_text, const Options &options, bool archived)
 					   statement::bare_search_path},
 					  stored);
 	definition::write_comment(source, {*options.lease, *options.backoff_base, *options.backoff_cap,
-									   *options.max_attempts, archived});
+									   *options.max_attempts, archived, archive_keep,
+									   definition::interval_or_zero(options.dead_keep)});
 	claim::create_wake_trigger(source, true);
 	stats::note_begin(source, name.name, true, true);
 	return source;
@@ -101,7 +110,18 @@ queue_ext_queue_create(PG_FUNCTION_ARGS)
 	options.max_attempts = &max_attempts;
 	options.backoff_base = argument::required_positive(fcinfo, 3, "backoff_base");
 	options.backoff_cap = argument::required_positive(fcinfo, 4, "backoff_cap");
-	PG_RETURN_OID(create(name, options, PG_GETARG_BOOL(5)));
+	// SQL objects of 0.1 have no arguments for them.
+	bool has_kinds = false;
+	if (PG_NARGS() > 6) {
+		argument::check_not_null(fcinfo, 6, "kinds");
+		has_kinds = PG_GETARG_BOOL(6);
+		options.archive_keep = argument::optional_keep(fcinfo, 7, "archive_keep");
+		options.dead_keep = argument::optional_keep(fcinfo, 8, "dead_keep");
+	}
+	const bool archived = PG_GETARG_BOOL(5);
+	if (!archived && !definition::is_for_ever(definition::interval_or_zero(options.archive_keep)))
+		error::keep_without_archive();
+	PG_RETURN_OID(create(name, options, archived, has_kinds));
 }
 
 } // namespace queue_ext::queue

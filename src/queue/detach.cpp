@@ -9,6 +9,7 @@
 #include "../claim/wake_trigger.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
+#include "../schedule/store.hpp"
 #include "../stats/tally.hpp"
 #include "../unique/history.hpp"
 
@@ -38,8 +39,10 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 	claim::note_end(source);
 	if (!definition::has_queue(source))
 		claim::drop_wake_trigger(source);
-	if (is_managed)
+	if (is_managed) {
 		(void) unique::forget_all(source);
+		schedule::forget_schedules_of(source);
+	}
 	PG_RETURN_BOOL(true);
 }
 

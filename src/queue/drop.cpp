@@ -10,6 +10,7 @@
 #include "../definition/registry.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
+#include "../schedule/store.hpp"
 #include "../stats/tally.hpp"
 #include "../unique/history.hpp"
 
@@ -40,6 +41,7 @@ drop(const text *name)
 		definition::drop_table(definition->tables[1]);
 	// No other transaction can insert any more: the tables are locked.
 	(void) unique::forget_all(definition->source);
+	schedule::forget_schedules_of(definition->source);
 	return true;
 }
 

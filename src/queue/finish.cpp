@@ -5,13 +5,19 @@
 #include "finish.hpp"
 
 #include "../claim/compiled_claim.hpp"
+#include "../claim/transaction_callbacks.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/fragment.hpp"
+#include "../definition/keep.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
+#include "../interval.hpp"
 #include "../row/rights.hpp"
 #include "../stats/tally.hpp"
+#include "../unique/allocate.hpp"
 #include "backoff.hpp"
+#include "expiry.hpp"
+#include "removed.hpp"
 
 namespace queue_ext::queue {
 
@@ -61,9 +67,8 @@ rule_of(Action action)
 	pg_unreachable();
 }
 
-// Returns what queue_requeue writes: the job is ready and has the queue's number of attempts left.
-// attempt itself never falls.
-static const char *
+// The job is ready and has the queue's number of attempts left. attempt itself never falls.
+const char *
 on_requeue(const Definition *definition)
 {
 	return psprintf("run_at = %s, leased_until = null, leased_by = null, dead_at = null,"
@@ -100,6 +105,7 @@ struct Source
 	const char *tables; // null: one receipt, in scalar parameters
 	const char *id;
 	const char *attempt;
+	const char *result;
 };
 
 } // namespace
@@ -107,7 +113,8 @@ struct Source
 static Source
 one_receipt()
 {
-	return {nullptr, placeholder(Parameter::id), placeholder(Parameter::attempt)};
+	return {nullptr, placeholder(Parameter::id), placeholder(Parameter::attempt),
+			placeholder(Parameter::result)};
 }
 
 // The rows come in the order of the arrays, which finish_many() has sorted.
@@ -115,11 +122,14 @@ static Source
 many_receipts()
 {
 	return {psprintf("rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s),"
-					 " pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
-					 " as r(receipt_id, receipt_attempt, receipt_error, receipt_retry_at)",
+					 " pg_catalog.unnest(%s), pg_catalog.unnest(%s),"
+					 " pg_catalog.unnest(%s))"
+					 " as r(receipt_id, receipt_attempt, receipt_error, receipt_retry_at,"
+					 " receipt_result)",
 					 placeholder(Parameter::ids), placeholder(Parameter::attempts),
-					 placeholder(Parameter::errors), placeholder(Parameter::retry_ats)),
-			"r.receipt_id", "r.receipt_attempt"};
+					 placeholder(Parameter::errors), placeholder(Parameter::retry_ats),
+					 placeholder(Parameter::results)),
+			"r.receipt_id", "r.receipt_attempt", "r.receipt_result"};
 }
 
 // The fence stands in the WHERE clause of the statement that writes, so that a row that changes
@@ -186,54 +196,107 @@ delete_text(const Definition *definition, const char *tables, const char *fence,
 					returning);
 }
 
+// A name that no column of the queue's table should have.
+static constexpr const char *result_of_finished = "queue_ext_result";
+
 // Deletes and archives in one statement, so one fence holds for both. A change of either table makes
 // the definition, and so this text, invalid. Raises 55000 if there is no archive.
 static const char *
-archive_text(const Definition *definition, const char *tables, const char *fence,
-			 const char *final_state, bool is_timed)
+archive_text(const Definition *definition, const Removal &removal)
 {
 	if (definition->archive_name == nullptr)
 		error::archive_missing(definition->name, definition->source_name);
+	const bool has_result =
+		removal.result != nullptr && definition::keeps_results(definition->archive);
 	const char *columns = archived_columns(
 		Min(definition::layout_of(definition->source), definition::layout_of(definition->archive)));
-	return psprintf("with finished as (%s) insert into %s (%s, state, finished_at)"
-					" select %s, '%s', %s from finished returning id%s",
-					delete_text(definition, tables, fence, "t.*"), definition->archive_name,
-					columns, columns, final_state, placeholder(Parameter::call_time),
-					is_timed ? ", claimed_at" : "");
+	const char *deleted =
+		has_result ? psprintf("t.*, %s as %s", removal.result, result_of_finished) : "t.*";
+	const char *slot = definition->has_slots ? ", slot" : "";
+	const char *slot_value =
+		definition->has_slots ? psprintf(", %s", placeholder(Parameter::slot)) : "";
+	return psprintf("with finished as (%s) insert into %s (%s, state, finished_at%s%s)"
+					" select %s, '%s', %s%s%s%s from finished returning id%s%s",
+					delete_text(definition, removal.tables, removal.fence, deleted),
+					definition->archive_name, columns, slot, has_result ? ", result" : "", columns,
+					removal.final_state, placeholder(Parameter::call_time), slot_value,
+					has_result ? ", " : "", has_result ? result_of_finished : "",
+					removal.is_timed ? ", claimed_at" : "", removal.told);
 }
 
 const char *
-removal_text(const Definition *definition, const char *tables, const char *fence,
-			 const char *final_state, bool is_timed)
+removal_text(const Definition *definition, const Removal &removal)
 {
 	if (definition->is_archived)
-		return archive_text(definition, tables, fence, final_state, is_timed);
-	const char *returning = is_timed ? "t.id, t.claimed_at" : "t.id";
-	return delete_text(definition, tables, fence, definition->is_managed ? returning : "1");
+		return archive_text(definition, removal);
+	if (!definition->is_managed)
+		return delete_text(definition, removal.tables, removal.fence, "1");
+	return delete_text(
+		definition, removal.tables, removal.fence,
+		psprintf("t.id%s%s", removal.is_timed ? ", t.claimed_at" : "", removal.told));
 }
 
+// An array may have nulls alone.
+static bool
+has_result(const FinishOptions &options)
+{
+	if (options.results == nullptr)
+		return options.result != 0;
+	Datum *values;
+	bool *nulls;
+	int count;
+	deconstruct_array(options.results, JSONBOID, -1, false, TYPALIGN_INT, &values, &nulls, &count);
+	for (int i = 0; i < count; i++)
+		if (!nulls[i])
+			return true;
+	return false;
+}
+
+void
+check_result(const Definition *definition, const FinishOptions &options)
+{
+	if (!has_result(options))
+		return;
+	if (!definition->is_archived)
+		error::no_archive_for_result(definition->name, definition->source_name);
+	if (definition->archive_name == nullptr)
+		error::archive_missing(definition->name, definition->source_name);
+	if (!definition::keeps_results(definition->archive))
+		error::archive_without_results(definition->name, definition->source_name,
+									   definition->archive_name);
+}
+
+// tells_more: the statement returns more than what it is asked for, for the statistics.
 static const char *
-text_of(Definition *definition, Action action, const Source &source, bool is_timed)
+text_of(Definition *definition, Action action, const Source &source, bool tells_more)
 {
 	const Rule rule = rule_of(action);
 	const char *fence = fence_text(rule.fence, source);
 	const char *assignments = assignments_of(definition, action);
 	if (assignments != nullptr)
-		return update_text(definition, assignments, source, fence, returned(action, is_timed));
-	return removal_text(definition, source.tables, fence, rule.final_state, is_timed);
+		return update_text(definition, assignments, source, fence, returned(action, tells_more));
+	if (action == Action::cancel)
+		return removal_text(definition, {source.tables, fence, rule.final_state, nullptr, false,
+										 tells_more ? states_text(definition) : ""});
+	// Who may not read when the job would have died takes any late one for dead.
+	const char *death = tells_more ? "t.dead_at" : "t.leased_until";
+	const bool has_columns = claim::compiled_claim_of(definition)->has_columns;
+	return removal_text(definition, {source.tables, fence, rule.final_state, source.result,
+									 tells_more, has_columns ? late_text(definition, death) : ""});
 }
 
-// Whether the statement may return when the job was claimed: the tables have the column, and the
-// caller, who may have rights on some columns only, may read it.
+// Whether the statement may return when the job was claimed, and when it would have died: the tables have
+// the columns, and the caller, who may have rights on some only, may read them.
 static bool
 is_timed(Definition *definition, Action action)
 {
 	if ((action != Action::complete && action != Action::fail) || !stats::is_on())
 		return false;
-	const AttrNumber number = claim::compiled_claim_of(definition)->claimed_at;
-	if (number == InvalidAttrNumber ||
-		!row::has_right_on(definition->source, ACL_SELECT, &number, 1))
+	const claim::CompiledClaim *claim = claim::compiled_claim_of(definition);
+	const AttrNumber columns[] = {claim->claimed_at, claim->dead_at};
+	if (claim->claimed_at == InvalidAttrNumber || claim->dead_at == InvalidAttrNumber ||
+		!row::has_right_on(definition->source, ACL_SELECT, columns,
+						   action == Action::fail ? 1 : lengthof(columns)))
 		return false;
 	if (action == Action::fail || !definition->is_archived)
 		return true;
@@ -244,8 +307,14 @@ is_timed(Definition *definition, Action action)
 	return row::has_right_on(definition->archive, ACL_SELECT, &archived, 1);
 }
 
+static bool
+tells_more(Definition *definition, Action action)
+{
+	return action == Action::cancel ? may_tell_states(definition) : is_timed(definition, action);
+}
+
 static Prepared
-timed(Prepared which)
+telling_more(Prepared which)
 {
 	switch (which) {
 		case Prepared::complete:
@@ -256,6 +325,10 @@ timed(Prepared which)
 			return Prepared::fail_timed;
 		case Prepared::fail_many:
 			return Prepared::fail_many_timed;
+		case Prepared::cancel:
+			return Prepared::cancel_told;
+		case Prepared::cancel_many:
+			return Prepared::cancel_many_told;
 		default:
 			return which;
 	}
@@ -267,22 +340,10 @@ statement_for(Definition *definition, Action action, bool is_many)
 {
 	const Rule rule = rule_of(action);
 	const Prepared which = is_many ? rule.many : rule.one;
-	const bool returns_time = is_timed(definition, action);
-	return prepared_of(definition, returns_time ? timed(which) : which, [&] {
-		return text_of(definition, action, is_many ? many_receipts() : one_receipt(), returns_time);
+	const bool is_more = tells_more(definition, action);
+	return prepared_of(definition, is_more ? telling_more(which) : which, [&] {
+		return text_of(definition, action, is_many ? many_receipts() : one_receipt(), is_more);
 	});
-}
-
-// Converts an interval to microseconds, with months of 30 days and days of 24 hours, as PostgreSQL
-// compares intervals. The result is capped.
-static int64
-to_microseconds(const Interval &interval)
-{
-	const double microseconds =
-		static_cast<double>(interval.time) +
-		(static_cast<double>(interval.month) * DAYS_PER_MONTH + interval.day) * USECS_PER_DAY;
-	constexpr double most = 1e17; // some 3,000 years
-	return static_cast<int64>(Min(microseconds, most));
 }
 
 // Days and months are those of the TimeZone of the session. Raises 22008.
@@ -324,7 +385,16 @@ common_arguments(const Definition *definition, const FinishOptions &options)
 {
 	Arguments arguments(options.call_time);
 	arguments.set(Parameter::lease, IntervalPGetDatum(lease_of(definition, options.lease)));
+	set_slot(definition, options.call_time, &arguments);
 	return arguments;
+}
+
+void
+set_slot(const Definition *definition, TimestampTz now, Arguments *arguments)
+{
+	if (definition->has_slots)
+		arguments->set(Parameter::slot,
+					   Int16GetDatum(definition::slot_of(definition->archive_keep, now)));
 }
 
 void
@@ -385,6 +455,10 @@ static void
 count_returned(Definition *definition, Action action, const FinishOptions &options)
 {
 	count_runs(definition, options);
+	if (action == Action::cancel)
+		note_cancelled(definition, options.call_time);
+	else
+		note_late(definition);
 	int64 dead = 0;
 	for (uint64 i = 0; action == Action::fail && i < SPI_tuptable->numvals; i++) {
 		bool is_null;
@@ -393,6 +467,10 @@ count_returned(Definition *definition, Action action, const FinishOptions &optio
 		dead += !is_null && DatumGetBool(is_dead);
 	}
 	count_finished(definition, action, static_cast<int64>(SPI_tuptable->numvals), dead);
+	if (rule_of(action).final_state != nullptr && SPI_tuptable->numvals > 0) {
+		claim::note_writes(definition->source);
+		note_archived(definition, options.call_time);
+	}
 }
 
 bool
@@ -410,6 +488,8 @@ finish_one(Definition *definition, Action action, const Receipt &receipt,
 		arguments.set(Parameter::retry_at, TimestampTzGetDatum(*options.run_at));
 	if (options.error != nullptr)
 		arguments.set(Parameter::error, PointerGetDatum(options.error));
+	if (options.result != 0)
+		arguments.set(Parameter::result, options.result);
 
 	bool is_done = false;
 	statement::with_spi([&] {
@@ -452,18 +532,21 @@ array_of(const Receipt *receipts, int count, Oid type, ValueOf &&value_of)
 											  length, by_value, align));
 }
 
-// Puts the errors, which are in the caller's order, into the order of the sorted receipts.
+// Puts an array, of text or jsonb, which is in the caller's order, into the order of the sorted
+// receipts.
 static Datum
-sorted_errors(const Receipt *receipts, int count, ArrayType *errors)
+sorted(const Receipt *receipts, int count, ArrayType *array)
 {
 	Datum *values;
 	bool *nulls;
 	int length;
-	deconstruct_array(errors, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &length);
-	return array_of(receipts, count, TEXTOID, [&](const Receipt &receipt, bool *is_null) {
-		*is_null = nulls[receipt.position];
-		return values[receipt.position];
-	});
+	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &values, &nulls,
+					  &length);
+	return array_of(receipts, count, ARR_ELEMTYPE(array),
+					[&](const Receipt &receipt, bool *is_null) {
+						*is_null = nulls[receipt.position];
+						return values[receipt.position];
+					});
 }
 
 void
@@ -491,9 +574,26 @@ finish_many(Definition *definition, Action action, Receipt *receipts, int count,
 						  return TimestampTzGetDatum(*options.run_at);
 					  }));
 	if (options.errors != nullptr)
-		arguments.set(Parameter::errors, sorted_errors(receipts, count, options.errors));
+		arguments.set(Parameter::errors, sorted(receipts, count, options.errors));
+	if (options.results != nullptr)
+		arguments.set(Parameter::results, sorted(receipts, count, options.results));
 	run(statement_for(definition, action, true), arguments);
 	count_returned(definition, action, options);
+}
+
+int64 *
+returned_ids(MemoryContext context, int *count)
+{
+	MemoryContext old = MemoryContextSwitchTo(context);
+	const SPITupleTable *rows = SPI_tuptable;
+	*count = static_cast<int>(rows->numvals);
+	auto *ids = unique::allocate<int64>(*count);
+	for (int i = 0; i < *count; i++) {
+		bool is_null;
+		ids[i] = DatumGetInt64(SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &is_null));
+	}
+	MemoryContextSwitchTo(old);
+	return ids;
 }
 
 } // namespace queue_ext::queue

@@ -26,6 +26,8 @@ struct FinishOptions
 	const TimestampTz *run_at; // release; null: leave it as it is
 	const text *error;         // fail, of one job
 	ArrayType *errors;         // fail, of many
+	Datum result;              // complete, of one job: a jsonb; 0: none
+	ArrayType *results;        // complete, of many
 };
 
 // Returns options with the wall clock as the time of the call, and nothing else.
@@ -51,11 +53,20 @@ void sort_receipts(claim::Receipt *receipts, int count);
 void finish_many(definition::Definition *definition, Action action, claim::Receipt *receipts,
 				 int count, const FinishOptions &options);
 
+// The IDs in the first column of what the last statement has returned, allocated in the context. There may
+// be more of them than jobs were asked for: a child of the table may have an ID again. Never raises but
+// 53200.
+int64 *returned_ids(MemoryContext context, int *count);
+
 // For finish_one(), finish_many() and the functions for rows (finish_row.hpp).
 
 // Returns arguments with the parameters that do not depend on the receipt.
 statement::Arguments common_arguments(const definition::Definition *definition,
 									  const FinishOptions &options);
+
+// Sets the slot of the archive for what is archived now, if that has slots.
+void set_slot(const definition::Definition *definition, TimestampTz now,
+			  statement::Arguments *arguments);
 
 // Returns when a job whose attempt of that number has failed may run again. Raises 22008 if that is
 // no timestamp any more, as the next two do.
@@ -72,12 +83,26 @@ TimestampTz lease_end(const definition::Definition *definition, const FinishOpti
 // back. Only a managed queue tells whether a job is dead. Raises 53200.
 void count_finished(definition::Definition *definition, Action action, int64 number, int64 dead);
 
-// Returns the statement that takes the rows of "t" for which the fence holds out of the queue: into
-// the archive, in that state, or by deleting them. "tables" are those that the fence refers to
-// besides t, or null. Raises 55000 if the archive does not exist any more.
-// is_timed: it also returns claimed_at.
-const char *removal_text(const definition::Definition *definition, const char *tables,
-						 const char *fence, const char *final_state, bool is_timed);
+// Returns what queue_requeue writes.
+const char *on_requeue(const definition::Definition *definition);
+
+// A removal of the rows of "t" for which the fence holds.
+struct Removal
+{
+	const char *tables; // those that the fence and the result refer to besides t; or null
+	const char *fence;
+	const char *final_state; // in the archive
+	const char *result;      // likewise, if that keeps results; null: none
+	bool is_timed;           // it also returns claimed_at
+	const char *told;        // and this (removed.hpp), or ""
+};
+
+// Returns the statement that takes the rows out of the queue: into the archive, or by deleting them.
+// Raises 55000 if the archive does not exist any more.
+const char *removal_text(const definition::Definition *definition, const Removal &removal);
+
+// Raises 55000 if there is a result, and the queue's archive has no place for it or there is none.
+void check_result(const definition::Definition *definition, const FinishOptions &options);
 
 // Counts how long a job has run that was claimed at that time. Raises 53200.
 void count_run(definition::Definition *definition, TimestampTz claimed_at,

@@ -1,16 +1,26 @@
-create function @extschema@.queue_complete(queue text, id bigint, attempt integer default null) returns boolean
+create function @extschema@.queue_complete(
+	queue text,
+	id bigint,
+	attempt integer default null,
+	result jsonb default null
+) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_complete';
 
-comment on function @extschema@.queue_complete(text, bigint, integer) is
-	'completes a job: removes it from its queue; false if the receipt is stale';
+comment on function @extschema@.queue_complete(text, bigint, integer, jsonb) is
+	'completes a job: removes it from its queue; false if the receipt is stale; the result is kept with the archived job';
 
-create function @extschema@.queue_complete_many(queue text, ids bigint[], attempts integer[] default null) returns setof bigint
+create function @extschema@.queue_complete_many(
+	queue text,
+	ids bigint[],
+	attempts integer[] default null,
+	results jsonb[] default null
+) returns setof bigint
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_complete_many';
 
-comment on function @extschema@.queue_complete_many(text, bigint[], integer[]) is
-	'completes jobs: removes them from their queue; returns the ids of those whose receipt was valid';
+comment on function @extschema@.queue_complete_many(text, bigint[], integer[], jsonb[]) is
+	'completes jobs: removes them from their queue; returns the ids of those whose receipt was valid; the results are kept with the archived jobs';
 
 create function @extschema@.queue_fail(
 	queue text,

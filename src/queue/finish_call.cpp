@@ -5,6 +5,7 @@
 #include "finish_call.hpp"
 
 #include "../argument.hpp"
+#include "../claim/recurring.hpp"
 #include "../claim/remove.hpp"
 #include "../claim/transaction_callbacks.hpp"
 #include "../claim/wake.hpp"
@@ -61,11 +62,15 @@ bool
 finish_and_wake(Definition *definition, Action action, Receipt receipt,
 				const FinishOptions &options)
 {
+	const List *occurrences =
+		action == Action::cancel ? claim::find_occurrences(definition, &receipt.id, 1) : NIL;
 	const bool is_done = removes_directly(definition, action)
 							 ? claim::remove_directly(definition, &receipt, 1, &receipt.id) > 0
 							 : finish_one(definition, action, receipt, options);
 	if (is_done)
 		wake(definition, action, options);
+	if (is_done)
+		claim::follow_cancelled(definition, occurrences, &receipt.id, 1);
 	return is_done;
 }
 
@@ -80,6 +85,7 @@ finish_job(FunctionCallInfo fcinfo, Action action, Attempt attempt, const Finish
 	receipt.has_attempt = !PG_ARGISNULL(2);
 	receipt.attempt = receipt.has_attempt ? PG_GETARG_INT32(2) : 0;
 	Definition *definition = open_managed_queue(name, use_for_job(action), row_hint);
+	check_result(definition, options);
 	PG_RETURN_BOOL(finish_and_wake(definition, action, receipt, options));
 }
 
@@ -133,18 +139,36 @@ read_receipts(FunctionCallInfo fcinfo, Attempt attempt)
 	return {elements, count};
 }
 
+static int64 *
+ids_of(const Receipts &receipts)
+{
+	auto *ids = unique::allocate<int64>(receipts.count);
+	for (int i = 0; i < receipts.count; i++)
+		ids[i] = receipts.elements[i].id;
+	return ids;
+}
+
+// Raises 22023 unless the array, which may be null, has an element for each receipt.
+static void
+check_length(const Receipts &receipts, const ArrayType *array, const char *what)
+{
+	if (array == nullptr)
+		return;
+	const int length = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	if (length != receipts.count)
+		error::length_mismatch("ids", receipts.count, what, length);
+}
+
 Datum
 finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOptions &options)
 {
 	ReturnSetInfo *result = result::begin_scalar_set(fcinfo);
 	const text *name = argument::required_text(fcinfo, 0, "queue");
 	const Receipts receipts = read_receipts(fcinfo, attempt);
-	if (options.errors != nullptr) {
-		const int errors = ArrayGetNItems(ARR_NDIM(options.errors), ARR_DIMS(options.errors));
-		if (errors != receipts.count)
-			error::length_mismatch("ids", receipts.count, "errors", errors);
-	}
+	check_length(receipts, options.errors, "errors");
+	check_length(receipts, options.results, "results");
 	Definition *definition = open_managed_queue(name, use_for_job(action), row_hint);
+	check_result(definition, options);
 	if (removes_directly(definition, action)) {
 		auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * (receipts.count + 1)));
 		sort_receipts(receipts.elements, receipts.count);
@@ -152,11 +176,21 @@ finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt, const Finis
 						claim::remove_directly(definition, receipts.elements, receipts.count, ids));
 		return static_cast<Datum>(0);
 	}
+	const List *occurrences =
+		action == Action::cancel
+			? claim::find_occurrences(definition, ids_of(receipts), receipts.count)
+			: NIL;
+	MemoryContext context = CurrentMemoryContext;
+	int64 *done = nullptr;
+	int done_count = 0;
 	statement::with_spi([&] {
 		finish_many(definition, action, receipts.elements, receipts.count, options);
 		result::put_first_columns(result);
+		if (occurrences != NIL)
+			done = returned_ids(context, &done_count);
 	});
 	wake(definition, action, options);
+	claim::follow_cancelled(definition, occurrences, done, done_count);
 	return static_cast<Datum>(0);
 }
 

@@ -15,7 +15,7 @@ enum class Attempt { required, optional };
 
 // Performs the action on the job of arguments 0 to 2: queue, id, attempt. Returns, as a bool,
 // whether the receipt was good. Takes ROW EXCLUSIVE on the queue's table and locks the row. Raises
-// 22004 for a null, and what open_managed_queue() and the executor raise.
+// 22004 for a null, and what check_result(), open_managed_queue() and the executor raise.
 Datum finish_job(FunctionCallInfo fcinfo, Action action, Attempt attempt,
 				 const FinishOptions &options);
 

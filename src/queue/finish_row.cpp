@@ -10,8 +10,11 @@
 #include "../claim/compiled_claim.hpp"
 #include "../claim/held_row.hpp"
 #include "../claim/remove.hpp"
+#include "../claim/transaction_callbacks.hpp"
 #include "../definition/compiled.hpp"
 #include "../error.hpp"
+#include "expiry.hpp"
+#include "removed.hpp"
 
 namespace queue_ext::queue {
 
@@ -78,16 +81,32 @@ claim_still_stands(const Definition *definition, const Compiled &compiled)
 					ours.data, theirs.data);
 }
 
+// What the completion of a managed queue's job returns. The receipt tells whether its claim was the last one, unless it
+// is a text, whose row has only the key.
+static const char *
+told_of(Definition *definition)
+{
+	const claim::CompiledClaim *claim = claim::compiled_claim_of(definition);
+	if (!claim->has_columns)
+		return "";
+	const char *death = claim->dead_at == InvalidAttrNumber
+							? "t.leased_until"
+							: psprintf("case when (%1$s).dead_at is not null or (%1$s).leased_until"
+									   " is null then t.leased_until end",
+									   placeholder(Parameter::row));
+	return late_text(definition, death);
+}
+
 // In a lock mode the key is fence enough, since finish_held() has checked the held row.
 static const char *
-text_of(const Definition *definition, const Compiled &compiled, Action action,
-		const char *assignments)
+text_of(Definition *definition, const Compiled &compiled, Action action, const char *assignments)
 {
 	const char *fence = key_matches_row(compiled.receipt_key);
 	if (definition->claim_mode == definition::ClaimMode::update)
 		fence = psprintf("%s and %s", fence, claim_still_stands(definition, compiled));
 	if (assignments == nullptr)
-		return removal_text(definition, nullptr, fence, "completed", false);
+		return removal_text(definition,
+							{nullptr, fence, "completed", nullptr, false, told_of(definition)});
 	const char *returned = action == Action::extend ? claim::whole_row(definition)
 						   : definition->is_managed && action == Action::fail
 							   ? "t.attempt operator(pg_catalog.>=) t.max_attempts"
@@ -178,6 +197,11 @@ write_row(Definition *definition, Action action, const Rule &rule, const Argumen
 		*extended = SPI_datumTransfer(value, false, -1);
 	const bool is_dead = action == Action::fail && !is_null && DatumGetBool(value);
 	count_finished(definition, action, 1, is_dead);
+	if (rule.assignments == nullptr) {
+		note_late(definition);
+		claim::note_writes(definition->source);
+		note_archived(definition, GetCurrentTimestamp());
+	}
 	return true;
 }
 

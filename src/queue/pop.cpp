@@ -8,6 +8,8 @@
 #include "../compat.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
+#include "job_columns.hpp"
+#include "kinds.hpp"
 
 namespace queue_ext::queue {
 
@@ -51,11 +53,14 @@ queue_ext_queue_pop(PG_FUNCTION_ARGS)
 	argument::check_may_write("queue_pop()");
 	InitMaterializedSRF(fcinfo, 0);
 	const text *name = argument::required_text(fcinfo, 0, "queue");
-	const Request request = read_request(fcinfo, 1);
+	Request request = read_request(fcinfo, 1);
+	request.kinds = read_kinds(fcinfo, 4);
 	Definition *definition = definition::open_managed_queue(
 		name, Use::claim, "Use queue_pop_rows(), which returns rows of its table.");
-	return pop(fcinfo, definition, request,
-			   reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo)->setDesc);
+	check_kinds(definition, request);
+	return pop(
+		fcinfo, definition, request,
+		job_columns_of(definition, reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo)->setDesc));
 }
 
 // Returns the table whose row type it is. Raises 42804 if it is none.

@@ -8,7 +8,8 @@ create type @extschema@.queue_job as (
 	leased_until timestamptz,
 	leased_by text,
 	last_error text,
-	created_at timestamptz
+	created_at timestamptz,
+	kind text
 );
 
 comment on type @extschema@.queue_job is
@@ -18,12 +19,13 @@ create function @extschema@.queue_pop(
 	queue text,
 	max_jobs integer default 1,
 	lease interval default null,
-	worker text default null
+	worker text default null,
+	kinds text[] default null
 ) returns setof @extschema@.queue_job
 language c volatile parallel unsafe rows 1
 as 'MODULE_PATHNAME', 'queue_ext_queue_pop';
 
-comment on function @extschema@.queue_pop(text, integer, interval, text) is
+comment on function @extschema@.queue_pop(text, integer, interval, text, text[]) is
 	'claims up to max_jobs jobs of the queue for a lease and returns them';
 
 create function @extschema@.queue_pop_rows(

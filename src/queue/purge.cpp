@@ -3,10 +3,12 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../claim/transaction_callbacks.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../missing_rights.hpp"
+#include "../stats/tally.hpp"
 #include "../unique/history.hpp"
 #include "by_state.hpp"
 
@@ -47,6 +49,16 @@ forget_done(const Definition *definition)
 	return unique::forget_all(definition->source);
 }
 
+// In which states the jobs were is not known, nor which of them others know.
+static void
+note_purged(Definition *definition)
+{
+	claim::note_writes(definition->source);
+	stats::Tally *tally = stats::tally_of(definition);
+	if (tally != nullptr)
+		tally->is_blind = true;
+}
+
 // Also deletes the expired history of all queues, whatever the state.
 Datum
 queue_ext_queue_purge(PG_FUNCTION_ARGS)
@@ -58,8 +70,7 @@ queue_ext_queue_purge(PG_FUNCTION_ARGS)
 	if (state != nullptr && !is_done(state_name))
 		check_state(state_name);
 
-	const Definition *definition =
-		open_managed_queue(name, definition::Use::purge, "Ask its table.");
+	Definition *definition = open_managed_queue(name, definition::Use::purge, "Ask its table.");
 	(void) unique::forget_expired();
 	if (is_done(state_name))
 		PG_RETURN_INT64(forget_done(definition));
@@ -72,6 +83,8 @@ queue_ext_queue_purge(PG_FUNCTION_ARGS)
 					 state, false);
 		purged = static_cast<int64>(SPI_processed);
 	});
+	if (purged > 0)
+		note_purged(definition);
 	PG_RETURN_INT64(purged);
 }
 

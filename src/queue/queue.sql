@@ -4,12 +4,17 @@ create function @extschema@.queue_create(
 	max_attempts integer default 25,
 	backoff_base interval default '1 second',
 	backoff_cap interval default '1 hour',
-	archive boolean default false
+	archive boolean default false,
+	kinds boolean default false,
+	archive_keep interval default null,
+	dead_keep interval default null
 ) returns regclass
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_create';
 
-comment on function @extschema@.queue_create(text, interval, integer, interval, interval, boolean) is
+comment on function @extschema@.queue_create(
+	text, interval, integer, interval, interval, boolean, boolean, interval, interval
+) is
 	'creates a queue and its table, and returns the table';
 
 create function @extschema@.queue_adopt(queue text) returns regclass
@@ -34,13 +39,16 @@ create function @extschema@.queue_alter(
 	backoff_cap interval default null,
 	archive boolean default null,
 	ready_at text default null,
-	claimed_at text default null
+	claimed_at text default null,
+	kinds boolean default null,
+	archive_keep interval default null,
+	dead_keep interval default null
 ) returns void
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_alter';
 
 comment on function @extschema@.queue_alter(
-	text, interval, integer, interval, interval, boolean, text, text
+	text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval
 ) is
 	'changes the settings of a queue; null leaves a setting unchanged';
 
@@ -84,3 +92,10 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_counts';
 
 comment on function @extschema@.queue_counts(text) is
 	'counts the jobs of a queue by state; scans the whole table';
+
+create procedure @extschema@.queue_maintain(queue text default null)
+language c
+as 'MODULE_PATHNAME', 'queue_ext_queue_maintain';
+
+comment on procedure @extschema@.queue_maintain(text) is
+	'removes what a queue, or each queue whose jobs the caller may delete, need not keep any longer: archived and dead jobs';

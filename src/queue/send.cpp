@@ -13,33 +13,37 @@
 namespace queue_ext::queue {
 
 using definition::Definition;
+using definition::Prepared;
 using statement::Arguments;
 using statement::Parameter;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_send);
 QUEUE_EXT_FUNCTION(queue_ext_queue_send_many);
 
-// Returns the statement that adds one job, or one job for each payload.
+// Returns the statement that adds one job, or one job for each payload. One without a kind does not
+// name the column, which a table of 0.1 does not have, and the sender may have no right on.
 static const char *
-send_text(const Definition *definition, bool is_many)
+send_text(const Definition *definition, Prepared which)
 {
+	const bool is_many = which == Prepared::send_many || which == Prepared::send_many_kind;
+	const bool has_kind = which == Prepared::send_kind || which == Prepared::send_many_kind;
 	const char *source = is_many ? psprintf(" from pg_catalog.unnest(%s) as p(payload)",
 											placeholder(Parameter::payloads))
 								 : "";
-	return psprintf("insert into %s (payload, priority, run_at, max_attempts)"
-					" select %s, %s, coalesce(%s, pg_catalog.now()), %s%s returning id",
-					definition->source_name,
+	return psprintf("insert into %s (payload, priority, run_at, max_attempts%s)"
+					" select %s, %s, coalesce(%s, pg_catalog.now()), %s%s%s%s returning id",
+					definition->source_name, has_kind ? ", kind" : "",
 					is_many ? "p.payload" : placeholder(Parameter::payload),
 					placeholder(Parameter::priority), placeholder(Parameter::run_at),
-					placeholder(Parameter::max_attempts), source);
+					placeholder(Parameter::max_attempts), has_kind ? ", " : "",
+					has_kind ? placeholder(Parameter::kind) : "", source);
 }
 
 static const statement::Statement &
-statement_for(Definition *definition, bool is_many)
+statement_for(Definition *definition, Prepared plain, Prepared of_kind, const Arguments &arguments)
 {
-	return prepared_of(definition,
-					   is_many ? definition::Prepared::send_many : definition::Prepared::send,
-					   [&] { return send_text(definition, is_many); });
+	const Prepared which = arguments.has(Parameter::kind) ? of_kind : plain;
+	return prepared_of(definition, which, [&] { return send_text(definition, which); });
 }
 
 namespace {
@@ -61,7 +65,8 @@ send_by_statement(Definition *definition, const Arguments &arguments)
 	Sent sent{};
 	const int64 counted = stats::counted(definition, stats::Counter::sent);
 	statement::with_spi([&] {
-		if (run(statement_for(definition, false), arguments) == 0)
+		if (run(statement_for(definition, Prepared::send, Prepared::send_kind, arguments),
+				arguments) == 0)
 			return;
 		bool is_null;
 		sent.id =
@@ -77,11 +82,12 @@ send_by_statement(Definition *definition, const Arguments &arguments)
 static Sent
 send(Definition *definition, const Arguments &arguments)
 {
-	if (!claim::can_insert_directly(definition))
+	const Datum payload = arguments.values[static_cast<int>(Parameter::payload)];
+	const claim::NewJobs jobs = claim::new_jobs(arguments, &payload, 1);
+	if (!claim::can_insert_directly(definition, jobs))
 		return send_by_statement(definition, arguments);
 	Sent sent{0, true};
-	const Datum payload = arguments.values[static_cast<int>(Parameter::payload)];
-	claim::insert_directly(definition, claim::new_jobs(arguments, &payload, 1), &sent.id);
+	claim::insert_directly(definition, jobs, &sent.id);
 	return sent;
 }
 
@@ -90,10 +96,13 @@ static void
 send_many(Definition *definition, const Arguments &arguments, ArrayType *payloads,
 		  ReturnSetInfo *result)
 {
-	if (!claim::can_insert_directly(definition)) {
+	claim::NewJobs jobs = claim::new_jobs(arguments, nullptr, 0);
+	if (!claim::can_insert_directly(definition, jobs)) {
 		const int64 counted = stats::counted(definition, stats::Counter::sent);
 		statement::with_spi([&] {
-			const uint64 inserted = run(statement_for(definition, true), arguments);
+			const uint64 inserted = run(
+				statement_for(definition, Prepared::send_many, Prepared::send_many_kind, arguments),
+				arguments);
 			result::put_first_columns(result);
 			claim::count_sent(definition, counted, static_cast<int64>(inserted));
 		});
@@ -101,11 +110,11 @@ send_many(Definition *definition, const Arguments &arguments, ArrayType *payload
 		return;
 	}
 	Datum *values;
-	int count;
-	deconstruct_array(payloads, JSONBOID, -1, false, TYPALIGN_INT, &values, nullptr, &count);
-	auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * (count + 1)));
-	claim::insert_directly(definition, claim::new_jobs(arguments, values, count), ids);
-	result::put_ids(result, ids, count);
+	deconstruct_array(payloads, JSONBOID, -1, false, TYPALIGN_INT, &values, nullptr, &jobs.count);
+	jobs.payloads = values;
+	auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * (jobs.count + 1)));
+	claim::insert_directly(definition, jobs, ids);
+	result::put_ids(result, ids, jobs.count);
 }
 
 Datum

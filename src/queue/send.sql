@@ -3,12 +3,13 @@ create function @extschema@.queue_send(
 	payload jsonb,
 	priority integer default 0,
 	run_at timestamptz default null,
-	max_attempts integer default null
+	max_attempts integer default null,
+	kind text default null
 ) returns bigint
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_send';
 
-comment on function @extschema@.queue_send(text, jsonb, integer, timestamptz, integer) is
+comment on function @extschema@.queue_send(text, jsonb, integer, timestamptz, integer, text) is
 	'adds a job to a queue and returns its id';
 
 create function @extschema@.queue_send_many(
@@ -16,10 +17,11 @@ create function @extschema@.queue_send_many(
 	payloads jsonb[],
 	priority integer default 0,
 	run_at timestamptz default null,
-	max_attempts integer default null
+	max_attempts integer default null,
+	kind text default null
 ) returns setof bigint
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_send_many';
 
-comment on function @extschema@.queue_send_many(text, jsonb[], integer, timestamptz, integer) is
+comment on function @extschema@.queue_send_many(text, jsonb[], integer, timestamptz, integer, text) is
 	'adds a job for each payload and returns their ids in the same order';

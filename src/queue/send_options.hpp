@@ -1,6 +1,6 @@
 // send_options.hpp - the options of new jobs, for the entry points that add jobs.
 //
-// The arguments are adjacent: priority, run_at, max_attempts.
+// The arguments are adjacent: priority, run_at, max_attempts, kind. SQL objects of 0.1 have no kind.
 
 #pragma once
 
@@ -10,12 +10,28 @@
 #include "../claim/insert.hpp"
 #include "../definition/definition.hpp"
 #include "../definition/managed.hpp"
+#include "../definition/shape.hpp"
 #include "../error.hpp"
 
 namespace queue_ext::queue {
 
-// Reads the options from arguments n to n + 2. Raises 22004 for a null priority, 22023 for a value
-// out of range.
+// The kind, a name of 1 to 255 bytes. Raises 22023 for another length, 55000 where the table, of 0.1,
+// has no column for it.
+inline void
+read_kind(FunctionCallInfo fcinfo, int n, const definition::Definition *definition,
+		  statement::Arguments *arguments)
+{
+	if (PG_NARGS() <= n || PG_ARGISNULL(n))
+		return;
+	const text *kind = PG_GETARG_TEXT_PP(n);
+	error::check_kind(kind);
+	if (!definition::has_kind(definition->source))
+		error::no_kinds(definition->name, definition->source_name);
+	arguments->set(statement::Parameter::kind, PointerGetDatum(kind));
+}
+
+// Reads the options from arguments n to n + 3. Raises 22004 for a null priority, 22023 for a value
+// out of range, and what read_kind() raises.
 inline statement::Arguments
 read_send_options(FunctionCallInfo fcinfo, int n, const definition::Definition *definition)
 {
@@ -30,6 +46,7 @@ read_send_options(FunctionCallInfo fcinfo, int n, const definition::Definition *
 	arguments.set(statement::Parameter::max_attempts, Int32GetDatum(max_attempts));
 	if (!PG_ARGISNULL(n + 1))
 		arguments.set(statement::Parameter::run_at, PG_GETARG_DATUM(n + 1));
+	read_kind(fcinfo, n + 3, definition, &arguments);
 	return arguments;
 }
 

@@ -4,9 +4,8 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
-#include "../claim/ring_view.hpp"
 #include "../definition/open.hpp"
-#include "../stats/table.hpp"
+#include "outlook.hpp"
 
 namespace queue_ext::queue {
 
@@ -98,93 +97,50 @@ find_view(const Rings &rings, const Entry &entry)
 		bsearch(&wanted, rings.views, rings.count, sizeof(RingView), claim::compare_views));
 }
 
-// Whether the ring shows since when jobs of the priority have been ready.
-static bool
-shows(const RingView *ring, int16 priority)
+// Null if it is not known.
+static void
+set_oldest(Row *row, TimestampTz at)
 {
-	if (ring == nullptr || !ring->has_cursor || priority > ring->cursor)
-		return false;
-	if (priority < ring->cursor)
-		return true;
-	for (int i = 0; i < ring->heads.count; i++)
-		if (ring->heads.marks[i].priority == priority)
-			return true;
-	return false;
+	if (at == PG_INT64_MAX)
+		row->set_null();
+	else
+		row->set(TimestampTzGetDatum(at));
 }
 
-// Since when the oldest ready job has been so; PG_INT64_MAX: there is none, or none is known.
-static TimestampTz
-oldest_ready(const Outlook &outlook, const RingView *ring, TimestampTz now, bool *is_exact)
+static void
+set_if(Row *row, bool is_known, int64 number)
 {
-	*is_exact = true;
-	if (ring != nullptr && ring->has_all)
-		return earliest(ring->heads);
-	TimestampTz oldest = ring == nullptr ? PG_INT64_MAX : earliest(ring->heads);
-	for (int i = 0; i < outlook.marks.count; i++) {
-		const stats::Mark &mark = outlook.marks.marks[i];
-		if (!shows(ring, mark.priority))
-			oldest = Min(oldest, mark.ready_at);
-	}
-	oldest = Min(oldest, outlook.marks.rest);
-	if (outlook.due <= now)
-		oldest = Min(oldest, outlook.due);
-	*is_exact = outlook.is_whole && !outlook.has_left;
-	// A lease may have ended, or its job be done.
-	if (oldest == PG_INT64_MAX && ring != nullptr && ring->row_due <= now) {
-		*is_exact = false;
-		return ring->row_due;
-	}
-	return oldest;
+	if (is_known)
+		row->set(Int64GetDatum(number));
+	else
+		row->set_null();
 }
 
-// The columns from waiting on, of a managed queue.
+// The columns from ready on, of a managed queue.
 static void
 set_outlook(Row *row, const Outlook &outlook, const RingView *ring, TimestampTz now)
 {
-	const bool knows_scheduled = outlook.is_counted && outlook.due > now;
-	const bool is_exact = ring != nullptr && ring->has_all;
-	int64 ready = ring == nullptr ? 0 : ring->candidates;
-	if (!is_exact && knows_scheduled)
-		ready = Max(ready, outlook.unfinished - outlook.leased - outlook.scheduled);
-	if (ring != nullptr || knows_scheduled)
-		row->set(Int64GetDatum(ready));
-	else
-		row->set_null();
-	row->set(BoolGetDatum(is_exact));
-	if (knows_scheduled)
-		row->set(Int64GetDatum(outlook.scheduled));
-	else
-		row->set_null();
-	if (outlook.is_counted)
-		row->set(Int64GetDatum(outlook.leased));
-	else
-		row->set_null();
-	bool is_oldest_exact;
-	const TimestampTz oldest = oldest_ready(outlook, ring, now, &is_oldest_exact);
-	if (oldest == PG_INT64_MAX)
-		row->set_null();
-	else
-		row->set(TimestampTzGetDatum(oldest));
-	row->set(BoolGetDatum(is_oldest_exact));
+	const Ready ready = count_ready(outlook, ring, now);
+	const Oldest oldest = oldest_ready(outlook, ring, now);
+	const int64 least = oldest.at == PG_INT64_MAX ? 0 : 1;
+	set_if(row, ready.is_known, ready.is_exact ? ready.jobs : Max(ready.jobs, least));
+	row->set(BoolGetDatum(ready.is_exact));
+	set_if(row, knows_scheduled(outlook, now), Max(0, outlook.scheduled));
+	set_if(row, outlook.is_counted, Max(0, outlook.leased));
+	set_oldest(row, oldest.at);
+	row->set(BoolGetDatum(oldest.is_exact));
 }
 
-// The same of an attached queue, whose rings do not show which jobs they lack. Since when the oldest of
-// those that a claim has read last has been ready is known where the queue has named that column.
+// The same of an attached queue, whose rings do not show which jobs they lack.
 static void
-set_candidates(Row *row, const Outlook &outlook, const RingView *ring)
+set_candidates(Row *row, const RingView *ring)
 {
-	if (ring == nullptr)
-		row->set_null();
-	else
-		row->set(Int64GetDatum(ring->candidates));
+	set_if(row, ring != nullptr, ring == nullptr ? 0 : ring->candidates);
 	row->set(BoolGetDatum(false));
 	row->set_null();
 	row->set_null();
-	const TimestampTz oldest = earliest(outlook.marks);
-	if (oldest == PG_INT64_MAX)
-		row->set_null();
-	else
-		row->set(TimestampTzGetDatum(oldest));
+	set_oldest(row, ring == nullptr || ring->heads.count == 0 ? PG_INT64_MAX
+															  : ring->heads.marks[0].since.sure_at);
 	row->set(BoolGetDatum(false));
 }
 
@@ -212,7 +168,7 @@ put_counters(const ReturnSetInfo *result, const Entry &entry, const Rings &rings
 	if (entry.key.is_managed)
 		set_outlook(&row, entry.outlook, ring != nullptr && ring->is_sorted ? ring : nullptr, now);
 	else
-		set_candidates(&row, entry.outlook, ring);
+		set_candidates(&row, ring);
 	put(result, &row);
 }
 

@@ -7,13 +7,14 @@ create function @extschema@.queue_unique_insert(
 	priority integer default 0,
 	run_at timestamptz default null,
 	max_attempts integer default null,
+	kind text default null,
 	out id bigint,
 	out inserted boolean
 )
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_unique_insert';
 
-comment on function @extschema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamptz, integer) is
+comment on function @extschema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamptz, integer, text) is
 	'adds a job to a queue unless it is there already, and returns its id and whether it was added';
 
 create function @extschema@.queue_unique_insert_many(
@@ -25,13 +26,14 @@ create function @extschema@.queue_unique_insert_many(
 	priority integer default 0,
 	run_at timestamptz default null,
 	max_attempts integer default null,
+	kind text default null,
 	out id bigint,
 	out inserted boolean
 ) returns setof record
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_unique_insert_many';
 
-comment on function @extschema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamptz, integer) is
+comment on function @extschema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamptz, integer, text) is
 	'adds a job for each payload that is not there already, and returns ids in the same order';
 
 create function @extschema@.queue_unique_key(

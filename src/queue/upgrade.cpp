@@ -10,6 +10,7 @@
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
 #include "../definition/shape.hpp"
+#include "../definition/upgrade_archive.hpp"
 #include "../definition/upgrade_table.hpp"
 #include "../result.hpp"
 
@@ -31,15 +32,20 @@ upgrade(const Definition *definition)
 	bool is_changed = definition::add_missing_columns(table);
 	is_changed |= definition::make_missing_dead_index(table.table);
 	if (definition::has_own_archive(definition))
-		is_changed |= definition::add_missing_columns(definition->tables[1]);
+		is_changed |= definition::add_missing_archive_columns(definition->tables[1]);
+	definition::Options options{};
 	const char *on_claim = definition::managed_fragments(Layout::second).on_claim;
-	if (strcmp(definition->fragments.on_claim, on_claim) != 0) {
-		definition::Options options{};
+	if (strcmp(definition->fragments.on_claim, on_claim) != 0)
 		options.on_claim = on_claim;
-		update_definition(definition->name, definition->source, options);
-		is_changed = true;
+	Oid archive = InvalidOid;
+	if (definition::has_own_archive(definition) && definition::can_get_slots(definition)) {
+		archive = definition::give_slots(definition);
+		options.archive = &archive;
 	}
-	return is_changed;
+	if (options.on_claim == nullptr && options.archive == nullptr)
+		return is_changed;
+	update_definition(definition->name, definition->source, options);
+	return true;
 }
 
 // As the view "queues" has it.

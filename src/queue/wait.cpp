@@ -19,6 +19,9 @@
 #include "../statement/subtransaction.hpp"
 #include "../stats/tally.hpp"
 #include "../steady_time.hpp"
+#include "job_columns.hpp"
+#include "kinds.hpp"
+#include "procedure.hpp"
 
 namespace queue_ext::queue {
 
@@ -29,16 +32,6 @@ using definition::Use;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_wait);
 QUEUE_EXT_FUNCTION(queue_ext_queue_pop_wait);
-
-// Whether the procedure may commit: neither in a transaction block, nor in a function, nor in a block
-// of PL/pgSQL that handles exceptions.
-static bool
-can_commit(FunctionCallInfo fcinfo)
-{
-	const Node *context = fcinfo->context;
-	return context != nullptr && IsA(context, CallContext) &&
-		   !reinterpret_cast<const CallContext *>(context)->atomic && !IsSubTransaction();
-}
 
 // Gives back the snapshot of the statement that calls the procedure. False, with all as it was, if
 // another is active, or if it is not the statement's own.
@@ -73,13 +66,6 @@ prepare_to_wait_in_transaction()
 			"Another statement, cursor or PL/pgSQL block of the transaction is under way.");
 }
 
-// The argument, whole and in memory that outlives a commit.
-static const text *
-copy_text(FunctionCallInfo fcinfo, int n)
-{
-	return PG_ARGISNULL(n) ? nullptr : PG_GETARG_TEXT_P_COPY(n);
-}
-
 // Reads argument 1. Raises 22004, 22023, 22008.
 static Wait
 read_wait(FunctionCallInfo fcinfo, bool is_claiming)
@@ -99,11 +85,13 @@ template <typename Open, typename Look>
 static bool
 look(Wait *wait, const Request &request, MemoryContext round, Open &&open, Look &&look_in)
 {
+	MemoryContext old = MemoryContextSwitchTo(round);
+	Definition *definition = open();
+	check_kinds(definition, request);
+	// The client may have gone during the sleep, or while another transaction had the table locked.
 	if (wait->has_slept)
 		compat::check_client();
 	CHECK_FOR_INTERRUPTS();
-	MemoryContext old = MemoryContextSwitchTo(round);
-	Definition *definition = open();
 	begin_look(wait, definition->is_paused ? nullptr : definition, request);
 	const bool is_found = !definition->is_paused && look_in(definition);
 	end_look(wait, is_found);
@@ -120,40 +108,39 @@ create_round()
 }
 
 static bool
-look_for_ready(const text *name, Wait *wait, MemoryContext round)
+look_for_ready(const text *name, Request request, Wait *wait, MemoryContext round)
 {
-	Request request{};
 	request.call_time = GetCurrentTimestamp();
-	request.max_jobs = 1;
 	return look(
 		wait, request, round, [&] { return definition::open_queue(name, Use::claim); },
 		[&](Definition *definition) { return claim::is_job_ready(definition, request); });
 }
 
 static void
-wait_between_transactions(const text *name, Wait *wait)
+wait_between_transactions(const text *name, const Request &request, Wait *wait)
 {
 	MemoryContext round = create_round();
 	do {
 		MemoryContextReset(round);
 		SPI_commit();
 		EnsurePortalSnapshotExists();
-		if (look_for_ready(name, wait, round))
+		if (look_for_ready(name, request, wait, round))
 			return;
 		SPI_commit();
 	} while (claim::sleep(wait));
 }
 
 static void
-wait_in_transaction(const text *name, Wait *wait)
+wait_in_transaction(const text *name, Request request, Wait *wait)
 {
 	MemoryContext round = create_round();
+	request.is_rolled_back = true;
 	bool is_ready = false;
 	do {
 		MemoryContextReset(round);
 		statement::rolled_back([&] {
 			PushActiveSnapshot(GetTransactionSnapshot());
-			is_ready = look_for_ready(name, wait, round);
+			is_ready = look_for_ready(name, request, wait, round);
 			PopActiveSnapshot();
 		});
 	} while (!is_ready && claim::sleep(wait));
@@ -166,13 +153,16 @@ queue_ext_queue_wait(PG_FUNCTION_ARGS)
 	argument::check_not_null(fcinfo, 0, "queue");
 	const text *name = copy_text(fcinfo, 0);
 	Wait wait = read_wait(fcinfo, false);
+	Request request{};
+	request.max_jobs = 1;
+	request.kinds = read_kinds(fcinfo, 2);
 	if (can_commit(fcinfo)) {
 		SPI_connect_ext(SPI_OPT_NONATOMIC);
-		wait_between_transactions(name, &wait);
+		wait_between_transactions(name, request, &wait);
 		SPI_finish();
 	} else {
 		prepare_to_wait_in_transaction();
-		wait_in_transaction(name, &wait);
+		wait_in_transaction(name, request, &wait);
 	}
 	return static_cast<Datum>(0);
 }
@@ -184,6 +174,7 @@ pop_one(const text *name, Wait *wait, Request *request, MemoryContext round, Mem
 {
 	request->call_time = GetCurrentTimestamp();
 	request->is_chosen = claim::chosen();
+	request->has_slept = wait->has_slept;
 	return look(
 		wait, *request, round,
 		[&] {
@@ -193,7 +184,8 @@ pop_one(const text *name, Wait *wait, Request *request, MemoryContext round, Mem
 		},
 		[&](Definition *definition) {
 			Tuplestorestate *store = tuplestore_begin_heap(false, false, work_mem);
-			if (claim::claim(definition, *request, {store, columns}) == 0)
+			if (claim::claim(definition, *request, {store, job_columns_of(definition, columns)}) ==
+				0)
 				return false;
 			TupleTableSlot *slot = MakeSingleTupleTableSlot(columns, &TTSOpsMinimalTuple);
 			(void) tuplestore_gettupleslot(store, true, false, slot);
@@ -225,6 +217,9 @@ pop_or_wait(const text *name, Wait *wait, Request *request, MemoryContext result
 	return nullptr;
 }
 
+// The number of the argument "kinds", behind the columns of a job.
+constexpr int kinds_argument = 15;
+
 // The columns of a job are arguments, too: the result of a procedure has no other form.
 Datum
 queue_ext_queue_pop_wait(PG_FUNCTION_ARGS)
@@ -238,6 +233,7 @@ queue_ext_queue_pop_wait(PG_FUNCTION_ARGS)
 	request.is_waiting = true;
 	request.lease = argument::optional_positive(fcinfo, 2, "lease");
 	request.worker = copy_text(fcinfo, 3);
+	request.kinds = read_kinds(fcinfo, kinds_argument);
 	if (!can_commit(fcinfo))
 		error::cannot_commit("queue_pop_wait()");
 	TupleDesc columns = result::row_type(fcinfo);

@@ -1,8 +1,12 @@
-create procedure @extschema@.queue_wait(queue text, wait interval default '1 minute')
+create procedure @extschema@.queue_wait(
+	queue text,
+	wait interval default '1 minute',
+	kinds text[] default null
+)
 language c
 as 'MODULE_PATHNAME', 'queue_ext_queue_wait';
 
-comment on procedure @extschema@.queue_wait(text, interval) is
+comment on procedure @extschema@.queue_wait(text, interval, text[]) is
 	'waits until a job of the queue is claimable, or the time is over';
 
 create procedure @extschema@.queue_pop_wait(
@@ -19,10 +23,12 @@ create procedure @extschema@.queue_pop_wait(
 	inout leased_until timestamptz default null,
 	inout leased_by text default null,
 	inout last_error text default null,
-	inout created_at timestamptz default null
+	inout created_at timestamptz default null,
+	inout kind text default null,
+	kinds text[] default null
 )
 language c
 as 'MODULE_PATHNAME', 'queue_ext_queue_pop_wait';
 
-comment on procedure @extschema@.queue_pop_wait(text, interval, interval, text, bigint, integer, jsonb, smallint, timestamptz, integer, timestamptz, text, text, timestamptz) is
+comment on procedure @extschema@.queue_pop_wait(text, interval, interval, text, bigint, integer, jsonb, smallint, timestamptz, integer, timestamptz, text, text, timestamptz, text, text[]) is
 	'waits for a job of the queue, claims it for a lease and returns it; nulls when the time is over';

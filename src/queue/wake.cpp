@@ -5,8 +5,8 @@
 
 #include "../claim/own_update.hpp"
 #include "../claim/transaction_callbacks.hpp"
+#include "../claim/wake.hpp"
 #include "../error.hpp"
-#include "../stats/tally.hpp"
 
 namespace queue_ext::queue {
 
@@ -34,30 +34,103 @@ struct Written
 	HeapTuple old; // null: it was inserted
 };
 
+// A job's row, as far as it tells when the job is ready.
+struct JobRow
+{
+	bool has_place; // its columns are those of a managed queue's table
+	int64 id;
+	int16 priority;
+	TimestampTz run_at;
+	bool is_leased;
+	TimestampTz leased_until;
+	bool is_dead; // or will be when its lease ends
+	TimestampTz dead_at;
+
+	// Whether it stands at the place of the other in the order, and can be claimed from its run_at on.
+	bool is_free_at(const JobRow &place) const
+	{
+		return !is_dead && !is_leased && priority == place.priority && run_at == place.run_at;
+	}
+	// Whether it could be claimed.
+	bool is_ready(TimestampTz now) const
+	{
+		return !is_dead && run_at <= now && (!is_leased || leased_until <= now);
+	}
+	bool is_scheduled(TimestampTz now) const
+	{
+		return !is_dead && !is_leased && run_at > now;
+	}
+};
+
 } // namespace
 
-// Whether the row was scheduled before it was written.
-static bool
-was_scheduled(HeapTuple old, TupleDesc descriptor)
+static JobRow
+read_job(HeapTuple row, TupleDesc descriptor)
 {
-	Datum value;
-	return old != nullptr && !get_value(old, descriptor, "dead_at", TIMESTAMPTZOID, &value) &&
-		   !get_value(old, descriptor, "leased_until", TIMESTAMPTZOID, &value) &&
-		   get_value(old, descriptor, "run_at", TIMESTAMPTZOID, &value) &&
-		   DatumGetTimestampTz(value) > GetCurrentTimestamp();
+	Datum id;
+	Datum priority;
+	Datum run_at;
+	JobRow job{};
+	job.has_place = get_value(row, descriptor, "id", INT8OID, &id) &&
+					get_value(row, descriptor, "priority", INT2OID, &priority) &&
+					get_value(row, descriptor, "run_at", TIMESTAMPTZOID, &run_at);
+	if (!job.has_place)
+		return job;
+	Datum leased_until = 0;
+	Datum dead_at = 0;
+	job.id = DatumGetInt64(id);
+	job.priority = DatumGetInt16(priority);
+	job.run_at = DatumGetTimestampTz(run_at);
+	job.is_leased = get_value(row, descriptor, "leased_until", TIMESTAMPTZOID, &leased_until);
+	job.leased_until = DatumGetTimestampTz(leased_until);
+	job.is_dead = get_value(row, descriptor, "dead_at", TIMESTAMPTZOID, &dead_at);
+	job.dead_at = DatumGetTimestampTz(dead_at);
+	return job;
 }
 
-// Counts a row that was inserted, by us or others, and notes since when one is ready.
+// Notes what an update has made of a job that was ready, or would have been: the ring may still have it at its
+// former place.
 static void
-count_row(Oid table, const Written &written, TupleDesc descriptor, const claim::Candidate *ready)
+count_former(Oid table, stats::Tally *tally, const JobRow &job, const JobRow &former)
+{
+	const TimestampTz now = GetCurrentTimestamp();
+	if ((former.is_ready(now) || former.is_scheduled(now)) && !job.is_free_at(former))
+		stats::note_left(tally, former.priority, former.run_at);
+	const bool is_same = job.is_leased && job.is_dead && job.dead_at == former.dead_at;
+	if (former.is_leased && former.is_dead && !is_same)
+		claim::note_death(table, tally, former.dead_at);
+}
+
+// Counts a row that was inserted, by us or others; notes since when one is ready, or when its lease ends.
+static void
+count_row(Oid table, const Written &written, TupleDesc descriptor, const JobRow &job)
 {
 	stats::Tally *tally = stats::tally_of_table(table);
 	if (tally == nullptr)
 		return;
-	tally->counts.add(stats::Counter::sent, written.old == nullptr);
-	if (ready != nullptr)
-		stats::note_ready(tally, ready->priority, ready->run_at,
-						  !was_scheduled(written.old, descriptor));
+	bool was_scheduled = false;
+	if (written.old == nullptr)
+		tally->counts.add(stats::Counter::sent, 1);
+	else {
+		const JobRow former = read_job(written.old, descriptor);
+		was_scheduled = former.is_scheduled(GetCurrentTimestamp());
+		count_former(table, tally, job, former);
+	}
+	if (job.is_dead)
+		return;
+	if (job.is_leased)
+		stats::note_clock(tally, job.priority, Max(job.leased_until, job.run_at));
+	else
+		stats::note_ready(tally, job.priority, job.run_at, !was_scheduled);
+}
+
+static uint64
+kind_of(HeapTuple row, TupleDesc descriptor)
+{
+	Datum kind;
+	return get_value(row, descriptor, "kind", TEXTOID, &kind)
+			   ? claim::hash_of_kind(DatumGetTextPP(kind))
+			   : claim::no_kind;
 }
 
 // Notes a row of a managed queue for the end of the transaction. False if the row does not have the
@@ -66,29 +139,17 @@ count_row(Oid table, const Written &written, TupleDesc descriptor, const claim::
 static bool
 note_row(Oid table, const Written &written, TupleDesc descriptor)
 {
-	HeapTuple row = written.row;
-	Datum id;
-	Datum priority;
-	Datum run_at;
-	if (!get_value(row, descriptor, "id", INT8OID, &id) ||
-		!get_value(row, descriptor, "priority", INT2OID, &priority) ||
-		!get_value(row, descriptor, "run_at", TIMESTAMPTZOID, &run_at))
+	const JobRow job = read_job(written.row, descriptor);
+	if (!job.has_place)
 		return false;
-	Datum dead_at;
-	if (get_value(row, descriptor, "dead_at", TIMESTAMPTZOID, &dead_at)) {
-		count_row(table, written, descriptor, nullptr);
+	count_row(table, written, descriptor, job);
+	if (job.is_dead)
 		return true;
-	}
-	Datum leased_until;
-	if (get_value(row, descriptor, "leased_until", TIMESTAMPTZOID, &leased_until)) {
-		count_row(table, written, descriptor, nullptr);
-		claim::note_due(table, Max(DatumGetTimestampTz(leased_until), DatumGetTimestampTz(run_at)));
-		return true;
-	}
-	const claim::Candidate candidate{
-		row->t_self, DatumGetInt16(priority), DatumGetTimestampTz(run_at), {DatumGetInt64(id)}};
-	count_row(table, written, descriptor, &candidate);
-	claim::note_offer(table, candidate);
+	const uint64 kind = kind_of(written.row, descriptor);
+	if (job.is_leased)
+		claim::note_due(table, Max(job.leased_until, job.run_at), kind);
+	else
+		claim::note_offer(table, {written.row->t_self, job.priority, job.run_at, {job.id}}, kind);
 	return true;
 }
 

@@ -8,6 +8,7 @@ enum class Access {
 	by_key,     // by any index
 	by_tid,     // the rows of the table with the alias t by their TIDs, others by any index
 	by_row_key, // by the index of the row key
+	by_kind,    // by an index whose first column is the kind of a job
 	anywhere,   // in any order, by any scan
 	in_order,   // by an index that has the order
 	restricted, // by one that has the order, and a condition or predicate, too

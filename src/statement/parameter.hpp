@@ -31,7 +31,14 @@ enum class Parameter {
 	unique_key,
 	unique_keys,
 	tid,
+	arguments, // of the condition of a repair
+	kind,
+	kinds,
+	result,
+	results,
+	slot,
+	cutoff,
 };
-constexpr int parameter_count = static_cast<int>(Parameter::tid) + 1;
+constexpr int parameter_count = static_cast<int>(Parameter::cutoff) + 1;
 
 } // namespace queue_ext::statement

@@ -63,18 +63,25 @@ hide(Oid index, CmdType command)
 	return true;
 }
 
+// Whether the relation, or its parent, is the first of its query, with the alias t.
+static bool
+is_called_t(const PlannerInfo *root, const RelOptInfo *relation)
+{
+	constexpr int first = 1;
+	const bool is_child = relation->reloptkind == RELOPT_OTHER_MEMBER_REL;
+	const int index = is_child ? bms_singleton_member(relation->top_parent_relids)
+							   : static_cast<int>(relation->relid);
+	return index == first && strcmp(root->simple_rte_array[first]->eref->aliasname, "t") == 0;
+}
+
 // Whether the relation is the queue's table where a statement names it, or a child of that: the
 // first relation of the statement, or of the CTE that locks the rows, with the alias t. Sub-selects
 // of policies and views may use the alias, too, and may be pulled up into the statement.
 static bool
 is_queues_table(const PlannerInfo *root, const RelOptInfo *relation)
 {
-	constexpr int first = 1;
-	const bool is_child = relation->reloptkind == RELOPT_OTHER_MEMBER_REL;
-	const int index = is_child ? bms_singleton_member(relation->top_parent_relids)
-							   : static_cast<int>(relation->relid);
-	return index == first && (root->parent_root == nullptr || root->parse->rowMarks != NIL) &&
-		   strcmp(root->simple_rte_array[first]->eref->aliasname, "t") == 0;
+	return is_called_t(root, relation) &&
+		   (root->parent_root == nullptr || root->parse->rowMarks != NIL);
 }
 
 // Removes the hidden indexes from the list of the queue's table, for this planning only. A sub-select
@@ -91,6 +98,35 @@ hide_indexes(const PlannerInfo *root, RelOptInfo *relation)
 					   root->parse->commandType))
 			visible = lappend(visible, lfirst(cell));
 	relation->indexlist = visible;
+}
+
+static bool
+begins_with_kind(const IndexOptInfo *index, Oid table)
+{
+	const char *column =
+		index->indexkeys[0] > 0
+			? get_attname(table, static_cast<AttrNumber>(index->indexkeys[0]), true)
+			: nullptr;
+	return column != nullptr && strcmp(column, "kind") == 0;
+}
+
+// Leaves only the indexes that begin with the kind, if there are any: by the planner's estimates
+// another may cost as little, but it leads to jobs of all kinds.
+static void
+show_kinds(const PlannerInfo *root, RelOptInfo *relation)
+{
+	if (root->parse->commandType != CMD_SELECT || !is_called_t(root, relation))
+		return;
+	const Oid table = root->simple_rte_array[relation->relid]->relid;
+	List *visible = NIL;
+	ListCell *cell;
+	foreach (cell, relation->indexlist) {
+		auto *index = static_cast<IndexOptInfo *>(lfirst(cell));
+		if (begins_with_kind(index, table))
+			visible = lappend(visible, index);
+	}
+	if (visible != NIL)
+		relation->indexlist = visible;
 }
 
 // Where the planner believes that the table is empty, reading all of it costs no more than finding
@@ -136,6 +172,8 @@ visit_relation(const PlannerInfo *root, RelOptInfo *relation)
 		return;
 	}
 	hide_indexes(root, relation);
+	if (planned == Access::by_kind)
+		show_kinds(root, relation);
 	if (is_by_row_key(root->parse->commandType))
 		assume_many_rows(relation);
 }

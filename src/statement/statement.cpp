@@ -48,6 +48,13 @@ static constexpr ParameterType parameters[] = {
 	{"$21", TEXTOID},             // unique_key
 	{"$22", TEXTARRAYOID},        // unique_keys
 	{"$23", TIDOID},              // tid
+	{"$24", JSONBOID},            // arguments
+	{"$25", TEXTOID},             // kind
+	{"$26", TEXTARRAYOID},        // kinds
+	{"$27", JSONBOID},            // result
+	{"$28", JSONBARRAYOID},       // results
+	{"$29", INT2OID},             // slot
+	{"$30", TIMESTAMPTZOID},      // cutoff
 };
 static_assert(lengthof(parameters) == parameter_count);
 
@@ -181,6 +188,25 @@ run_command(const char *text)
 			const int result = SPI_execute(text, false, 0);
 			if (result < 0)
 				elog(ERROR, "could not run command: %s", SPI_result_code_string(result));
+		});
+	});
+}
+
+// The plan is in SPI's procedure context.
+void
+run_newest_command(const char *text)
+{
+	with_spi([&] {
+		without_text(text, {}, [&] {
+			SPIPlanPtr plan = SPI_prepare(text, 0, nullptr);
+			if (plan == nullptr)
+				elog(ERROR, "could not prepare statement: %s", SPI_result_code_string(SPI_result));
+			Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+			const int result = SPI_execute_snapshot(plan, nullptr, nullptr, snapshot,
+													InvalidSnapshot, false, true, 0);
+			if (result < 0)
+				elog(ERROR, "could not run statement: %s", SPI_result_code_string(result));
+			UnregisterSnapshot(snapshot);
 		});
 	});
 }

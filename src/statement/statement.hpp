@@ -43,6 +43,12 @@ struct Arguments
 		nulls[static_cast<int>(parameter)] = ' ';
 	}
 
+	// Whether the parameter is set.
+	bool has(Parameter parameter) const
+	{
+		return nulls[static_cast<int>(parameter)] == ' ';
+	}
+
 	// Sets Parameter::row; the row was made with these columns (row_type.hpp).
 	void set_row(Datum row, TupleDesc columns)
 	{
@@ -80,6 +86,10 @@ with_spi(Body &&body)
 // command resolves the names in its text itself, so the caller checks with check_named() which
 // table it has reached. Its errors do not show the text.
 void run_command(const char *text);
+
+// The same for a statement that is no utility command: it sees what is committed when it begins, at every
+// isolation level.
+void run_newest_command(const char *text);
 
 // Runs a statement that names the table, without a generic plan. Needs SPI open. Raises what the
 // executor raises, and 42P01 where the name means another table.

@@ -6,6 +6,16 @@
 
 namespace queue_ext::statement {
 
+// Whether somebody ends the statement, or a timeout does: not a function of the user's, which may raise the same
+// SQLSTATEs. A lock_timeout concerns a lock alone, and a stack that is too deep the function.
+inline bool
+is_interrupt(const ErrorData *error)
+{
+	return error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE &&
+		   error->sqlerrcode != ERRCODE_STATEMENT_TOO_COMPLEX && error->filename != nullptr &&
+		   strcmp(error->filename, "postgres.c") == 0;
+}
+
 // Runs body in a subtransaction. True if the subtransaction committed; its locks pass to the parent
 // then. False if body raised an error for which is_expected(const ErrorData *) holds: the
 // subtransaction is rolled back and its resources are released. Any other error is raised again.

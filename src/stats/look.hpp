@@ -2,13 +2,13 @@
 //
 // Invariant: after a look the marks of the priorities that it covers are those of the rows that it
 // has read, and of what commits have told since it began: a job that became ready meanwhile may not
-// be among the rows.
+// be among the rows, and one that is may have been claimed.
 
 #pragma once
 
 #include "../postgres.hpp"
 
-#include "table.hpp"
+#include "tally.hpp"
 
 namespace queue_ext::stats {
 
@@ -26,22 +26,26 @@ struct Look
 	Marks found;
 	bool is_from_head; // else behind a row of that priority
 	int16 from;
-	bool is_to_end; // else up to a row of that priority
+	bool is_to_end; // else up to a row of that priority, which has been ready since then
 	int16 to;
-	bool is_of_one; // its rows have no priorities: what was found behind a row is added
-	TimestampTz began;
-	bool is_told;    // all that becomes ready from then on will be noted
-	bool is_counted; // nothing was ready, and the rest was counted
+	TimestampTz to_since;
+	bool is_clean;     // nothing stands in the ring but what it has read
+	TimestampTz as_of; // the time by which rows were judged ready
+	bool is_told;      // all that becomes ready from then on will be noted
+	bool is_counted;   // nothing was ready, and the rest was counted
 	int64 scheduled;
+	TimestampTz run_at; // of the first of these; PG_INT64_MAX: there is none
+	bool knows_leased;
 	int64 leased;
-	TimestampTz due; // the first of these becomes ready then; PG_INT64_MAX: none
+	Clock due; // of all these
 };
 
 // Begins a look, before it takes its snapshot. Takes the entry's spinlock. Raises what place_of()
 // raises.
 LookBegun begin_look(definition::Definition *definition);
 
-// Ends it. Another that has begun since then is told instead. Never raises.
-void finish_look(const LookBegun &begun, const Look &look);
+// Ends it. Another that has begun since then is told instead. tally: of the transaction, if that has written, and so
+// does not see what others see; else null. Never raises.
+void finish_look(const LookBegun &begun, const Look &look, Tally *tally);
 
 } // namespace queue_ext::stats

@@ -174,12 +174,23 @@ reset(Entry *entry, TimestampTz since)
 	entry->counts = {};
 }
 
+void
+forget(Told *told)
+{
+	clear(&told->marks);
+	told->claimed = none_left;
+	told->left = none_left;
+	told->clock = no_clock;
+}
+
 static void
 forget(Outlook *outlook)
 {
 	*outlook = {};
 	clear(&outlook->marks);
-	clear(&outlook->recent);
+	forget(&outlook->told);
+	outlook->clock = unknown_clock;
+	outlook->left = all_left;
 	outlook->due = PG_INT64_MAX;
 }
 
@@ -191,6 +202,7 @@ give(Entry *entry, const Key &key, uint64 number, TimestampTz since)
 	entry->number = number;
 	entry->key = key;
 	entry->name = key.queue;
+	entry->claims = Claims::unknown;
 	reset(entry, since);
 	forget(&entry->outlook);
 	SpinLockRelease(&entry->mutex);
@@ -246,45 +258,131 @@ make_room(const Key &key)
 	return is_any;
 }
 
+// Without making one.
+static Place
+look_up(const Key &key)
+{
+	LWLockAcquire(&table->lock, LW_SHARED);
+	Entry *entry = find(key);
+	const Place place{entry, entry == nullptr ? 0 : entry->number};
+	LWLockRelease(&table->lock);
+	return place;
+}
+
 Place
 place_of(const Key &key, bool *is_new)
 {
 	*is_new = false;
 	if (!is_tracking || !attach())
 		return {};
-	LWLockAcquire(&table->lock, LW_SHARED);
-	Entry *entry = find(key);
-	Place place{entry, entry == nullptr ? 0 : entry->number};
-	LWLockRelease(&table->lock);
-	if (entry == nullptr)
+	Place place = look_up(key);
+	if (place.entry == nullptr)
 		place = find_or_give(key, is_new);
 	if (place.entry == nullptr && make_room(key))
 		place = find_or_give(key, is_new);
 	return place;
 }
 
-// An entry that was given to another queue meanwhile is noticed by its number, read as a hint. A
-// queue that has found no room looks again when an entry has been freed.
+// Changes when a queue that has none may get an entry: when one is freed, or for a session that makes none,
+// when one is given. Read as a hint. Never 0 where there is a table.
+static uint64
+stage()
+{
+	if (table == nullptr)
+		return 0;
+	return is_tracking ? 2 * (table->freed + 1) : 2 * table->last_number + 1;
+}
+
+// Whether it is known which entry the definition's queue has, or that it has none. An entry that was given to
+// another queue meanwhile is noticed by its number, read as a hint.
+static bool
+knows_place(const Definition *definition)
+{
+	if (definition->stats != nullptr)
+		return definition->stats->number == definition->stats_number;
+	return table != nullptr && definition->stats_number == stage();
+}
+
+static Place
+known_place(const Definition *definition)
+{
+	return {definition->stats, definition->stats == nullptr ? 0 : definition->stats_number};
+}
+
+// The name is for the readers of a managed queue's entry, whose key has none.
+static void
+remember(Definition *definition, const Place &place, uint64 stage)
+{
+	if (place.entry != nullptr)
+		with_entry(place, [&](Entry *entry) { namestrcpy(&entry->name, definition->name); });
+	definition->stats = place.entry;
+	definition->stats_number = place.entry != nullptr ? place.number : stage;
+}
+
 Place
 place_of(Definition *definition)
 {
 	if (!is_tracking)
 		return {};
-	const Place known{definition->stats, definition->stats_number};
-	if (known.entry != nullptr && known.entry->number == known.number)
-		return known;
-	if (known.entry == nullptr && table != nullptr && known.number == table->freed + 1)
-		return {};
+	if (knows_place(definition))
+		return known_place(definition);
 	bool is_new;
+	const uint64 before = stage();
 	const Place place =
 		place_of(key_of(definition->source, definition->name, definition->is_managed), &is_new);
-	if (place.entry != nullptr)
-		with_entry(place, [&](Entry *entry) { namestrcpy(&entry->name, definition->name); });
-	definition->stats = place.entry;
-	definition->stats_number = place.entry != nullptr ? place.number
-							   : table != nullptr     ? table->freed + 1
-													  : 0;
+	remember(definition, place, before);
 	return place;
+}
+
+// What this session does is not counted, but others count.
+static bool
+attach_if_there()
+{
+	return is_attached ? table != nullptr : memory::is_there(memory::Purpose::stats) && attach();
+}
+
+Place
+untracked_place_of(const Key &key)
+{
+	return is_tracking || !attach_if_there() ? Place{} : look_up(key);
+}
+
+Place
+untracked_place_of(Definition *definition)
+{
+	if (is_tracking || !attach_if_there())
+		return {};
+	if (knows_place(definition))
+		return known_place(definition);
+	const uint64 before = stage();
+	const Place place =
+		look_up(key_of(definition->source, definition->name, definition->is_managed));
+	remember(definition, place, before);
+	return place;
+}
+
+bool
+find_entry(const Key &key, Entry *copy)
+{
+	if (!is_tracking || !attach())
+		return false;
+	LWLockAcquire(&table->lock, LW_SHARED);
+	Entry *entry = find(key);
+	if (entry != nullptr) {
+		SpinLockAcquire(&entry->mutex);
+		*copy = *entry;
+		SpinLockRelease(&entry->mutex);
+	}
+	LWLockRelease(&table->lock);
+	return entry != nullptr;
+}
+
+// Read as a hint before.
+void
+note_claims(const Place &place, Claims claims)
+{
+	if (place.entry != nullptr && place.entry->claims != claims)
+		with_entry(place, [&](Entry *entry) { entry->claims = claims; });
 }
 
 void
@@ -330,11 +428,16 @@ begin(const Place &place, TimestampTz now, bool is_empty)
 {
 	with_entry(place, [&](Entry *entry) {
 		const uint64 looks = entry->outlook.looks;
+		entry->claims = Claims::unknown;
 		reset(entry, now);
 		forget(&entry->outlook);
 		entry->outlook.looks = looks + 1;
-		entry->outlook.is_whole = is_empty;
-		entry->outlook.is_counted = is_empty;
+		if (!is_empty)
+			return;
+		entry->outlook.is_whole = true;
+		entry->outlook.is_counted = true;
+		entry->outlook.clock = no_clock;
+		entry->outlook.left = none_left;
 	});
 }
 

@@ -36,22 +36,82 @@ struct Key
 	}
 };
 
+// The next moment at which a job may become ready by the clock, as its lease ends or its run_at comes, if
+// the marks are not told of it. No job of a larger priority does.
+struct Clock
+{
+	TimestampTz at; // PG_INT64_MAX: none does
+	int32 to;
+};
+constexpr Clock no_clock = {PG_INT64_MAX, PG_INT32_MIN};
+constexpr Clock unknown_clock = {PG_INT64_MIN, PG_INT32_MAX};
+
+inline void
+lower(Clock *clock, const Clock &more)
+{
+	clock->at = Min(clock->at, more.at);
+	clock->to = Max(clock->to, more.to);
+}
+
+// Jobs that have left: their priorities, and since when they were ready.
+struct Left
+{
+	Priorities priorities;
+	Span times;
+};
+constexpr Left none_left = {no_priorities, no_times};
+constexpr Left all_left = {{PG_INT32_MIN, PG_INT32_MAX}, {PG_INT64_MIN, PG_INT64_MAX}};
+
+inline void
+widen(Left *left, const Left &more)
+{
+	widen(&left->priorities, more.priorities);
+	widen(&left->times, more.times);
+}
+
+inline void
+doubt(Marks *marks, const Left &left)
+{
+	doubt(marks, left.priorities, left.times);
+}
+
+// What commits have told since the last look began.
+struct Told
+{
+	Marks marks;
+	Left claimed;
+	Left left; // in another way than by a claim from the ring, which may still have them
+	Clock clock;
+};
+
 // Since when jobs of a managed queue have been ready, and how many are in which state, as far as
 // that is known: from what commits tell, and from looks at the table (look.hpp).
 struct Outlook
 {
 	Marks marks;
-	Marks recent;    // what has been added to them since the last look began
-	TimestampTz due; // the earliest time at which a delayed job becomes ready; PG_INT64_MAX: none
-	int64 delayed;   // jobs that were delayed since due was none
-	bool is_whole;   // no job is missing from the marks
-	bool has_left;   // some job that was told of may have left since
+	bool is_whole; // no job is missing from the marks, but for the clock
+	Clock clock;
+	Left left; // as told, since the ring had nothing else than what a look has read
+	Told told;
+	bool is_doubted; // what the ring has may be gone
 	uint64 looks;    // that have begun
 	uint64 changes;  // that commits have made
 	bool is_counted; // the numbers are known
 	int64 scheduled; // unless due is over
+	TimestampTz
+		due; // when the first of these becomes ready, or before; PG_INT64_MAX: there is none
+	bool is_due_sure;       // that job is there
+	TimestampTz claimed_at; // when claims were committed last
 	int64 leased;
 	int64 unfinished; // all but the dead
+};
+
+// How claims of a queue went when a session compiled them last.
+enum class Claims : uint8 {
+	unknown,
+	from_ring,
+	by_statement, // each is a statement of its own
+	broken,       // they do not compile
 };
 
 // One queue's statistics. Two queues' do not share a cache line.
@@ -64,7 +124,11 @@ struct alignas(PG_CACHE_LINE_SIZE) Entry
 	TimestampTz since; // from when on it counts
 	Counts counts;
 	Outlook outlook;
+	Claims claims;
 };
+
+// Empties it.
+void forget(Told *told);
 
 // An entry, and the number that it had when it was found.
 struct Place
@@ -92,6 +156,18 @@ Place place_of(definition::Definition *definition);
 
 // The same by the key. *is_new: whether it was made.
 Place place_of(const Key &key, bool *is_new);
+
+// The same for a session that does not count, with an entry that there is already: so that what others know
+// can be doubted. None in a session that counts. As place_of(), but makes no entry.
+Place untracked_place_of(definition::Definition *definition);
+Place untracked_place_of(const Key &key);
+
+// Copies the entry of the key into *copy; false if there is none. Attaches the segment; takes the LWLock and
+// the spinlock. Raises as place_of().
+bool find_entry(const Key &key, Entry *copy);
+
+// Notes how the queue's claims were compiled. Takes the spinlock if that is new. Never raises.
+void note_claims(const Place &place, Claims claims);
 
 // Frees the entry. Takes the LWLock. Never raises.
 void give_up(const Place &place);

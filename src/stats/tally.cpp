@@ -28,16 +28,30 @@ find_tally(Tally *from, const Place &place, SubTransactionId made_in)
 	return nullptr;
 }
 
-// Empties what was counted.
+// Empties what was counted; not what a rollback has to undo.
 static void
 forget(Tally *tally)
 {
 	tally->counts = {};
 	clear(&tally->marks);
+	tally->claimed = none_left;
+	tally->claims = 0;
+	tally->left = none_left;
+	tally->clock = no_clock;
 	tally->due = PG_INT64_MAX;
 	tally->delayed = 0;
 	tally->requeued = 0;
+	tally->removed = none_removed;
 	tally->is_blind = false;
+}
+
+static void
+forget_looks(Tally *tally)
+{
+	tally->has_looked = false;
+	clear(&tally->former.bounds);
+	tally->former.clock = no_clock;
+	tally->former.is_whole = true;
 }
 
 static Tally *
@@ -53,20 +67,36 @@ tally_at(const Place &place)
 	tally->place = place;
 	tally->made_in = current;
 	forget(tally);
+	forget_looks(tally);
 	tally->next = tallies;
 	tallies = tally;
 	return tally;
 }
 
+// Of what this session does nothing is known, nor what it leaves in the ring.
+static Tally *
+note_untracked(const Place &place)
+{
+	Tally *tally = tally_at(place);
+	if (tally != nullptr) {
+		tally->is_blind = true;
+		tally->has_vain = true;
+	}
+	return nullptr;
+}
+
 Tally *
 tally_of(Definition *definition)
 {
-	return tally_at(place_of(definition));
+	return is_on() ? tally_at(place_of(definition))
+				   : note_untracked(untracked_place_of(definition));
 }
 
 Tally *
 tally_of_table(Oid table)
 {
+	if (!is_on())
+		return note_untracked(untracked_place_of(key_of_table(table)));
 	bool is_new;
 	return tally_at(place_of(key_of_table(table), &is_new));
 }
@@ -114,6 +144,8 @@ counted_by_trigger(Oid table)
 static void
 note_change(const Key &key, Change change, bool is_empty)
 {
+	if (!is_on())
+		(void) note_untracked(untracked_place_of(key));
 	bool is_new;
 	Tally *tally = tally_at(place_of(key, &is_new));
 	if (tally == nullptr)
@@ -146,29 +178,181 @@ note_ready(Tally *tally, int16 priority, TimestampTz run_at, bool is_new)
 	}
 	tally->due = Min(tally->due, run_at);
 	tally->delayed += is_new;
+	note_clock(tally, priority, run_at);
+}
+
+// Jobs that this transaction has made ready may be among them.
+static void
+add_left(Tally *tally, Left *all, const Left &left)
+{
+	widen(all, left);
+	doubt(&tally->marks, left);
+}
+
+void
+note_claim(Tally *tally, int16 priority, TimestampTz run_at)
+{
+	add_left(tally, &tally->claimed, {{priority, priority}, {run_at, run_at}});
+	tally->claims++;
+}
+
+void
+note_left(Tally *tally, int16 priority, TimestampTz run_at)
+{
+	add_left(tally, &tally->left, {{priority, priority}, {run_at, run_at}});
+}
+
+void
+note_some_left(Tally *tally)
+{
+	add_left(tally, &tally->left, all_left);
+}
+
+void
+add_removed(Removed *removed, int16 priority, const JobTimes &job, TimestampTz now)
+{
+	const bool is_leased = job.leased_until != DT_NOBEGIN;
+	if (is_leased && job.dead_at != DT_NOBEGIN)
+		removed->death = Min(removed->death, job.dead_at);
+	if (job.dead_at != DT_NOBEGIN && job.dead_at <= now)
+		return;
+	if (is_leased)
+		removed->leased++;
+	else if (job.run_at > now) {
+		removed->scheduled++;
+		removed->due = Min(removed->due, job.run_at);
+	} else
+		removed->ready++;
+	if (!is_leased || job.leased_until <= now)
+		widen(&removed->left, {{priority, priority}, {job.run_at, job.run_at}});
+}
+
+void
+note_removed(Tally *tally, const Removed &removed)
+{
+	tally->removed.ready += removed.ready;
+	tally->removed.scheduled += removed.scheduled;
+	tally->removed.leased += removed.leased;
+	tally->removed.due = Min(tally->removed.due, removed.due);
+	note_death(tally, removed.death);
+	add_left(tally, &tally->left, removed.left);
+}
+
+void
+note_death(Tally *tally, TimestampTz at)
+{
+	tally->removed.death = Min(tally->removed.death, at);
+}
+
+static void
+add_former(Former *former, const Former &more)
+{
+	lower(&former->bounds, more.bounds);
+	lower(&former->clock, more.clock);
+	former->is_whole &= more.is_whole;
+}
+
+void
+note_look(Tally *tally, const Outlook &before)
+{
+	tally->has_looked = true;
+	add_former(&tally->former, {bounds_of(before.marks), before.clock, before.is_whole});
+}
+
+void
+note_vain(Tally *tally)
+{
+	tally->has_vain = true;
+}
+
+void
+note_clock(Tally *tally, int32 priority, TimestampTz at)
+{
+	lower(&tally->clock, {at, priority});
+}
+
+// Jobs may have come or left of which nothing is known.
+static void
+doubt(Outlook *outlook)
+{
+	outlook->is_whole = false;
+	outlook->is_counted = false;
+	outlook->is_doubted = true;
+	outlook->is_due_sure = false;
+	doubt(&outlook->marks, all_left);
+	doubt(&outlook->told.marks, all_left);
+	outlook->left = all_left;
+	outlook->told.left = all_left;
+	outlook->clock = unknown_clock;
+	outlook->told.clock = unknown_clock;
+}
+
+// What the transaction has told last is of jobs that are there.
+static void
+change_marks(Marks *marks, const Tally *tally)
+{
+	doubt(marks, tally->claimed);
+	doubt(marks, tally->left);
+	lower(marks, tally->marks);
+}
+
+// Since when jobs are ready, after the transaction.
+static void
+change_ages(Outlook *outlook, const Tally *tally, TimestampTz now)
+{
+	Told *told = &outlook->told;
+	change_marks(&outlook->marks, tally);
+	change_marks(&told->marks, tally);
+	widen(&told->claimed, tally->claimed);
+	widen(&outlook->left, tally->left);
+	widen(&told->left, tally->left);
+	lower(&outlook->clock, tally->clock);
+	lower(&told->clock, tally->clock);
+	if (tally->claims > 0)
+		outlook->claimed_at = Max(outlook->claimed_at, now);
+}
+
+// The first of the scheduled jobs may be among those that were removed, also by the transaction that sent it: then due
+// is before that of the next one.
+static void
+change_due(Outlook *outlook, const Tally *tally)
+{
+	outlook->is_due_sure &= !tally->left.times.has(outlook->due);
+	if (tally->due < outlook->due) {
+		outlook->due = tally->due;
+		outlook->is_due_sure = !tally->left.times.has(tally->due);
+	}
+	outlook->scheduled += tally->delayed - tally->removed.scheduled;
+	if (outlook->is_counted && outlook->scheduled <= 0)
+		outlook->due = PG_INT64_MAX;
+}
+
+// Commits are added up in any order: a number may be negative for a while.
+static void
+change_counts(Outlook *outlook, const Tally *tally)
+{
+	const Counts &counts = tally->counts;
+	const Removed &removed = tally->removed;
+	const int64 ended = counts.get(Counter::completed) + counts.get(Counter::failed) +
+						counts.get(Counter::released) + counts.get(Counter::expired);
+	outlook->leased += counts.get(Counter::claimed) - ended - removed.leased;
+	outlook->unfinished += counts.get(Counter::sent) + tally->requeued -
+						   counts.get(Counter::completed) - counts.get(Counter::dead) -
+						   removed.ready - removed.scheduled - removed.leased;
 }
 
 // Adds what the transaction has made of the jobs of a managed queue. The entry's spinlock must be
 // held.
 static void
-change(Outlook *outlook, const Tally *tally)
+change(Outlook *outlook, const Tally *tally, TimestampTz now)
 {
-	const Counts &counts = tally->counts;
-	const int64 ended = counts.get(Counter::completed) + counts.get(Counter::failed) +
-						counts.get(Counter::released) + counts.get(Counter::expired);
-	const int64 gone =
-		counts.get(Counter::completed) + counts.get(Counter::cancelled) + counts.get(Counter::dead);
-	lower(&outlook->marks, tally->marks);
-	lower(&outlook->recent, tally->marks);
-	outlook->due = Min(outlook->due, tally->due);
-	outlook->delayed += tally->delayed;
-	outlook->scheduled += tally->delayed;
-	outlook->leased = Max(0, outlook->leased + counts.get(Counter::claimed) - ended);
-	outlook->unfinished =
-		Max(0, outlook->unfinished + counts.get(Counter::sent) + tally->requeued - gone);
-	outlook->is_whole &= !tally->is_blind;
-	outlook->has_left |= counts.get(Counter::claimed) + gone > 0;
-	outlook->is_counted &= !tally->is_blind;
+	change_ages(outlook, tally, now);
+	change_due(outlook, tally);
+	change_counts(outlook, tally);
+	outlook->is_counted &= tally->removed.death > now && tally->removed.due > now;
+	// Claims of which only the number is known.
+	if (tally->is_blind || tally->counts.get(Counter::claimed) > tally->claims)
+		doubt(outlook);
 	outlook->changes++;
 }
 
@@ -182,10 +366,15 @@ apply(const Tally *tally)
 	}
 	if (tally->change == Change::begins)
 		begin(tally->place, GetCurrentTimestamp(), tally->is_empty);
+	// A look may have come after the commit, and before this, whose clock has found a job dead, or ready.
+	const Removed &removed = tally->removed;
+	const TimestampTz now = removed.death == PG_INT64_MAX && removed.due == PG_INT64_MAX
+								? GetCurrentTransactionStopTimestamp()
+								: GetCurrentTimestamp();
 	with_entry(tally->place, [&](Entry *entry) {
 		add_counts(&entry->counts, tally->counts);
 		if (entry->key.is_managed)
-			change(&entry->outlook, tally);
+			change(&entry->outlook, tally, now);
 	});
 }
 
@@ -195,18 +384,41 @@ static void
 doubt(const Tally *tally)
 {
 	with_entry(tally->place, [](Entry *entry) {
-		entry->outlook.is_whole = false;
-		entry->outlook.is_counted = false;
+		doubt(&entry->outlook);
 		entry->outlook.looks++;
 	});
+}
+
+// Jobs that a look did not see are there again.
+static void
+restore(Outlook *outlook, const Former &former)
+{
+	lower(&outlook->marks, former.bounds);
+	lower(&outlook->told.marks, former.bounds);
+	lower(&outlook->clock, former.clock);
+	lower(&outlook->told.clock, former.clock);
+	outlook->is_whole &= former.is_whole;
 }
 
 // Likewise after an abort.
 static void
 undo(const Tally *tally)
 {
-	if (tally->is_new)
+	if (tally->is_new) {
 		give_up(tally->place);
+		return;
+	}
+	if (!tally->has_vain && !tally->has_looked)
+		return;
+	with_entry(tally->place, [&](Entry *entry) {
+		Outlook *outlook = &entry->outlook;
+		if (tally->has_vain) {
+			outlook->left = all_left;
+			outlook->told.left = all_left;
+		}
+		if (tally->has_looked)
+			restore(outlook, tally->former);
+	});
 }
 
 // The memory goes with TopTransactionContext.
@@ -236,11 +448,21 @@ merge_into(Tally *parent, const Tally *child)
 		forget(parent);
 	}
 	add_counts(&parent->counts, child->counts);
+	doubt(&parent->marks, child->claimed);
+	doubt(&parent->marks, child->left);
 	lower(&parent->marks, child->marks);
+	widen(&parent->claimed, child->claimed);
+	parent->claims += child->claims;
+	widen(&parent->left, child->left);
+	lower(&parent->clock, child->clock);
 	parent->due = Min(parent->due, child->due);
 	parent->delayed += child->delayed;
 	parent->requeued += child->requeued;
+	note_removed(parent, child->removed);
 	parent->is_blind |= child->is_blind;
+	parent->has_vain |= child->has_vain;
+	parent->has_looked |= child->has_looked;
+	add_former(&parent->former, child->former);
 }
 
 // Gives the parent what the subtransaction has counted; otherwise tallies would pile up in a loop of
@@ -262,19 +484,54 @@ hand_to_parent(SubTransactionId ended, SubTransactionId parent)
 	}
 }
 
+// What a rolled back subtransaction leaves to its parent, without new memory: candidates that it has put back may be
+// versions of rows that are the parent's.
+static bool
+is_kept_by_parent(Tally *tally, SubTransactionId parent)
+{
+	if (!tally->has_vain || tally->is_new)
+		return false;
+	Tally *same = find_tally(tallies, tally->place, parent);
+	if (same != nullptr) {
+		same->has_vain = true;
+		return false;
+	}
+	forget(tally);
+	forget_looks(tally);
+	tally->change = Change::none;
+	tally->made_in = parent;
+	return true;
+}
+
+static void
+undo_all(SubTransactionId ended, SubTransactionId parent)
+{
+	Tally *kept = nullptr;
+	while (tallies != nullptr && tallies->made_in == ended) {
+		Tally *tally = tallies;
+		tallies = tally->next;
+		undo(tally);
+		if (is_kept_by_parent(tally, parent)) {
+			tally->next = kept;
+			kept = tally;
+		} else
+			pfree(tally);
+	}
+	while (kept != nullptr) {
+		Tally *tally = kept;
+		kept = tally->next;
+		tally->next = tallies;
+		tallies = tally;
+	}
+}
+
 static void
 on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransactionId parent, void *)
 {
 	if (event == SUBXACT_EVENT_COMMIT_SUB)
 		hand_to_parent(ended, parent);
-	if (event != SUBXACT_EVENT_ABORT_SUB)
-		return;
-	while (tallies != nullptr && tallies->made_in == ended) {
-		Tally *tally = tallies;
-		undo(tally);
-		tallies = tally->next;
-		pfree(tally);
-	}
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		undo_all(ended, parent);
 }
 
 void

@@ -14,6 +14,38 @@
 
 namespace queue_ext::stats {
 
+// Unfinished jobs that were removed, by what they counted as.
+struct Removed
+{
+	int64 ready;
+	int64 scheduled;
+	int64 leased;
+	TimestampTz
+		due; // when the first of the scheduled ones would have been ready; PG_INT64_MAX: there is none
+	TimestampTz death; // see note_death(): the first; PG_INT64_MAX: there is none
+	Left left;         // the ready and the scheduled ones
+};
+constexpr Removed none_removed = {0, 0, 0, PG_INT64_MAX, PG_INT64_MAX, none_left};
+
+// What of a job's row tells as what it counts.
+struct JobTimes
+{
+	TimestampTz run_at;
+	TimestampTz leased_until; // DT_NOBEGIN: null
+	TimestampTz dead_at;      // likewise
+};
+
+// Adds a job. One that has died counts as none.
+void add_removed(Removed *removed, int16 priority, const JobTimes &job, TimestampTz now);
+
+// What was known before a look, of jobs that it may not have seen.
+struct Former
+{
+	Marks bounds;
+	Clock clock;
+	bool is_whole;
+};
+
 // What happens to the entry itself when the transaction has committed.
 enum class Change { none, begins, ends };
 
@@ -28,10 +60,18 @@ struct Tally
 	bool is_empty; // the queue begins with an empty table
 	Counts counts; // since the change, as the next ones
 	Marks marks;   // of jobs that become ready
+	Left claimed;
+	int64 claims; // of which claimed tells
+	Left left;    // as in the outlook
+	Clock clock;  // likewise
 	TimestampTz due;
-	int64 delayed;  // jobs that do so later, first at due
+	int64 delayed;  // jobs that are ready later, first at due
 	int64 requeued; // dead jobs
-	bool is_blind;  // jobs were written of which nobody tells
+	Removed removed;
+	bool is_blind;   // jobs were written, or have left, of which nobody tells
+	bool has_vain;   // a rollback puts candidates back into the ring that are not there
+	bool has_looked; // when it had written: a rollback brings back what it did not see
+	Former former;   // before these looks
 };
 
 // The tally of the current subtransaction for the queue, until the next call; null if nothing is
@@ -60,6 +100,32 @@ void note_begin(Oid table, const char *queue, bool is_managed, bool is_empty);
 
 // Notes a job that is ready from that time on. is_new: it was not so before. Never raises.
 void note_ready(Tally *tally, int16 priority, TimestampTz run_at, bool is_new);
+
+// Notes a job that was claimed. Likewise, as the next two.
+void note_claim(Tally *tally, int16 priority, TimestampTz run_at);
+
+// Notes a job that was ready, or would have been, and has left in another way than by a claim from the ring.
+void note_left(Tally *tally, int16 priority, TimestampTz run_at);
+
+// The same of jobs of which no more is known.
+void note_some_left(Tally *tally);
+
+// Notes jobs that were removed, or would be lost otherwise.
+void note_removed(Tally *tally, const Removed &removed);
+
+// Notes that a job in its last attempt is not leased any more, or for longer, which would have died with
+// its lease then. Once that time has come, nobody knows whether the job counted as leased.
+void note_death(Tally *tally, TimestampTz at);
+
+// Notes that the transaction, which has written, has looked at the queue's table, and what was known before. Never
+// raises.
+void note_look(Tally *tally, const Outlook &before);
+
+// Notes that candidates were tried in vain.
+void note_vain(Tally *tally);
+
+// Notes that jobs of no larger priority than that become ready by the clock, at that time or later.
+void note_clock(Tally *tally, int32 priority, TimestampTz at);
 
 // Notes that the queue is gone once this transaction has committed. Raises 53200.
 void note_end(Oid table, const char *queue, bool is_managed);

@@ -4,14 +4,20 @@
 
 #include "find.hpp"
 
+#include "../catalog/index_predicate.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/shape.hpp"
+#include "../row/newest.hpp"
 #include "../row/rights.hpp"
-#include "newest.hpp"
 
 namespace queue_ext::unique {
 
 using definition::Definition;
+using row::close_newest;
+using row::NewestScan;
+using row::next_row;
+using row::open_newest;
+using row::restart;
 using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
@@ -40,7 +46,7 @@ is_of_key(Relation index, AttrNumber key)
 static bool
 has_all_keys(Relation index, AttrNumber key)
 {
-	const List *predicate = RelationGetIndexPredicate(index);
+	const List *predicate = catalog::index_predicate(index);
 	return predicate == NIL || definition::is_null_test(predicate, key, IS_NOT_NULL);
 }
 

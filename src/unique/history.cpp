@@ -6,10 +6,17 @@
 
 #include "../catalog/own_table.hpp"
 #include "../definition/registry.hpp"
+#include "../row/newest.hpp"
 #include "allocate.hpp"
-#include "newest.hpp"
+#include "shard_bucket.hpp"
 
 namespace queue_ext::unique {
+
+using row::close_newest;
+using row::NewestScan;
+using row::next_row;
+using row::open_newest;
+using row::restart;
 
 namespace {
 
@@ -20,11 +27,12 @@ enum Column : AttrNumber {
 	column_job,
 	column_expires_at,
 	column_count = column_expires_at,
+	column_shard_bucket, // not in the table of version 0.1
 };
 
 } // namespace
 
-// What check_columns() expects. The table of a newer version may have more.
+// What check_columns() expects. The table of a newer version may have more, as that of this one has.
 static constexpr catalog::OwnColumn columns[] = {
 	{"source", REGCLASSOID, true},
 	{"digest", BYTEAOID, true},
@@ -134,8 +142,20 @@ is_pass_due(int added)
 				static_cast<uint64>(added));
 }
 
+static bool
+has_shard_bucket(Relation table)
+{
+	if (RelationGetNumberOfAttributes(table) < column_shard_bucket)
+		return false;
+	const Form_pg_attribute column =
+		TupleDescAttr(RelationGetDescr(table), column_shard_bucket - 1);
+	return !column->attisdropped && column->atttypid == INT2OID &&
+		   strcmp(NameStr(column->attname), "shard_bucket") == 0;
+}
+
 void
-remember(Oid source, const Datum *digests, const int64 *jobs, int count, TimestampTz expires_at)
+remember(Oid source, const Datum *digests, const int64 *jobs, const int16 *buckets, int count,
+		 TimestampTz expires_at)
 {
 	Relation table = table_open(history().table, RowExclusiveLock);
 	catalog::check_columns(table, columns, lengthof(columns));
@@ -148,8 +168,13 @@ remember(Oid source, const Datum *digests, const int64 *jobs, int count, Timesta
 		nulls[i] = true;
 	values[column_source - 1] = ObjectIdGetDatum(source);
 	values[column_expires_at - 1] = TimestampTzGetDatum(expires_at);
+	const bool with_bucket = has_shard_bucket(table);
 	for (int i = 0; i < count; i++) {
 		CHECK_FOR_INTERRUPTS();
+		if (with_bucket) {
+			values[column_shard_bucket - 1] = Int16GetDatum(buckets[i]);
+			nulls[column_shard_bucket - 1] = buckets[i] == no_shard_bucket;
+		}
 		values[column_digest - 1] = digests[i];
 		values[column_job - 1] = Int64GetDatum(jobs[i]);
 		HeapTuple row = heap_form_tuple(RelationGetDescr(table), values, nulls);

@@ -21,9 +21,9 @@ namespace queue_ext::unique {
 // of unique inserts must be held. Takes ACCESS SHARE on queue_unique_job.
 void recall(Oid source, const Datum *digests, int count, List **jobs);
 
-// Inserts a row for each job. Now and then also deletes a batch of expired rows, without waiting.
-// Takes ROW EXCLUSIVE on queue_unique_job.
-void remember(Oid source, const Datum *digests, const int64 *jobs, int count,
+// Inserts a row for each job, with its bucket (shard_bucket.hpp). Now and then also deletes a batch of
+// expired rows, without waiting. Takes ROW EXCLUSIVE on queue_unique_job.
+void remember(Oid source, const Datum *digests, const int64 *jobs, const int16 *buckets, int count,
 			  TimestampTz expires_at);
 
 // Deletes the expired rows of all queues and returns how many. Skips rows that another transaction

@@ -6,7 +6,8 @@ create table @extschema@.queue_unique_job (
 	source regclass not null,
 	digest bytea not null,
 	job bigint not null,
-	expires_at timestamptz not null
+	expires_at timestamptz not null,
+	shard_bucket smallint
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 
 create index queue_unique_job_digest_idx on @extschema@.queue_unique_job (source, digest);

@@ -11,6 +11,7 @@
 #include "find.hpp"
 #include "locks.hpp"
 #include "history.hpp"
+#include "shard_bucket.hpp"
 
 namespace queue_ext::unique {
 
@@ -29,6 +30,7 @@ struct Batch
 	int count;
 	JobKey *keys;
 	const Datum **payloads;
+	int16 *buckets; // of scaleout/, where they were noted
 	Outcome *outcomes;
 	int *index_of; // by payload: the index of its job
 };
@@ -65,7 +67,8 @@ are_equal(const Entry &a, const Entry &b)
 
 // Detoasts one payload at a time, so that only the keys take memory.
 static Batch
-make_batch(const Definition *definition, const Criteria &criteria, const Datum *payloads, int count)
+make_batch(const Definition *definition, const Criteria &criteria, const Datum *payloads,
+		   const int16 *buckets, int count)
 {
 	KeyMaker maker = make_key_maker(definition, criteria);
 	auto *entries = allocate<Entry>(count);
@@ -89,6 +92,7 @@ make_batch(const Definition *definition, const Criteria &criteria, const Datum *
 	Batch batch{};
 	batch.keys = allocate<JobKey>(count);
 	batch.payloads = allocate<const Datum *>(count);
+	batch.buckets = allocate<int16>(count);
 	batch.outcomes = allocate<Outcome>(count);
 	batch.index_of = allocate<int>(count);
 	for (int i = 0; i < count; i++) {
@@ -98,6 +102,7 @@ make_batch(const Definition *definition, const Criteria &criteria, const Datum *
 		}
 		batch.keys[batch.count] = by_payload[i];
 		batch.payloads[batch.count] = &payloads[i];
+		batch.buckets[batch.count] = buckets == nullptr ? no_shard_bucket : buckets[i];
 		batch.index_of[i] = batch.count++;
 	}
 	return batch;
@@ -163,23 +168,28 @@ look(Definition *definition, const Criteria &criteria, const Batch &batch, const
 }
 
 // Returns the statement for one job, or for arrays of payloads and keys, whose order take_ids()
-// relies on.
+// relies on. One without a kind does not name the column, as in queue_send.
 static const char *
-insert_text(const Definition *definition, bool is_many)
+insert_text(const Definition *definition, Prepared which)
 {
+	const bool is_many =
+		which == Prepared::unique_insert_many || which == Prepared::unique_insert_many_kind;
+	const bool has_kind =
+		which == Prepared::unique_insert_kind || which == Prepared::unique_insert_many_kind;
 	const char *source =
 		is_many ? psprintf(" from rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
 						   " as p(payload, unique_key)",
 						   placeholder(Parameter::payloads), placeholder(Parameter::unique_keys))
 				: "";
-	return psprintf("insert into %s (payload, priority, run_at, max_attempts, unique_key)"
-					" select %s, %s, coalesce(%s, pg_catalog.now()), %s, %s%s"
+	return psprintf("insert into %s (payload, priority, run_at, max_attempts, unique_key%s)"
+					" select %s, %s, coalesce(%s, pg_catalog.now()), %s, %s%s%s%s"
 					" returning id::pg_catalog.int8, unique_key",
-					definition->source_name,
+					definition->source_name, has_kind ? ", kind" : "",
 					is_many ? "p.payload" : placeholder(Parameter::payload),
 					placeholder(Parameter::priority), placeholder(Parameter::run_at),
 					placeholder(Parameter::max_attempts),
-					is_many ? "p.unique_key" : placeholder(Parameter::unique_key), source);
+					is_many ? "p.unique_key" : placeholder(Parameter::unique_key),
+					has_kind ? ", " : "", has_kind ? placeholder(Parameter::kind) : "", source);
 }
 
 static Datum
@@ -250,16 +260,23 @@ take_ids(const Batch &batch, const int *indexes, int count)
 	}
 }
 
+static Prepared
+insert_of(const Rows &rows, const Arguments &arguments)
+{
+	if (arguments.has(Parameter::kind))
+		return rows.count > 1 ? Prepared::unique_insert_many_kind : Prepared::unique_insert_kind;
+	return rows.count > 1 ? Prepared::unique_insert_many : Prepared::unique_insert;
+}
+
 // Inserts where the direct path does not serve the table, and notes a wake-up for the rows.
 static void
 insert_by_statement(Definition *definition, Arguments arguments, const Rows &rows,
 					const Batch &batch, const int *indexes)
 {
-	const bool is_many = rows.count > 1;
+	const Prepared which = insert_of(rows, arguments);
 	set_rows(&arguments, rows);
-	const Statement &statement = definition::prepared_of(
-		definition, is_many ? Prepared::unique_insert_many : Prepared::unique_insert,
-		[&] { return insert_text(definition, is_many); });
+	const Statement &statement =
+		definition::prepared_of(definition, which, [&] { return insert_text(definition, which); });
 	const int64 counted = stats::counted(definition, stats::Counter::sent);
 	const uint64 inserted = statement::run_newest(statement, arguments);
 	claim::count_sent(definition, counted, static_cast<int64>(inserted));
@@ -274,12 +291,12 @@ insert(Definition *definition, const Arguments &arguments, const Batch &batch, c
 	   int count)
 {
 	const Rows rows = rows_of(batch, indexes, count);
-	if (!claim::can_insert_keyed_directly(definition)) {
+	claim::NewJobs jobs = claim::new_jobs(arguments, rows.payloads, count);
+	jobs.unique_keys = rows.keys;
+	if (!claim::can_insert_directly(definition, jobs)) {
 		insert_by_statement(definition, arguments, rows, batch, indexes);
 		return;
 	}
-	claim::NewJobs jobs = claim::new_jobs(arguments, rows.payloads, count);
-	jobs.unique_keys = rows.keys;
 	auto *ids = allocate<int64>(count);
 	claim::insert_directly(definition, jobs, ids);
 	for (int i = 0; i < count; i++)
@@ -309,14 +326,16 @@ remember_inserted(Definition *definition, const Criteria &criteria, const Batch 
 {
 	auto *inserted = allocate<Datum>(count);
 	auto *jobs = allocate<int64>(count);
+	auto *buckets = allocate<int16>(count);
 	int length = 0;
 	for (int i = 0; i < count; i++) {
 		if (!batch.outcomes[indexes[i]].is_inserted)
 			continue;
 		inserted[length] = digests[indexes[i]];
+		buckets[length] = batch.buckets[indexes[i]];
 		jobs[length++] = batch.outcomes[indexes[i]].id;
 	}
-	remember(definition->source, inserted, jobs, length, expiry_of(criteria));
+	remember(definition->source, inserted, jobs, buckets, length, expiry_of(criteria));
 }
 
 // Takes all locks by one take_locks(), whose order keeps calls from deadlocking.
@@ -334,7 +353,8 @@ void
 insert_unique(Definition *definition, const Criteria &criteria, const Datum *payloads, int count,
 			  Arguments arguments, Outcome *outcomes)
 {
-	const Batch batch = make_batch(definition, criteria, payloads, count);
+	const int16 *buckets = take_shard_buckets(count);
+	const Batch batch = make_batch(definition, criteria, payloads, buckets, count);
 	const Datum *digests = criteria.is_to_be_remembered() ? digests_of(criteria, batch) : nullptr;
 	take_all_locks(definition, batch);
 	look(definition, criteria, batch, digests);

@@ -4,6 +4,7 @@
 
 #include "row_index.hpp"
 
+#include "../catalog/index_predicate.hpp"
 #include "../definition/fragment.hpp"
 #include "../error.hpp"
 
@@ -79,7 +80,7 @@ does_serve(const RowRule *rule, Relation index, List *known)
 	const Form_pg_index form = index->rd_index;
 	if (!form->indisvalid)
 		return false;
-	List *predicate = RelationGetIndexPredicate(index);
+	List *predicate = catalog::index_predicate(index);
 	if (predicate != NIL && !predicate_implied_by(predicate, known, false))
 		return false;
 	const int leading = leading_count(rule, index);

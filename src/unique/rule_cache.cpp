@@ -4,6 +4,7 @@
 
 #include "rule_cache.hpp"
 
+#include "../catalog/citus.hpp"
 #include "../catalog/row_key.hpp"
 #include "../catalog/named_dependency.hpp"
 #include "../definition/definition_cache.hpp"
@@ -233,6 +234,7 @@ make_rule(const RowChoice &choice, const Names &names, const char *by, const cha
 	MemoryContext old = MemoryContextSwitchTo(context);
 	Relation table = table_open(choice.table, NoLock);
 	error::debug_compiling_rule(RelationGetRelationName(table));
+	catalog::check_not_distributed(choice.table);
 	auto *rule = static_cast<RowRule *>(palloc0(sizeof(RowRule)));
 	rule->context = context;
 	rule->table = choice.table;

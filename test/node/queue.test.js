@@ -67,7 +67,7 @@ queueTest('the life of a job', async () => {
 
 queueTest('all arguments of send and pop', async () => {
 	const past = new Date('2001-01-01T00:00:00Z');
-	const id = await value('select queue_send($1, $2, $3, $4, $5)', queue, '"text"', -1, past, 3);
+	const id = await value('select queue_send($1, $2, $3, $4, $5, $6)', queue, '"text"', -1, past, 3, 'mail');
 	const [job] = await rows('select * from queue_pop($1, $2, $3, $4)', queue, 1, '1 hour', 'node');
 	assert.equal(job.id, id);
 	assert.equal(job.payload, 'text');
@@ -75,6 +75,7 @@ queueTest('all arguments of send and pop', async () => {
 	assert.deepEqual(job.run_at, past);
 	assert.equal(job.max_attempts, 3);
 	assert.equal(job.leased_by, 'node');
+	assert.equal(job.kind, 'mail');
 });
 
 queueTest('many at once', async () => {
@@ -138,6 +139,12 @@ queueTest('a job that fails', async () => {
 	assert.equal(await value('select queue_fail($1, $2, $3)', queue, id, 2), true);
 	assert.ok((await rows('select * from queue_claim_path($1)', queue))[0].path);
 	assert.deepEqual(await rows('select * from queue_health($1)', queue), []);
+	const next = await value('select queue_schedule($1, $2, every => $3, payload => $4)', queue, 'hourly', '1 hour', { a: 1 });
+	assert.ok(next > new Date());
+	const [schedule] = await rows('select * from queue_schedules where queue = $1', queue);
+	assert.deepEqual([schedule.name, schedule.payload, schedule.next_run_at], ['hourly', { a: 1 }, next]);
+	assert.equal(await value('select queue_unschedule($1, $2)', queue, 'hourly'), true);
+	assert.equal((await rows('select * from queue_result($1, $2)', queue, -1))[0].state, null);
 	const [counts] = await rows('select * from queue_counts($1)', queue);
 	assert.deepEqual(counts, { ready: '0', scheduled: '1', leased: '0', dead: '0' });
 });

@@ -21,12 +21,21 @@ insert into wanted values
 	('fnv_lock_key(key bytea, prefix integer DEFAULT 0)', 'bigint'),
 	('queue_create(queue text, lease interval DEFAULT ''00:00:30''::interval, max_attempts integer DEFAULT 25, '
 		'backoff_base interval DEFAULT ''00:00:01''::interval, '
-		'backoff_cap interval DEFAULT ''01:00:00''::interval, archive boolean DEFAULT false)', 'regclass'),
+		'backoff_cap interval DEFAULT ''01:00:00''::interval, archive boolean DEFAULT false, '
+		'kinds boolean DEFAULT false, '
+		'archive_keep interval DEFAULT NULL::interval, dead_keep interval DEFAULT NULL::interval)', 'regclass'),
 	('queue_adopt(queue text)', 'regclass'),
 	('queue_upgrade(queue text DEFAULT NULL::text)', 'SETOF text'),
+	('queue_schedule(queue text, name text, every interval DEFAULT NULL::interval, cron text DEFAULT NULL::text, '
+		'payload jsonb DEFAULT ''{}''::jsonb, time_zone text DEFAULT ''UTC''::text, missed text DEFAULT ''once''::text, '
+		'starts_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, '
+		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text)', 'timestamp with time zone'),
+	('queue_unschedule(queue text, name text)', 'boolean'),
 	('queue_alter(queue text, lease interval DEFAULT NULL::interval, max_attempts integer DEFAULT NULL::integer, '
 		'backoff_base interval DEFAULT NULL::interval, backoff_cap interval DEFAULT NULL::interval, '
-		'archive boolean DEFAULT NULL::boolean, ready_at text DEFAULT NULL::text, claimed_at text DEFAULT NULL::text)', 'void'),
+		'archive boolean DEFAULT NULL::boolean, ready_at text DEFAULT NULL::text, claimed_at text DEFAULT NULL::text, '
+		'kinds boolean DEFAULT NULL::boolean, '
+		'archive_keep interval DEFAULT NULL::interval, dead_keep interval DEFAULT NULL::interval)', 'void'),
 	('queue_attach(queue text, source regclass, pending text, order_by text DEFAULT NULL::text, '
 		'on_claim text DEFAULT NULL::text, on_complete text DEFAULT NULL::text, on_release text DEFAULT NULL::text, '
 		'on_fail text DEFAULT NULL::text, claim_mode text DEFAULT ''update''::text, '
@@ -91,23 +100,24 @@ insert into wanted values
 	('queue_purge(queue text, state text DEFAULT NULL::text)', 'bigint'),
 	('queue_health(queue text DEFAULT NULL::text)', 'SETOF queue_finding'),
 	('queue_claim_path(queue text, OUT path text, OUT reason text, OUT hint text)', 'record'),
+	('queue_result(queue text, id bigint, OUT state text, OUT finished_at timestamp with time zone, OUT result jsonb)', 'record'),
 	('queue_counts(queue text, OUT ready bigint, OUT scheduled bigint, OUT leased bigint, OUT dead bigint)', 'record'),
 	('queue_send(queue text, payload jsonb, priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
-		'max_attempts integer DEFAULT NULL::integer)', 'bigint'),
+		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text)', 'bigint'),
 	('queue_send_many(queue text, payloads jsonb[], priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
-		'max_attempts integer DEFAULT NULL::integer)', 'SETOF bigint'),
+		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text)', 'SETOF bigint'),
 	('queue_lock(key text)', 'void'),
 	('queue_try_lock(key text)', 'boolean'),
 	('queue_unique_insert(queue text, payload jsonb, unique_by text[] DEFAULT NULL::text[], '
 		'period interval DEFAULT NULL::interval, states text[] DEFAULT NULL::text[], priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
-		'max_attempts integer DEFAULT NULL::integer, OUT id bigint, OUT inserted boolean)', 'record'),
+		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text, OUT id bigint, OUT inserted boolean)', 'record'),
 	('queue_unique_insert_many(queue text, payloads jsonb[], unique_by text[] DEFAULT NULL::text[], '
 		'period interval DEFAULT NULL::interval, states text[] DEFAULT NULL::text[], priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
-		'max_attempts integer DEFAULT NULL::integer, OUT id bigint, OUT inserted boolean)', 'SETOF record'),
+		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text, OUT id bigint, OUT inserted boolean)', 'SETOF record'),
 	('queue_unique_insert_row(job anyelement, unique_by text[], among text DEFAULT NULL::text, '
 		'OUT inserted boolean, OUT job anyelement)', 'record'),
 	('queue_unique_insert_rows(jobs anyarray, unique_by text[], among text DEFAULT NULL::text, '
@@ -116,8 +126,8 @@ insert into wanted values
 		'period interval DEFAULT NULL::interval, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'text'),
 	('queue_pop(queue text, max_jobs integer DEFAULT 1, lease interval DEFAULT NULL::interval, '
-		'worker text DEFAULT NULL::text)', 'SETOF queue_job'),
-	('queue_complete(queue text, id bigint, attempt integer DEFAULT NULL::integer)', 'boolean'),
+		'worker text DEFAULT NULL::text, kinds text[] DEFAULT NULL::text[])', 'SETOF queue_job'),
+	('queue_complete(queue text, id bigint, attempt integer DEFAULT NULL::integer, result jsonb DEFAULT NULL::jsonb)', 'boolean'),
 	('queue_fail(queue text, id bigint, attempt integer DEFAULT NULL::integer, error text DEFAULT NULL::text, '
 		'retry_in interval DEFAULT NULL::interval)', 'boolean'),
 	('queue_release(queue text, id bigint, attempt integer DEFAULT NULL::integer, '
@@ -125,7 +135,7 @@ insert into wanted values
 	('queue_extend(queue text, id bigint, attempt integer DEFAULT NULL::integer, lease interval DEFAULT NULL::interval)', 'boolean'),
 	('queue_cancel(queue text, id bigint, attempt integer DEFAULT NULL::integer)', 'boolean'),
 	('queue_requeue(queue text, id bigint, attempt integer DEFAULT NULL::integer)', 'boolean'),
-	('queue_complete_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
+	('queue_complete_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[], results jsonb[] DEFAULT NULL::jsonb[])', 'SETOF bigint'),
 	('queue_fail_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[], errors text[] DEFAULT NULL::text[], '
 		'retry_in interval DEFAULT NULL::interval)', 'SETOF bigint'),
 	('queue_release_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[], '
@@ -135,11 +145,14 @@ insert into wanted values
 	('queue_cancel_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
 	('queue_requeue_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
 	('queue_complete_pop(queue text, done_id bigint, done_attempt integer, lease interval DEFAULT NULL::interval, '
-		'worker text DEFAULT NULL::text, OUT completed boolean, OUT id bigint, OUT attempt integer, OUT payload jsonb, '
+		'worker text DEFAULT NULL::text, kinds text[] DEFAULT NULL::text[], '
+		'result jsonb DEFAULT NULL::jsonb, OUT completed boolean, OUT id bigint, OUT attempt integer, OUT payload jsonb, '
 		'OUT priority smallint, OUT run_at timestamp with time zone, OUT max_attempts integer, '
 		'OUT leased_until timestamp with time zone, OUT leased_by text, OUT last_error text, '
-		'OUT created_at timestamp with time zone)', 'record'),
-	('queue_wait(IN queue text, IN wait interval DEFAULT ''00:01:00''::interval)', null),
+		'OUT created_at timestamp with time zone, OUT kind text)', 'record'),
+	('queue_wait(IN queue text, IN wait interval DEFAULT ''00:01:00''::interval, '
+		'IN kinds text[] DEFAULT NULL::text[])', null),
+	('queue_maintain(IN queue text DEFAULT NULL::text)', null),
 	('queue_pop_wait(IN queue text, IN wait interval DEFAULT ''00:01:00''::interval, '
 		'IN lease interval DEFAULT NULL::interval, IN worker text DEFAULT NULL::text, '
 		'INOUT id bigint DEFAULT NULL::bigint, INOUT attempt integer DEFAULT NULL::integer, '
@@ -148,7 +161,17 @@ insert into wanted values
 		'INOUT max_attempts integer DEFAULT NULL::integer, '
 		'INOUT leased_until timestamp with time zone DEFAULT NULL::timestamp with time zone, '
 		'INOUT leased_by text DEFAULT NULL::text, INOUT last_error text DEFAULT NULL::text, '
-		'INOUT created_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', null);
+		'INOUT created_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
+		'INOUT kind text DEFAULT NULL::text, IN kinds text[] DEFAULT NULL::text[])', null),
+	('queue_requeue_where(IN queue text, IN condition text, IN arguments jsonb DEFAULT ''{}''::jsonb, '
+		'IN batch_size integer DEFAULT 1000, INOUT jobs bigint DEFAULT NULL::bigint)', null),
+	('queue_cancel_where(IN queue text, IN condition text, IN arguments jsonb DEFAULT ''{}''::jsonb, '
+		'IN batch_size integer DEFAULT 1000, INOUT jobs bigint DEFAULT NULL::bigint)', null),
+	('queue_delete_where(IN queue text, IN condition text, IN arguments jsonb DEFAULT ''{}''::jsonb, '
+		'IN batch_size integer DEFAULT 1000, INOUT jobs bigint DEFAULT NULL::bigint)', null),
+	('queue_change_where(IN queue text, IN condition text, IN arguments jsonb DEFAULT ''{}''::jsonb, '
+		'IN priority integer DEFAULT NULL::integer, IN run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
+		'IN batch_size integer DEFAULT 1000, INOUT jobs bigint DEFAULT NULL::bigint)', null);
 
 create temporary view member as
 select p.*

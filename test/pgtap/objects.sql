@@ -12,12 +12,12 @@ from pg_depend d
 join pg_extension e on d.refclassid = 'pg_extension'::regclass and e.oid = d.refobjid
 where d.deptype = 'e' and e.extname = 'queue_ext';
 
-select plan(33);
+select plan(34);
 
 select bag_eq(
 	$$select relkind::text, relname::text from pg_class
 	  where oid in (select objid from member where classid = 'pg_class'::regclass)$$,
-	$$values ('r', 'queue_definition'), ('r', 'queue_unique_job'), ('v', 'queues'), ('v', 'queue_claim_stats'), ('v', 'queue_stats'),
+	$$values ('r', 'queue_definition'), ('r', 'queue_unique_job'), ('r', 'queue_schedule_definition'), ('v', 'queues'), ('v', 'queue_schedules'), ('v', 'queue_claim_stats'), ('v', 'queue_stats'),
 	         ('v', 'queue_wait_histogram'), ('v', 'queue_run_histogram'),
 	         ('r', 'throttled_resource'), ('r', 'named_lock'), ('v', 'held_locks')$$,
 	'the relations'
@@ -47,7 +47,7 @@ select results_eq(
 	$$values ('id', 'bigint'), ('attempt', 'integer'), ('payload', 'jsonb'), ('priority', 'smallint'),
 	         ('run_at', 'timestamp with time zone'), ('max_attempts', 'integer'),
 	         ('leased_until', 'timestamp with time zone'), ('leased_by', 'text'), ('last_error', 'text'),
-	         ('created_at', 'timestamp with time zone')$$,
+	         ('created_at', 'timestamp with time zone'), ('kind', 'text')$$,
 	'the type queue_job'
 );
 select results_eq(
@@ -64,7 +64,8 @@ select results_eq(
 	         ('backoff_base', 'interval'), ('backoff_cap', 'interval'), ('archive', 'regclass'),
 	         ('pending', 'text'), ('order_by', 'text'), ('on_claim', 'text'), ('on_complete', 'text'),
 	         ('on_release', 'text'), ('on_fail', 'text'), ('on_extend', 'text'),
-	         ('search_path', 'text'), ('created_at', 'timestamp with time zone'), ('ready_at', 'text'), ('claimed_at', 'text')$$,
+	         ('search_path', 'text'), ('created_at', 'timestamp with time zone'), ('ready_at', 'text'), ('claimed_at', 'text'),
+	         ('archive_keep', 'interval'), ('dead_keep', 'interval')$$,
 	'the view queues'
 );
 
@@ -104,6 +105,11 @@ select ok(not has_table_privilege('public', 'queue_unique_job', p), format('publ
 from unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as p;
 select ok(not has_table_privilege('public', 'queue_definition', p), format('public may not %s the registry', p))
 from unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as p;
+select is_empty(
+	$$select p from unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as p
+	  where has_table_privilege('public', 'queue_schedule_definition', p)$$,
+	'public has no rights on schedules'
+);
 select ok(has_table_privilege('public', 'queues', 'select'), 'public may read the view');
 select is_empty(
 	$$select p from unnest(array['insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as p
@@ -115,7 +121,7 @@ select is(extrelocatable, false, 'the extension cannot be moved to another schem
 from pg_extension where extname = 'queue_ext';
 select bag_eq(
 	$$select unnest(extconfig)::regclass::text from pg_extension where extname = 'queue_ext'$$,
-	$$values ('queue_definition'), ('queue_unique_job'), ('throttled_resource'), ('named_lock')$$,
+	$$values ('queue_definition'), ('queue_unique_job'), ('queue_schedule_definition'), ('throttled_resource'), ('named_lock')$$,
 	'the tables that are dumped with their rows'
 );
 select ok(superuser and not trusted and not relocatable, 'control file: for superusers')

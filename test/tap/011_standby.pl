@@ -34,6 +34,8 @@ sub on_standby
 }
 
 is(on_standby(q{select * from queue_counts('q')}), '2|0|1|0', 'jobs are counted on a standby');
+is(on_standby(q{select state from queue_result('q', (select min(id) from q where leased_until is not null))}),
+	'leased', 'what has become of a job is known on a standby');
 is(on_standby('select queue, source, archive from queues'),
 	'public.q|q|q_archive', 'queues are listed on a standby');
 is(on_standby(q{select queue_unique_key('q', '1.0')}), 'unique_key|queue=public.q|args=1', 'keys of jobs are written on a standby');
@@ -47,6 +49,8 @@ my %call = (
 	queue_create => q{'other'},
 	queue_adopt => q{'q'},
 	queue_upgrade => q{'q'},
+	queue_schedule => q{'q', 's', '1 hour'},
+	queue_unschedule => q{'q', 's'},
 	queue_alter => q{'q', lease => '1 minute'},
 	queue_drop => q{'q'},
 	queue_purge => q{'q'},
@@ -86,7 +90,7 @@ my @writers = split /\n/, $primary->safe_psql(
 	select distinct p.proname from pg_proc p
 	join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
 	join pg_extension e on e.oid = d.refobjid and e.extname = 'queue_ext'
-	where p.proname not like 'fnv%' and p.prokind <> 'p' and p.proname not in ('queue_counts', 'queue_claim_path', 'queue_is_held', 'queue_claim_counters', 'queue_health',
+	where p.proname not like 'fnv%' and p.prokind <> 'p' and p.proname not in ('queue_counts', 'queue_result', 'queue_claim_path', 'queue_is_held', 'queue_claim_counters', 'queue_health',
 		'queue_claim_stats_reset', 'queue_stats_counters', 'queue_stats_buckets', 'queue_stats_reset', 'queue_lock', 'queue_try_lock', 'queue_receipt', 'queue_unique_key', 'queue_wake')
 	order by 1});
 cmp_ok(scalar @writers, '>=', 28, 'there are functions that write');
@@ -100,11 +104,15 @@ for my $writer (@writers)
 	like($error, qr/ERROR:  25006: cannot execute \Q$writer\E\(\) /, "$writer() on a standby");
 }
 
-for my $procedure (qw(queue_wait queue_pop_wait))
+my %procedure = (queue_wait => q{'q'}, queue_pop_wait => q{'q'}, queue_maintain => q{'q'}, queue_change_where => q{'q', 'true', priority => 1},
+	map({ $_ => q{'q', 'true'} } qw(queue_requeue_where queue_cancel_where queue_delete_where)));
+is(join(' ', sort keys %procedure), $primary->safe_psql('postgres', q{select string_agg(proname, ' ' order by proname collate "C")
+	from pg_proc where prokind = 'p' and proname like 'queue%'}), 'all procedures are known to this test');
+for my $procedure (sort keys %procedure)
 {
 	my ($status, $out, $error) = $standby->psql(
 		'postgres',
-		"call $procedure('q')",
+		"call $procedure($procedure{$procedure})",
 		extra_params => [ '-v', 'VERBOSITY=verbose' ]);
 	like($error, qr/ERROR:  25006: cannot execute \Q$procedure\E\(\) /, "$procedure() on a standby");
 }

@@ -12,7 +12,8 @@ my $node = PostgreSQL::Test::Cluster->new('conflict');
 $node->init;
 $node->start;
 
-# The condition is a function that has another session change the row, so many times.
+# The condition is a function that has another session change the row, so many times. It writes nothing to that
+# program, which may end without having read it.
 my $psql = 'psql -qX -h ' . $node->host . ' -p ' . $node->port . ' -d postgres';
 $node->safe_psql(
 	'postgres', qq{
@@ -25,7 +26,7 @@ $node->safe_psql(
 	create function is_free(state integer) returns boolean language plpgsql volatile as \$\$
 	begin
 		if state = 0 and nextval('tries') <= (select changes from most) then
-			copy (select) to program '$psql -c "update t set changes = changes + 1"';
+			copy (select where false) to program '$psql -c "update t set changes = changes + 1"';
 		end if;
 		return state = 0;
 	end \$\$;

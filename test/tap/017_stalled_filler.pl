@@ -1,9 +1,11 @@
 # A backend that is stopped while it reads candidates for all: others do not wait for it
-# but a moment, read for themselves, and get as many jobs as they ask for.
+# but a moment, read for themselves, and get as many jobs as they ask for. And a client that is gone by the
+# time its backend has read.
 
 use strict;
 use warnings;
 
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -99,10 +101,25 @@ $locker->query_safe('rollback');
 $_->query_safe('select') for @held_up;
 is(sql('select count(*), count(distinct id), count(distinct who) from ledger'),
 	'800|800|8', '... and when they go on each gets what it asks for');
-$_->quit for @held_up, $locker;
+$_->quit for @held_up;
+
+# A client dies while its call is held up: there is nobody whom a job could be handed to.
+sql(q{select queue_create('w', lease => '1 hour'); select queue_send_many('w', array_fill('1'::jsonb, array[10]))});
+$locker->query_safe("begin; $cases{'a sweep'}{lock}");
+my ($in, $out) = ('', '');
+my $client = IPC::Run::start([ 'psql', '--no-psqlrc', '--dbname', $node->connstr('postgres'), '--command', q{call queue_pop_wait('w', '1 hour', worker => 'dead')} ],
+	'<', \$in, '>&', \$out);
+my $call = q{from pg_stat_activity where query like 'call%dead%'};
+$node->poll_query_until('postgres', "select wait_event_type = 'Lock' $call") or die 'it does not wait';
+$client->signal('KILL');
+eval { $client->finish };
+$locker->query_safe('rollback');
+$node->poll_query_until('postgres', "select count(*) = 0 $call") or die 'it goes on';
+is(sql('select count(*) from w where leased_by is not null'), 0, 'no job is claimed for a client that has died meanwhile');
+$locker->quit;
 
 $node->stop;
-my $allowed = qr/terminating connection due to administrator command|database system is|shutdown/;
+my $allowed = qr/terminating connection due to administrator command|connection to client lost|database system is|shutdown/;
 my @lines = grep { /\b(WARNING|PANIC|FATAL|leak|TRAP)\b/ && $_ !~ $allowed } split /\n/, slurp_file($node->logfile);
 is(join("\n", @lines), '', 'the log is quiet');
 

@@ -1,37 +1,20 @@
 # The server's clock is set back by an hour while workers wait: waits end in time, and what becomes
 # claimable then is found as soon as at any other time, also where only looks by the clock find it.
-#
-# libfaketime shows the server a clock of ours; how fast time passes it leaves alone.
 
 use strict;
 use warnings;
 
+use FindBin;
+use lib "$FindBin::RealBin/../clock";
+use Clock;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my ($faketime) = glob '/usr/lib/*/faketime/libfaketime.so.1';
-plan skip_all => 'no libfaketime' unless $faketime;
-
 my $node = PostgreSQL::Test::Cluster->new('wait_clock');
 $node->init;
-
-my $clock = $node->basedir . '/clock';
-
-sub set_clock
-{
-	my ($by) = @_;
-	# libfaketime ends a process that finds the file empty.
-	append_to_file("$clock.new", sprintf("%+d\n", $by));
-	rename "$clock.new", $clock or die $!;
-}
-
-set_clock(0);
-{
-	local @ENV{qw(LD_PRELOAD FAKETIME_TIMESTAMP_FILE FAKETIME_NO_CACHE FAKETIME_DONT_FAKE_MONOTONIC FAKETIME_DISABLE_SHM)} =
-	  ($faketime, $clock, 1, 1, 1);
-	$node->start;
-}
+my $clock = Clock->new($node->basedir);
+$clock->start($node);
 
 sub sql
 {
@@ -70,7 +53,7 @@ sub ends
 begin_to_wait('ending', 'ending', '5 s');
 begin_to_wait('last of two', 'ending', '5 s');
 begin_to_wait($_, $_, '30 min') for 'paused', 'told', 'looked_at';
-set_clock(-3600);
+$clock->set(-3600);
 sql(q{select queue_resume('paused'), queue_send('paused', '1')});
 ends('paused', 'a wait at a queue that is paused looks again');
 sql(q{insert into t values (1)});
@@ -83,7 +66,7 @@ ends($_, 'a wait ends when its time is over') for 'ending', 'last of two';
 # Without one who waits: the rows that are listed are not all that a pop hands out for an hour.
 sql(q{insert into t select generate_series(5, 14)});
 is(sql(q{select id from queue_pop_rows(null::t, 'looked_at')}), 5, 'a pop lists rows');
-set_clock(-7200);
+$clock->set(-7200);
 sql(q{insert into t values (0)});
 is(sql(q{select id from queue_pop_rows(null::t, 'looked_at')}), 0, '... and when the clock has been set back, the next one reads the table again');
 

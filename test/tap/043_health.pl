@@ -40,10 +40,23 @@ is(found($held), '', 'one without a snapshot holds nothing back');
 $other->query_safe('select pg_current_xact_id()');
 is(found($held), 'vacuum_held_by_transaction', 'one that has written does');
 $other->query_safe('rollback');
-$other->quit;
+# A query in parallel is one.
+$other->query_safe(q{select set_config(name, 'on', false) from pg_settings where name in ('force_parallel_mode', 'debug_parallel_query')});
+$other->query_until(qr/begun/, "\\echo begun\nselect pg_sleep(3600);\n");
+$primary->poll_query_until('postgres', 'select count(*) > 0 from pg_stat_activity where leader_pid is not null') or die 'no worker';
+is(found($held), 'vacuum_held_by_transaction', 'its parallel workers are no transactions of their own');
+$primary->safe_psql('postgres', 'select pg_cancel_backend(leader_pid) from pg_stat_activity where leader_pid is not null');
+eval { $other->quit };
 $other = $primary->background_psql('other');
 $other->query_safe('begin isolation level repeatable read; select 1 from pg_class');
 is(found($held), '', 'nor does one of another database');
+$other->quit;
+
+# Of an index that somebody has locked, and not its table.
+$other = $primary->background_psql('postgres');
+$other->query_safe('begin; reindex index jobs_priority_run_at_id_idx; reindex index jobs_dead_at_idx; reindex index jobs_pkey');
+is(found(q{set lock_timeout = '1 s'; select coalesce(string_agg(finding, ' ' order by finding), '') from queue_health('jobs')}), '', 'an index that is locked is passed over');
+$other->query_safe('rollback');
 $other->quit;
 
 # A prepared transaction.
@@ -88,6 +101,22 @@ ok($primary->poll_query_until('postgres', $held, ''), 'all is well again');
 $primary->safe_psql('postgres', q{drop index jobs_priority_run_at_id_idx});
 $primary->wait_for_catchup($standby{without});
 is($standby{without}->safe_psql('postgres', 'select finding, queue from queue_health()'), 'claim_index_missing|public.jobs', 'a queue, on the standby');
+
+# Workers send meanwhile: the next id is read after the greatest, so that it is greater.
+$primary->safe_psql('postgres', q{select queue_create('sent', archive => true)});
+my @senders = map { $primary->background_psql('postgres') } 1 .. 2;
+$_->query_until(qr/sends/, q{set synchronous_commit = off;
+\echo sends
+do $$ begin loop perform queue_send('sent', '1'); commit; exit when to_regclass('enough') is not null; end loop; end $$;
+\echo has sent
+}) for @senders;
+ok($primary->poll_query_until('postgres', q{select count(*) >= 1000 from sent}), 'jobs are sent');
+is($primary->safe_psql('postgres', q{select count(*) from generate_series(1, 4000) as n, queue_health(case when n > 0 then 'sent' end) where finding = 'sequence_behind'}),
+	'0', 'the sequence is not behind');
+$primary->safe_psql('postgres', q{create table enough ()});
+$_->query_until(qr/has sent/, '') for @senders;
+$_->quit for @senders;
+$primary->safe_psql('postgres', q{drop table enough; select queue_drop('sent')});
 
 # It waits for no lock.
 $other = $primary->background_psql('postgres');

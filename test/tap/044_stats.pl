@@ -110,7 +110,7 @@ for my $how (qw(restart stop kill))
 	is(sql($outlook), '0|0|0|f|||f|f', 'what was sent is not counted');
 	sql(qq{begin; $pop; select queue_complete('p', id, 1) from p; prepare transaction 'two'});
 	sql(q{rollback prepared 'two'});
-	is(sql($outlook), '0|0|0|f|||t|f', 'nor what was claimed and completed, and it is not done');
+	is(sql($outlook), '0|0|0|f|||f|f', 'nor what was claimed and completed, and it is not done');
 	is(sql($pop), '1', 'a worker gets the job');
 	is(sql($pop), '0', 'and looks for more');
 	is(sql($outlook), '0|1|0|t|0|1|f|t', 'all is known again');

@@ -10,7 +10,7 @@
 # CLIENTS   how many (16)
 #
 # Four phases: the storm; steps of the clock; a failover to a synchronous standby; one to an
-# asynchronous standby. Needs PostgreSQL::Test::Cluster, DBD::Pg, pgbouncer and libfaketime;
+# asynchronous standby. Needs PostgreSQL::Test::Cluster, DBD::Pg and pgbouncer;
 # servers of its own, from the PostgreSQL in PATH, where queue_ext is installed. test/torture/run
 # sets all that up.
 
@@ -18,7 +18,7 @@ use strict;
 use warnings;
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib $FindBin::RealBin, "$FindBin::RealBin/../clock";
 
 use DBI;
 use File::Temp qw(tempdir);
@@ -28,6 +28,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
+use Clock;
 use Storm::Accounts;
 use Storm::Client;
 use Storm::Faults;
@@ -52,7 +53,6 @@ diag("DURATION=$duration SEED=$seed CLIENTS=$clients FAULTS='" . join(' ', sort 
 # Two small disks: test/torture/run mounts them where it can.
 my $disks = $ENV{STORM_DISKS};
 my $has_small_disks = $disks && ($wanted{heapfull} || $wanted{walfull});
-my ($faketime) = glob '/usr/lib/*/faketime/libfaketime.so.1';
 my ($pgbouncer) = grep { -x } '/usr/sbin/pgbouncer', '/usr/bin/pgbouncer';
 
 my $settings = q{
@@ -123,10 +123,13 @@ my $faults = Storm::Faults->new(node => $node, direct => target($node), user => 
 	note => sub { note(@_) });
 $faults->start_pooler;
 
-# Starts the clients of a phase; returns what ends them.
+# Starts the clients of a phase, and its schedules; returns what ends them.
 sub start_clients
 {
 	my ($phase, %with) = @_;
+	my $starter = $faults->connect;
+	Storm::Schema::begin_schedules($starter, $phase);
+	$starter->disconnect;
 	my @kinds = map { qw(sender worker worker sender worker holder locker worker sender worker worker keeper sender worker locker holder)[ $_ % 16 ] } 0 .. $clients - 1;
 	my @pids;
 	unlink "$dir/stop";
@@ -156,6 +159,14 @@ sub start_clients
 	};
 }
 
+sub end_schedules
+{
+	my ($phase) = @_;
+	my $db = $faults->connect;
+	Storm::Accounts::end_schedules($db, $phase, 1);
+	$db->disconnect;
+}
+
 sub strike_for
 {
 	my ($seconds) = @_;
@@ -180,6 +191,7 @@ my %seconds = map { ($_, $duration * $share{$_} / $sum) } @phases;
 	my $end = start_clients('storm', pooled => $pooler && $pooler->{target}, faults => \%wanted);
 	strike_for($seconds{storm});
 	$end->();
+	end_schedules('storm');
 	$faults->stop_pooler('INT');
 	undef $faults->{pooler};
 	# The standbys are copies, and PostgreSQL::Test::Cluster copies no tablespaces.
@@ -193,47 +205,32 @@ my %seconds = map { ($_, $duration * $share{$_} / $sum) } @phases;
 # Steps of the clock, forward and back, by up to an hour.
 if ($wanted{clock})
 {
-  SKIP:
+	$node->stop('fast');
+	my $clock = Clock->new($dir);
+	$clock->start($node);
+	$faults->{phase} = 'clock';
+	my $end = start_clients('clock');
+	my $until = time + $seconds{clock};
+	my %only = map { ($_, 1) } grep { $wanted{$_} } qw(terminate cancel prepared vacuum waiters);
+	local $faults->{wanted} = \%only;
+	while (time < $until)
 	{
-		skip 'no libfaketime', 1 unless $faketime;
-		$node->stop('fast');
-		my $step = sub {
-			my ($by) = @_;
-			# libfaketime ends a process that finds the file empty.
-			open my $out, '>', "$dir/clock.new" or die $!;
-			print $out sprintf("%+d\n", $by);
-			close $out;
-			rename "$dir/clock.new", "$dir/clock" or die $!;
-		};
-		$step->(0);
-		{
-			local @ENV{qw(LD_PRELOAD FAKETIME_TIMESTAMP_FILE FAKETIME_NO_CACHE FAKETIME_DONT_FAKE_MONOTONIC FAKETIME_DISABLE_SHM)} =
-			  ($faketime, "$dir/clock", 1, 1, 1);
-			$node->start;
-		}
-		$faults->{phase} = 'clock';
-		my $end = start_clients('clock');
-		my $until = time + $seconds{clock};
-		my %only = map { ($_, 1) } grep { $wanted{$_} } qw(terminate cancel prepared vacuum waiters);
-		local $faults->{wanted} = \%only;
-		while (time < $until)
-		{
-			$step->((-3600, -5, -1, 0, 1, 5, 60, 3600)[ int rand 8 ]);
-			$faults->{counts}{clock}++;
-			$faults->strike;
-			sleep 0.5 + rand 1;
-		}
-		$step->(0);
-		$faults->calm;
-		$end->();
-		$node->stop('fast');
-		$node->start;
-		my $db = $faults->connect;
-		Storm::Accounts::undo_steps($db);
-		$db->do('update throttled_resource set last_locked = clock_timestamp() where last_locked > clock_timestamp()');
-		$db->disconnect;
-		ok($faults->{counts}{clock}, 'the clock was set');
+		$clock->set((-3600, -5, -1, 0, 1, 5, 60, 3600)[ int rand 8 ]);
+		$faults->{counts}{clock}++;
+		$faults->strike;
+		sleep 0.5 + rand 1;
 	}
+	$clock->set(0);
+	$faults->calm;
+	$end->();
+	$node->stop('fast');
+	$node->start;
+	my $db = $faults->connect;
+	Storm::Accounts::end_schedules($db, 'clock', 0);
+	Storm::Accounts::undo_steps($db);
+	$db->do('update throttled_resource set last_locked = clock_timestamp() where last_locked > clock_timestamp()');
+	$db->disconnect;
+	ok($faults->{counts}{clock}, 'the clock was set');
 }
 
 # Failovers. What is acknowledged has reached a synchronous standby; the asynchronous one may lack
@@ -272,6 +269,7 @@ for my $phase (grep { $wanted{$_} } qw(sync async))
 	while (time < $until) { $faults->strike; sleep 0.1 + rand 0.6; }
 	$faults->calm;
 	$end->();
+	end_schedules($phase);
 	ok($faults->{counts}{$phase}, "$phase: the standby was promoted");
 }
 
@@ -279,6 +277,7 @@ for my $phase (grep { $wanted{$_} } qw(sync async))
 $faults->calm;
 my $db = $faults->connect;
 Storm::Accounts::drain($db);
+Storm::Accounts::check_keep($db);
 my ($errors, $client_faults, $calls, $odd) = Storm::Accounts::load($db, glob "$dir/*.log");
 is(join("\n", @$odd[ 0 .. ($#$odd < 9 ? $#$odd : 9) ]), '', 'no client met an internal error');
 Storm::Accounts::check($db);
@@ -288,7 +287,7 @@ my ($jobs, $acknowledged, $unknown, $unknown_there, $refused, $claims, $done, $l
 		(select count(*) from heard_sent where outcome = 'unknown'),
 		(select count(*) from heard_sent h where outcome = 'unknown' and exists (select from sent s where (s.queue, s.token) = (h.queue, h.token))),
 		(select count(*) from heard_sent where outcome = 'refused'),
-		(select count(*) from claimed), (select count(*) from done),
+		(select count(*) from claimed) + (select count(*) from occurred), (select count(*) from done),
 		(select count(*) from heard_sent h where outcome = 'ack' and token like 'async.%' and not exists (select from sent s where (s.queue, s.token) = (h.queue, h.token)))});
 Storm::Accounts::check_statistics($db, $faults);
 $db->disconnect;

@@ -1,5 +1,6 @@
 // parts.cpp - libFuzzer over the parts of the library that are free of PostgreSQL: hashes, lock
-// keys, backoff, the decoding of a cursor that somebody else may have written, and of receipts.
+// keys, backoff, the decoding of a cursor that somebody else may have written, and of receipts, and
+// cron expressions.
 //
 // Each property is an abort if it does not hold.
 
@@ -12,6 +13,7 @@
 #include "queue/backoff.hpp"
 #include "queue/base64url.hpp"
 #include "queue/receipt_form.hpp"
+#include "schedule/cron.hpp"
 
 namespace {
 
@@ -155,6 +157,33 @@ fuzz_receipt(const std::uint8_t *bytes, std::size_t size)
 	require(values.end == receipt + size);
 }
 
+// A fault lies within the text; an expression that has none has a next moment, which is one of its
+// own, and the same from any moment between.
+void
+fuzz_cron(const std::uint8_t *bytes, std::size_t size)
+{
+	using namespace queue_ext::schedule::cron;
+	constexpr std::int64_t far = std::int64_t{1} << 40; // some 35,000 years
+	const std::int64_t from = next<std::int64_t>(&bytes, &size) % far;
+	const auto *text = reinterpret_cast<const char *>(bytes);
+	Expression expression{};
+	const Fault fault = parse(text, size, &expression);
+	if (fault.reason != nullptr) {
+		require(fault.start <= size && fault.length <= size - fault.start);
+		return;
+	}
+	std::int64_t moment = 0;
+	require(queue_ext::schedule::cron::next(expression, from, &moment));
+	require(moment >= from && moment % 60 == 0);
+	const std::int64_t day = floor_divide(moment, 86400);
+	const auto minute = static_cast<int>((moment - day * 86400) / 60);
+	require(is_day(expression, day, date_of(day)) && has(expression.months, date_of(day).month) &&
+			has(expression.hours, minute / 60) && has(expression.minutes, minute % 60));
+	std::int64_t again = 0;
+	require(queue_ext::schedule::cron::next(expression, from + (moment - from) / 2, &again));
+	require(again == moment);
+}
+
 } // namespace
 
 extern "C" int
@@ -162,7 +191,7 @@ LLVMFuzzerTestOneInput(const std::uint8_t *bytes, std::size_t size)
 {
 	if (size == 0)
 		return 0;
-	switch (bytes[0] % 5) {
+	switch (bytes[0] % 6) {
 		case 0:
 			fuzz_keys(bytes + 1, size - 1);
 			break;
@@ -174,6 +203,9 @@ LLVMFuzzerTestOneInput(const std::uint8_t *bytes, std::size_t size)
 			break;
 		case 3:
 			fuzz_receipt(bytes + 1, size - 1);
+			break;
+		case 4:
+			fuzz_cron(bytes + 1, size - 1);
 			break;
 		default:
 			fuzz_backoff(bytes + 1, size - 1);

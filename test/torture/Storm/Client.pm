@@ -22,11 +22,12 @@ my %form = %Storm::Schema::form;
 # What each kind of client does, with weights.
 our %habits = (
 	sender => { send => 5, send_many => 2, send_with_business => 3, send_rows => 4, send_unique => 3, spoil_send => 1 },
-	worker => { pop_apart => 6, pop_at_once => 5, pop_batch => 2, pop_waiting => 4, wait => 2, work => 2, pop_rows => 5, pop_rows_apart => 3,
-		pop_locked => 3, pop_unique => 1 },
+	worker => { pop_apart => 6, pop_at_once => 5, pop_batch => 2, pop_waiting => 4, pop_next => 3, wait => 2, work => 2, pop_rows => 5,
+		pop_rows_apart => 3, pop_locked => 3, pop_unique => 1, pop_recurring => 4, read_results => 2, maintain => 1, repair => 1 },
 	holder => { pop_held => 5, pop_rows_apart => 1, send_rows => 1 },
 	locker => { throttle => 4, mutex => 4 },
-	keeper => { scratch => 3, side => 2, alter => 2, upgrade => 1, pause => 1, add_column => 1, truncate_other => 1 },
+	keeper => { repair => 3, maintain => 4, scratch => 3, side => 2, alter => 2, upgrade => 1, pause => 1, add_column => 1, truncate_other => 1,
+		schedule => 3, lose_occurrences => 2, change_kind => 3, rebuild_kinds => 1, expire => 2 },
 );
 
 sub new
@@ -125,26 +126,39 @@ sub sending
 
 my %action;
 
+# Of one queue jobs have kinds, and workers name some of them; the payload says the kind, too.
+sub a_kind
+{
+	my ($queue) = @_;
+	return $queue eq 'various' ? pick(qw(a a b c), undef) : undef;
+}
+
+sub some_kinds
+{
+	my ($queue) = @_;
+	return $queue eq 'various' ? pick('{a}', '{b}', '{c}', '{c,a}', '{a,b,c}', undef) : undef;
+}
+
 # Sending
 
 $action{send} = sub {
 	my ($self) = @_;
-	my ($queue, $token) = (pick(qw(jobs jobs kept big)), $self->token);
+	my ($queue, $token) = (pick(qw(jobs jobs kept big mended fleeting fleeting various various)), $self->token);
 	$self->sending($queue, [$token], sub {
-		$self->rows(q{with s as materialized (select queue_send($1, jsonb_build_object('t', $2::text),
-				priority => $3, run_at => now() + $4::integer * interval '100 ms') as id)
-			insert into sent select $1, $2 from s returning 1}, $queue, $token, pick(0, 0, 0, 1, -1), pick(0, 0, 0, 0, 1, 5));
+		$self->rows(q{with s as materialized (select queue_send($1, jsonb_build_object('t', $2::text, 'k', $5::text),
+				priority => $3, run_at => now() + $4::integer * interval '100 ms', kind => $5) as id)
+			insert into sent select $1, $2 from s returning 1}, $queue, $token, pick(0, 0, 0, 1, -1), pick(0, 0, 0, 0, 1, 5), a_kind($queue));
 	});
 };
 
 $action{send_many} = sub {
 	my ($self) = @_;
-	my ($queue, @tokens) = (pick(qw(jobs kept big)), map { $self->token } 1 .. 1 + int rand 40);
+	my ($queue, @tokens) = (pick(qw(jobs kept big mended mended fleeting various)), map { $self->token } 1 .. 1 + int rand 40);
 	$self->sending($queue, \@tokens, sub {
 		$self->do_all('',
 			[ q{insert into sent select $1, t from unnest($2::text[]) as t}, $queue, \@tokens ],
-			[ q{select count(*) from queue_send_many($1, (select array_agg(jsonb_build_object('t', t)) from unnest($2::text[]) as t))},
-				$queue, \@tokens ]);
+			[ q{select count(*) from queue_send_many($1, (select array_agg(jsonb_build_object('t', t, 'k', $3::text)) from unnest($2::text[]) as t),
+				kind => $3)}, $queue, \@tokens, a_kind($queue) ]);
 	});
 };
 
@@ -210,9 +224,12 @@ $action{send_unique} = sub {
 
 # Claiming
 
-my $pop = q{with j as materialized (select * from queue_pop($1, $2, $3::interval, 'client ' || $4)),
-	c as (insert into claimed select $1, id, attempt, $4::integer from j)};
-my $done = q{insert into done select $1, $2, $3, $4, $5 where queue_complete($1, $3, $4) returning 1};
+my $pop = q{with j as materialized (select * from queue_pop($1, $2, $3::interval, 'client ' || $4, kinds => $5::text[])),
+	c as (insert into claimed select $1, id, attempt, $4::integer from j),
+	k as (insert into kind_claimed select id, attempt, kind, payload ->> 'k', $5::text[] from j where $1 = 'various')};
+# The result, where the queue keeps one, is what the ledger says of the job.
+my $result = q{case when $1 = 'fleeting' then jsonb_build_object('t', $2::text, 'a', $4::integer) end};
+my $done = qq{insert into done select \$1, \$2, \$3::bigint, \$4::integer, \$5 where queue_complete(\$1, \$3::bigint, \$4::integer, $result) returning 1};
 
 # The ways in which work ends: in time, too late, badly, or never.
 sub finish
@@ -240,8 +257,7 @@ sub finish
 	elsif ($way eq 'cancel')
 	{
 		# To the accounts a job that was cancelled is one that is done.
-		$self->rows(q{insert into done select $1, $2, $3, $4, $5 where queue_cancel($1, $3, $4) returning 1},
-			$queue, $token, $id, $attempt, $self->{number});
+		$self->rows(q{insert into done select $1, $2, $3, $4, -7 where queue_cancel($1, $3, $4) returning 1}, $queue, $token, $id, $attempt);
 	}
 }
 
@@ -249,46 +265,66 @@ sub pop_some
 {
 	my ($self, $queue) = @_;
 	my $jobs = $self->rows("$pop select id, attempt, payload ->> 't' from j", $queue, pick(1, 1, 1, 5), pick('2 s', '2 s', '1 ms'),
-		$self->{number});
+		$self->{number}, some_kinds($queue));
 	$self->say_to_log('claim', $queue, @$_[ 0, 1 ]) for @$jobs;
 	$self->finish($queue, @$_) for @$jobs;
 }
 
 $action{pop_apart} = sub {
 	my ($self) = @_;
-	$self->pop_some(pick(qw(jobs jobs kept big)));
+	$self->pop_some(pick(qw(jobs jobs kept big mended fleeting fleeting various various)));
 };
 
 # What is claimed after a wait goes into the ledger in the transaction of the claim.
 $action{pop_waiting} = sub {
 	my ($self) = @_;
-	my $queue = pick(qw(jobs jobs kept big));
-	my $job = $self->rows('call pop_waiting($1::text, $2::interval, $3::interval, $4::integer, null, null, null)', $queue,
-		pick('0', '20 ms', '1 s'), pick('2 s', '2 s', '1 ms'), $self->{number})->[0];
+	my $queue = pick(qw(jobs jobs kept big mended various various));
+	my $job = $self->rows('call pop_waiting($1::text, $2::interval, $3::interval, $4::integer, $5::text[], null, null, null)', $queue,
+		pick('0', '20 ms', '1 s'), pick('2 s', '2 s', '1 ms'), $self->{number}, some_kinds($queue))->[0];
 	return unless defined $job->[0];
 	$self->say_to_log('claim', $queue, @$job[ 0, 1 ]);
 	$self->finish($queue, @$job);
 };
 
+# Each end of a job claims the next one.
+$action{pop_next} = sub {
+	my ($self) = @_;
+	my $queue = pick(qw(jobs kept big fleeting various various));
+	my ($id, $attempt, $token);
+	for (1 .. 2 + int rand 4)
+	{
+		my $job = $self->rows(qq{with p as materialized (select * from queue_complete_pop(\$1, \$3::bigint, \$4::integer, '2 s', kinds => \$6::text[],
+					result => case when \$3 is not null then $result end)),
+				d as (insert into done select \$1, \$2, \$3, \$4, \$5::integer from p where completed),
+				c as (insert into claimed select \$1, id, attempt, \$5 from p where id is not null),
+				k as (insert into kind_claimed select id, attempt, kind, payload ->> 'k', \$6 from p where id is not null and \$1 = 'various')
+			select id, attempt, payload ->> 't' from p}, $queue, $token, $id, $attempt, $self->{number}, some_kinds($queue))->[0];
+		($id, $attempt, $token) = @$job;
+		return unless defined $id;
+		$self->say_to_log('claim', $queue, $id, $attempt);
+	}
+	$self->finish($queue, $id, $attempt, $token);
+};
+
 $action{wait} = sub {
 	my ($self) = @_;
-	my $queue = pick(qw(jobs kept items audited parts held));
+	my $queue = pick(qw(jobs kept various recurring items audited parts held));
 	my $db = $self->{db};
 	my $is_block = rand() < 0.3;
 	$db->begin_work if $is_block;
-	$self->rows('call queue_wait($1::text, $2::interval)', $queue, pick('0', '20 ms', '500 ms'));
+	$self->rows('call queue_wait($1::text, $2::interval, $3::text[])', $queue, pick('0', '20 ms', '500 ms'), some_kinds($queue));
 	$db->commit if $is_block;
-	$self->pop_some($queue) if $form{$queue} eq 'managed';
+	$self->pop_some($queue) if ($form{$queue} // '') eq 'managed';
 };
 
 $action{pop_at_once} = sub {
 	my ($self) = @_;
-	my $queue = pick(qw(jobs kept big));
+	my $queue = pick(qw(jobs kept big mended fleeting various));
 	my $db = $self->{db};
 	$db->begin_work;
 	my $level = pick('', '', 'repeatable read', 'serializable');
 	$db->do("set transaction isolation level $level") if $level;
-	my $jobs = $self->rows("$pop select id, attempt, payload ->> 't' from j", $queue, pick(1, 3), '2 s', $self->{number});
+	my $jobs = $self->rows("$pop select id, attempt, payload ->> 't' from j", $queue, pick(1, 3), '2 s', $self->{number}, some_kinds($queue));
 	for my $job (@$jobs)
 	{
 		my ($id, $attempt, $token) = @$job;
@@ -299,11 +335,13 @@ $action{pop_at_once} = sub {
 
 $action{pop_batch} = sub {
 	my ($self) = @_;
-	my $queue = pick(qw(jobs kept));
+	my $queue = pick(qw(jobs kept fleeting various));
 	$self->do_all('', [ qq{$pop, d as materialized (select id from queue_complete_many(\$1,
-			(select coalesce(array_agg(id order by id desc), '{}') from j), (select coalesce(array_agg(attempt order by id desc), '{}') from j)) as d(id))
+			(select coalesce(array_agg(id order by id desc), '{}') from j), (select coalesce(array_agg(attempt order by id desc), '{}') from j),
+			case when \$1 = 'fleeting' then (select coalesce(array_agg(jsonb_build_object('t', payload ->> 't', 'a', attempt) order by id desc), '{}') from j) end)
+				as d(id))
 		insert into done select \$1, j.payload ->> 't', j.id, j.attempt, \$4::integer from d join j using (id) returning 1},
-		$queue, pick(10, 100), '2 s', $self->{number} ]);
+		$queue, pick(10, 100), '2 s', $self->{number}, some_kinds($queue) ]);
 };
 
 $action{work} = sub {
@@ -377,6 +415,118 @@ $action{pop_unique} = sub {
 	$self->rows(q{with j as materialized (select * from queue_pop('unique_jobs', 5))
 		insert into done select 'unique_jobs', payload ->> 't', id, attempt, $1 from j
 		where queue_complete('unique_jobs', id, attempt) returning 1}, $self->{number});
+};
+
+# An occurrence goes into the ledger in the transaction that claims it, and sends the next one.
+$action{pop_recurring} = sub {
+	my ($self) = @_;
+	my $db = $self->{db};
+	$self->rows(q{call queue_wait('recurring', $1::interval)}, pick('0', '20 ms', '1 s')) if rand() < 0.5;
+	$db->begin_work;
+	my $jobs = $self->rows(q{with j as materialized (select * from queue_pop('recurring', $1::integer)),
+			o as (insert into occurred select payload ->> 'n', run_at, id, attempt, $2::integer from j)
+		select id, attempt from j}, pick(1, 1, 3), $self->{number});
+	for my $job (@$jobs)
+	{
+		my $way = pick(qw(complete complete complete fail release abandon));
+		$self->rows("select queue_$way('recurring', \$1, \$2)", @$job) if $way ne 'abandon';
+	}
+	rand() < 0.2 ? $db->rollback : $db->commit;
+};
+
+# What the ledger says that it was done must be found, or be past its keep: where the clock does not step, they
+# can be compared.
+$action{read_results} = sub {
+	my ($self) = @_;
+	return if $self->{phase} eq 'clock';
+	$self->rows(q{insert into result_read select d.id, d.attempt, d.token, d.client, d.at, r.state, r.finished_at, r.result, statement_timestamp(), clock_timestamp()
+		from (select * from done where queue = 'fleeting' and at > statement_timestamp() - $1::interval order by at limit 10) as d
+			cross join lateral queue_result('fleeting', d.id) as r returning 1}, pick('1 s', '5 s', '6 s', '8 s'));
+};
+
+$action{maintain} = sub {
+	my ($self) = @_;
+	$self->rows(pick(q{call queue_maintain('fleeting')}, q{call queue_maintain('fleeting')}, 'call queue_maintain()'));
+};
+
+# Of two queues jobs become dead: one's are requeued or cancelled, the other's are archived when they have been so for
+# too long. Only jobs that somebody has claimed, as the accounts ask for the claim of what is done.
+$action{expire} = sub {
+	my ($self) = @_;
+	$self->rows(q{update fleeting set dead_at = clock_timestamp() where id in (select id from fleeting where attempt > 0 and leased_until is null and dead_at is null
+		limit 5 for update skip locked)});
+	$self->rows(q{call queue_requeue_where('fleeting', 'id % 2 = 0')}) if rand() < 0.3;
+};
+
+# A schedule's job changes, not its times; another one comes and goes.
+$action{schedule} = sub {
+	my ($self) = @_;
+	my $name = "$self->{phase} " . pick(@Storm::Schema::rules);
+	if (rand() < 0.5)
+	{
+		$self->rows(q{select queue_schedule('recurring', $1, '1 second', missed => $2, payload => jsonb_build_object('n', $1::text, 'm', $3::integer), priority => $3)},
+			$name, $name =~ s/.* //r, int rand 3);
+		return;
+	}
+	my $db = $self->{db};
+	$db->begin_work;
+	$self->rows(q{select queue_schedule('recurring', 'aside', '1 second', starts_at => now() - $1::integer * interval '1 s', payload => '{"n": "aside"}')}, int rand 5);
+	$self->rows(q{select queue_unschedule('recurring', 'aside')}) if rand() < 0.5;
+	rand() < 0.2 ? $db->rollback : $db->commit;
+};
+
+# Chains are cut, and mend themselves. By the rule "all" a cancelled occurrence would be missed.
+$action{lose_occurrences} = sub {
+	my ($self) = @_;
+	my $way = pick(qw(delete delete truncate cancel unschedule));
+	$self->{db}->do('delete from recurring where attempt = 0 and id % 3 = ?', undef, int rand 3) if $way eq 'delete';
+	$self->{db}->do('truncate recurring') if $way eq 'truncate';
+	$self->rows(q{select queue_cancel('recurring', job) from queue_schedules where name = $1}, "$self->{phase} " . pick('once', 'skip')) if $way eq 'cancel';
+	$self->rows(q{select queue_unschedule('recurring', 'aside')}) if $way eq 'unschedule';
+};
+
+$action{change_kind} = sub {
+	my ($self) = @_;
+	$self->rows(q{update various set kind = $1, payload = payload || jsonb_build_object('k', $1::text) where id in (select id from various
+		where id % 10 = $2::integer and leased_until is null limit 20 for update skip locked)}, a_kind('various'), int rand 10);
+};
+
+# For a moment nobody can name kinds.
+$action{rebuild_kinds} = sub {
+	my ($self) = @_;
+	my $db = $self->{db};
+	my $is_block = rand() < 0.5;
+	$db->begin_work if $is_block;
+	$self->rows(q{select queue_alter('various', kinds => false)});
+	$self->rows(q{select queue_alter('various', kinds => true)});
+	$db->commit if $is_block;
+};
+
+# Bulk repairs, and what they are for. Only jobs that somebody has claimed are cancelled, as the accounts ask
+# for the claim of what is done.
+$action{repair} = sub {
+	my ($self) = @_;
+	my $part = '(id + arguments::integer) % 3 = 0';
+	my ($n, $batch) = (int rand 3, pick(1, 10, 1000));
+	my $way = pick(qw(die die requeue requeue change run_at cancel));
+	if ($way eq 'die')
+	{
+		$self->rows(q{update mended set dead_at = clock_timestamp() where leased_until is null and dead_at is null and id % 4 = $1::integer}, int rand 4);
+	}
+	elsif ($way eq 'requeue')
+	{
+		$self->rows("call queue_requeue_where('mended', \$1, to_jsonb(\$2::integer), \$3::integer)", pick('true', $part), $n, $batch);
+	}
+	elsif ($way eq 'cancel')
+	{
+		$self->rows("call queue_cancel_where('mended', \$1, to_jsonb(\$2::integer), \$3::integer)", "state = 'leased' and attempt > 0 and $part", $n, $batch);
+	}
+	else
+	{
+		my ($priority, $run_at) = $way eq 'change' ? (int(rand 5), undef) : (undef, pick('200 ms', '-1 s'));
+		$self->rows("call queue_change_where(\$1::text, \$2, to_jsonb(\$3::integer), \$4::integer, clock_timestamp() + \$5::interval, \$6::integer)",
+			pick(qw(mended mended jobs kept fleeting various)), pick('true', $part, "state in ('ready', 'scheduled')"), $n, $priority, $run_at, $batch);
+	}
 };
 
 # Throttles and locks
@@ -453,7 +603,7 @@ $action{side} = sub {
 
 $action{alter} = sub {
 	my ($self) = @_;
-	$self->rows('select queue_alter($1, backoff_cap => $2::interval)', pick(qw(jobs kept other)), pick('100 ms', '200 ms'));
+	$self->rows('select queue_alter($1, backoff_cap => $2::interval)', pick(qw(jobs kept other fleeting various recurring)), pick('100 ms', '200 ms'));
 };
 
 $action{upgrade} = sub {
@@ -471,7 +621,7 @@ $action{pause} = sub {
 
 $action{add_column} = sub {
 	my ($self) = @_;
-	my $table = pick(qw(items jobs audited));
+	my $table = pick(qw(items jobs audited various recurring));
 	$self->{db}->do("set lock_timeout = '200ms'");
 	$self->{db}->do(rand() < 0.5 ? "alter table $table add column if not exists extra integer default 7"
 		: "alter table $table drop column if exists extra");

@@ -22,10 +22,12 @@ our %fault = (
 	immediate => [ 1, sub { $_[0]->restart('immediate') } ],
 	snapshot => [ 3, \&hold_snapshot ],
 	prepared => [ 6, \&prepare ],
-	rewrite => [ 3, sub { $_[0]->ddl(pick('vacuum full jobs', 'vacuum full items', 'cluster audited using audited_pkey', 'vacuum full held')) } ],
+	rewrite => [ 3, sub { $_[0]->ddl(pick('vacuum full jobs', 'vacuum full items', 'cluster audited using audited_pkey', 'vacuum full held',
+				'vacuum full various', 'vacuum full fleeting', 'vacuum full fleeting_archive', 'vacuum full recurring')) } ],
 	reindex => [ 2, \&reindex ],
-	vacuum => [ 3, sub { $_[0]->ddl(pick('vacuum jobs', 'vacuum items', 'vacuum (analyze) kept', 'vacuum audited')) } ],
-	truncate => [ 2, sub { $_[0]->ddl('truncate other') } ],
+	vacuum => [ 3, sub { $_[0]->ddl(pick('vacuum jobs', 'vacuum items', 'vacuum (analyze) kept', 'vacuum audited', 'vacuum various',
+				'vacuum (analyze) fleeting, fleeting_archive', 'vacuum recurring')) } ],
+	truncate => [ 2, sub { $_[0]->ddl(pick('truncate other', 'truncate recurring')) } ],
 	partition => [ 2, \&move_partition ],
 	locktable => [ 1, \&fill_lock_table ],
 	connections => [ 1, \&exhaust_connections ],
@@ -112,7 +114,7 @@ sub reindex
 	my $invalid = $db->selectcol_arrayref('select indexrelid::regclass::text from pg_index where not indisvalid');
 	$db->disconnect;
 	$self->ddl("drop index $_") for @$invalid;
-	$self->ddl('reindex table concurrently ' . pick('jobs', 'items', 'kept'));
+	$self->ddl('reindex table concurrently ' . pick(qw(jobs items kept various fleeting_archive recurring)));
 }
 
 sub signal_backend
@@ -234,7 +236,7 @@ sub prepare
 	my ($self) = @_;
 	my $db = $self->connect;
 	my $name = 'storm ' . ++$self->{prepared};
-	my $queue = pick(qw(jobs kept items));
+	my $queue = pick(qw(jobs kept fleeting items recurring));
 	$db->do(q{set lock_timeout = '1s'});
 	$db->do('begin');
 	if ($queue eq 'items')
@@ -243,14 +245,21 @@ sub prepare
 				c as (insert into claimed select 'items', (r).id, (r).tries, -2 from j)
 			insert into done select 'items', (r).token, (r).id, (r).tries, -2 from j where queue_complete_row('items', r)");
 	}
+	elsif ($queue eq 'recurring')
+	{
+		$db->do("with j as materialized (select * from queue_pop('recurring', 2)),
+				o as (insert into occurred select payload ->> 'n', run_at, id, attempt, -2 from j)
+			select queue_complete('recurring', id, attempt) from j");
+	}
 	else
 	{
 		my $token = "prepared.$self->{phase}.$self->{prepared}";
 		$db->do('insert into sent values (?, ?)', undef, $queue, $token);
 		$db->do(q{select queue_send(?, jsonb_build_object('t', ?::text))}, undef, $queue, $token);
+		my $given = $queue eq 'fleeting' ? q{, result => jsonb_build_object('t', payload ->> 't', 'a', attempt)} : '';
 		$db->do("with j as materialized (select * from queue_pop('$queue', 2)),
 				c as (insert into claimed select '$queue', id, attempt, -2 from j)
-			insert into done select '$queue', payload ->> 't', id, attempt, -2 from j where queue_complete('$queue', id, attempt)");
+			insert into done select '$queue', payload ->> 't', id, attempt, -2 from j where queue_complete('$queue', id, attempt$given)");
 	}
 	$db->do("prepare transaction '$name'");
 	$db->disconnect;
@@ -299,10 +308,11 @@ sub lose_waiters
 			{
 				push @clients, my $db = $self->connect;
 				$db->do(q{set application_name = 'waiter'});
-				my $queue = pick(qw(jobs kept items parts));
+				my $queue = pick(qw(jobs kept items parts various recurring));
+				my $kinds = $queue eq 'various' ? pick('null', q{'{a}'}, q{'{b,c}'}) : 'null';
 				$db->begin_work if rand() < 0.3;
-				$db->do($queue =~ /^[jk]/ && $db->{AutoCommit} ? "call pop_waiting('$queue', '5 s', '1 s', -4, null, null, null)"
-					: "call queue_wait('$queue', '5 s')", { pg_async => PG_ASYNC });
+				$db->do($queue =~ /^[jkv]/ && $db->{AutoCommit} ? "call pop_waiting('$queue', '5 s', '1 s', -4, $kinds, null, null, null)"
+					: "call queue_wait('$queue', '5 s', $kinds)", { pg_async => PG_ASYNC });
 			}
 		};
 		# Nobody may be left to kill it.

@@ -14,12 +14,29 @@ our %form = (
 	jobs => 'managed',
 	kept => 'managed',
 	big => 'managed',
+	mended => 'managed',
+	fleeting => 'managed',
+	various => 'managed',
 	items => 'rows',
 	audited => 'rows',
 	parts => 'rows',
 	locked => 'transaction',
 	held => 'session',
 );
+
+# For how long "fleeting" keeps what is done.
+our $keep = '6 seconds';
+
+# By what rules jobs recur in a phase: the names of its schedules end with these.
+our @rules = qw(once skip all);
+
+sub begin_schedules
+{
+	my ($db, $phase) = @_;
+	$db->do("select queue_schedule('recurring', n, '1 second', missed => r, payload => jsonb_build_object('n', n))
+		from unnest(?::text[]) as r, lateral concat('$phase ', r) as n", undef, \@rules);
+	$db->do("select queue_schedule('recurring', ?, cron => '* * * * *', payload => '{}')", undef, "$phase cron");
+}
 
 sub create
 {
@@ -37,7 +54,7 @@ sub create
 		create extension queue_ext;
 		create extension amcheck;
 		select queue_create(q, lease => '2 seconds', max_attempts => 1000000, backoff_base => '10 milliseconds',
-			backoff_cap => '200 milliseconds', archive => q = 'kept') from unnest('{jobs,kept,big,other}'::text[]) as q;
+			backoff_cap => '200 milliseconds', archive => q = 'kept') from unnest('{jobs,kept,big,mended,other}'::text[]) as q;
 		-- Two have the tables of 0.1, until a client upgrades them.
 		select queue_detach(q) from unnest('{jobs,kept}'::text[]) as q;
 		alter table jobs drop claimed_at, drop kind;
@@ -45,6 +62,16 @@ sub create
 		alter table kept_archive drop claimed_at, drop kind;
 		select queue_adopt(q) from unnest('{jobs,kept}'::text[]) as q;
 		$move
+
+		-- Keeps results, and these and dead jobs for moments only.
+		select queue_create('fleeting', lease => '2 seconds', max_attempts => 1000000, backoff_base => '10 milliseconds',
+			backoff_cap => '200 milliseconds', archive => true, archive_keep => '$keep', dead_keep => '2 seconds');
+		-- Workers name kinds.
+		select queue_create('various', lease => '2 seconds', max_attempts => 1000000, backoff_base => '10 milliseconds',
+			backoff_cap => '200 milliseconds', kinds => true);
+		-- Jobs come again; each phase has schedules of its own.
+		select queue_create('recurring', lease => '2 seconds', max_attempts => 1000000, backoff_base => '10 milliseconds',
+			backoff_cap => '200 milliseconds');
 
 		create table items ($columns, primary key (id));
 		create index on items (id) where state < 2;
@@ -74,7 +101,13 @@ sub create
 		create table noise (number integer);
 		create table sent (queue text, token text);
 		create table claimed (queue text, id bigint, attempt integer, client integer);
-		create table done (queue text, token text, id bigint, attempt integer, client integer);
+		-- Not before "at" the job was done; null: by a clock that was stepping.
+		create table done (queue text, token text, id bigint, attempt integer, client integer, at timestamptz default statement_timestamp());
+		create index on done (at) where queue = 'fleeting';
+		create table kind_claimed (id bigint, attempt integer, kind text, sent text, kinds text[]);
+		create table result_read (id bigint, attempt integer, token text, client integer, done_at timestamptz,
+			state text, finished_at timestamptz, result jsonb, began timestamptz, ended timestamptz);
+		create table occurred (name text, planned timestamptz, id bigint, attempt integer, client integer);
 		create table business (token text);
 		create table unique_told (key text, id bigint, inserted boolean);
 		create table granted (resource text, at timestamptz, phase text);
@@ -85,18 +118,32 @@ sub create
 		select throttle_create('resource ' || n, '100 milliseconds') from generate_series(0, 2) as n;
 		select queue_create('unique_jobs', lease => '2 seconds', max_attempts => 1000000);
 
+		-- To the accounts a job that a repair has cancelled is one that is done.
+		create function note_cancelled() returns trigger language plpgsql as
+			'begin insert into done values (''mended'', old.payload ->> ''t'', old.id, old.attempt, -5); return null; end';
+		create trigger note_cancelled after delete on mended for each row
+			when (current_query() like 'call queue_cancel_where%') execute function note_cancelled();
+
+		-- So is one that has been dead for too long. It is archived as the owner, who searches pg_catalog only.
+		create function note_dead() returns trigger language plpgsql as
+			'begin insert into public.done values (''fleeting'', old.payload ->> ''t'', old.id, old.attempt, -6); return null; end';
+		create trigger note_dead after delete on fleeting for each row when (old.dead_at is not null) execute function note_dead();
+
 		-- Waits for a job, claims it and notes that.
-		create procedure pop_waiting(queue text, wait interval, lease interval, client integer,
+		create procedure pop_waiting(queue text, wait interval, lease interval, client integer, kinds text[],
 			inout id bigint, inout attempt integer, inout token text)
 		language plpgsql as \$\$
 		declare
 			j queue_job;
 		begin
 			call queue_pop_wait(queue, wait, lease, null, id, attempt, j.payload, j.priority, j.run_at, j.max_attempts, j.leased_until,
-				j.leased_by, j.last_error, j.created_at);
+				j.leased_by, j.last_error, j.created_at, j.kind, kinds);
 			if id is not null then
 				token := j.payload ->> 't';
 				insert into claimed values (queue, id, attempt, client);
+				if queue = 'various' then
+					insert into kind_claimed values (id, attempt, j.kind, j.payload ->> 'k', kinds);
+				end if;
 			end if;
 		end \$\$;
 

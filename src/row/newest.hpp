@@ -1,7 +1,7 @@
 // newest.hpp - index scans that see rows as they are committed now, whatever the transaction's
 // snapshot, and take no predicate locks.
 //
-// The locks of unique inserts keep other transactions from adding rows with the key meanwhile. In
+// Locks of the caller keep other transactions from adding rows with the key meanwhile. In
 // SERIALIZABLE an ordinary index scan would take a predicate lock on the index page, and so
 // conflict with every insert into that page. There the scan runs under SnapshotAny, which takes no
 // predicate lock, and each version is checked against the snapshot.
@@ -12,7 +12,7 @@
 
 #include "../compat.hpp"
 
-namespace queue_ext::unique {
+namespace queue_ext::row {
 
 // An open scan.
 struct NewestScan
@@ -73,4 +73,4 @@ close_newest(const NewestScan &scan)
 	table_close(scan.table, NoLock);
 }
 
-} // namespace queue_ext::unique
+} // namespace queue_ext::row

@@ -1,0 +1,204 @@
+// upgrade_archive.cpp - see upgrade_archive.hpp.
+
+#include "../postgres.hpp"
+
+#include "upgrade_archive.hpp"
+
+#include "../catalog/owner.hpp"
+#include "../error.hpp"
+#include "../statement/search_path.hpp"
+#include "keep.hpp"
+#include "name.hpp"
+#include "shape.hpp"
+#include "upgrade_table.hpp"
+
+namespace queue_ext::definition {
+
+using statement::Named;
+
+// By its name: a publication of all tables, or of the schema, has the new one as well.
+static bool
+is_published(Oid table)
+{
+	CatCList *publications = SearchSysCacheList1(PUBLICATIONRELMAP, ObjectIdGetDatum(table));
+	const bool is_any = publications->n_members > 0;
+	ReleaseSysCacheList(publications);
+	return is_any;
+}
+
+bool
+can_get_slots(const Definition *definition)
+{
+	if (is_for_ever(definition->archive_keep) || definition->has_slots ||
+		get_attnum(definition->archive, "slot") != InvalidAttrNumber)
+		return false;
+	// pg_class may still say that the table has what was dropped.
+	Relation archive = relation_open(definition->archive, AccessShareLock);
+	const bool is_plain = archive->rd_rel->relkind == RELKIND_RELATION &&
+						  archive->trigdesc == nullptr && archive->rd_rules == nullptr &&
+						  !archive->rd_rel->relrowsecurity && !archive->rd_rel->relispartition;
+	relation_close(archive, NoLock);
+	return is_plain && !is_published(definition->archive) && !has_superclass(definition->archive) &&
+		   find_inheritance_children(definition->archive, NoLock) == NIL;
+}
+
+// The columns that can be written, qualified by nothing.
+static const char *
+column_list(Oid table)
+{
+	StringInfoData list;
+	initStringInfo(&list);
+	Relation relation = relation_open(table, AccessShareLock);
+	const TupleDesc columns = RelationGetDescr(relation);
+	for (int i = 0; i < columns->natts; i++) {
+		const FormData_pg_attribute *column = TupleDescAttr(columns, i);
+		if (!column->attisdropped && column->attgenerated == '\0')
+			appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "",
+							 quote_identifier(NameStr(column->attname)));
+	}
+	relation_close(relation, NoLock);
+	return list.data;
+}
+
+// A moment as an expression that no setting changes.
+static const char *
+moment_text(TimestampTz moment)
+{
+	constexpr double epoch =
+		static_cast<double>(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
+	return psprintf("pg_catalog.to_timestamp(%.6f)",
+					epoch + static_cast<double>(moment) / USECS_PER_SEC);
+}
+
+// The slot of a row, by its finished_at.
+static const char *
+slot_text(const Interval &keep, TimestampTz now)
+{
+	const int64 length = period_length(keep);
+	const int64 present = period_of(keep, now);
+	StringInfoData text;
+	initStringInfo(&text);
+	appendStringInfoString(&text, "case");
+	for (int64 period = present; period > present - periods_per_keep; period--)
+		appendStringInfo(&text, " when finished_at operator(pg_catalog.>=) %s then %d",
+						 moment_text(period * length), slot_of(keep, period * length));
+	appendStringInfo(&text, " else %d end", slot_of(keep, (present - periods_per_keep) * length));
+	return text.data;
+}
+
+// Null if the table has those of any new table of its owner.
+static const Acl *
+table_privileges(Oid table)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	bool is_null;
+	const Datum value = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_relacl, &is_null);
+	const Acl *privileges = is_null ? nullptr : DatumGetAclPCopy(value);
+	ReleaseSysCache(tuple);
+	return privileges;
+}
+
+static void
+revoke_all(const Named &table, Oid role)
+{
+	const char *name = role == ACL_ID_PUBLIC ? "public" : GetUserNameFromId(role, true);
+	if (name != nullptr)
+		run_command_on(table, psprintf("revoke all on %s from %s", table.name,
+									   role == ACL_ID_PUBLIC ? name : quote_identifier(name)));
+}
+
+// What default privileges have given to others.
+static void
+revoke_from_others(const Named &table)
+{
+	const Oid owner = catalog::owner_of(table.table);
+	const Acl *privileges = table_privileges(table.table);
+	for (int i = 0; privileges != nullptr && i < ACL_NUM(privileges); i++)
+		if (ACL_DAT(privileges)[i].ai_grantee != owner)
+			revoke_all(table, ACL_DAT(privileges)[i].ai_grantee);
+}
+
+// Those that the other table has, and no more.
+static void
+copy_table_privileges(Oid from, const Named &to)
+{
+	const Acl *privileges = table_privileges(from);
+	if (privileges != nullptr)
+		revoke_all(to, catalog::owner_of(to.table));
+	for (int i = 0; privileges != nullptr && i < ACL_NUM(privileges); i++)
+		grant_like(to, nullptr, ACL_DAT(privileges)[i]);
+}
+
+static void
+copy_column_privileges(Oid from, const Named &to)
+{
+	Relation relation = relation_open(from, AccessShareLock);
+	const TupleDesc columns = RelationGetDescr(relation);
+	for (int i = 0; i < columns->natts; i++) {
+		const FormData_pg_attribute *column = TupleDescAttr(columns, i);
+		if (column->attisdropped)
+			continue;
+		const Acl *privileges = column_privileges(from, NameStr(column->attname));
+		for (int item = 0; privileges != nullptr && item < ACL_NUM(privileges); item++)
+			grant_like(to, NameStr(column->attname), ACL_DAT(privileges)[item]);
+	}
+	relation_close(relation, NoLock);
+}
+
+// Gives the plain table another name, and returns that. Raises 42622, 42P07.
+static Named
+put_aside(const Definition *definition)
+{
+	const Oid archive = definition->archive;
+	const char *name = psprintf("%s_plain", get_rel_name(archive));
+	if (strlen(name) >= NAMEDATALEN)
+		error::name_too_long(name);
+	run_command_on(
+		definition->tables[0],
+		psprintf("alter table %s rename to %s", definition->archive_name, quote_identifier(name)));
+	const Named aside{archive, qualified_name(archive)};
+	statement::check_named(aside);
+	return aside;
+}
+
+Oid
+give_slots(const Definition *definition)
+{
+	const Interval &keep = definition->archive_keep;
+	const Oid schema = get_rel_namespace(definition->archive);
+	const char *short_name = get_rel_name(definition->archive);
+	const char *name = definition->archive_name;
+	run_command_on(definition->tables[0],
+				   psprintf("lock table %s in share mode", definition->source_name));
+	run_command_on(definition->tables[1], psprintf("lock table %s in access exclusive mode", name));
+	const Named plain = put_aside(definition);
+	run_command_on(plain, psprintf("create table %s (like %s including all excluding indexes"
+								   " excluding identity, slot pg_catalog.int2 not null,"
+								   " primary key (id, slot)) partition by list (slot)",
+								   name, plain.name));
+	const Named archive{get_relname_relid(short_name, schema), name};
+	statement::check_named(archive);
+	give_to_owner_of(plain.table, archive);
+	make_slots(archive.table);
+	revoke_from_others(archive);
+	ListCell *cell;
+	foreach (cell, find_inheritance_children(archive.table, NoLock))
+		revoke_from_others({lfirst_oid(cell), qualified_name(lfirst_oid(cell))});
+	copy_table_privileges(plain.table, archive);
+	copy_column_privileges(plain.table, archive);
+	const TimestampTz now = GetCurrentTimestamp();
+	const char *columns = column_list(plain.table);
+	const char *copy = psprintf("insert into %s (%s, slot) select %s, %s from only %s"
+								" where finished_at operator(pg_catalog.>) %s",
+								name, columns, columns, slot_text(keep, now), plain.name,
+								moment_text(cutoff_of(keep, now)));
+	// Checks and generated columns are the owner's code. The transaction's snapshot may be older than the locks.
+	catalog::as_restricted_owner_of(archive.table, [&] {
+		statement::with_search_path(statement::bare_search_path,
+									[&] { run_newest_on(archive, copy); });
+	});
+	drop_table(plain);
+	return archive.table;
+}
+
+} // namespace queue_ext::definition

@@ -1,0 +1,266 @@
+// maintain.cpp - queue_maintain: removes what queues need not keep any longer.
+//
+// Each step is a transaction of its own, so that no lock lasts: a batch of dead jobs; a slot of the
+// archive, which is truncated if all that it has is past its keep; a batch of rows of a slot that has come
+// round again before it was truncated, or of an archive without slots. What comes after a step looks
+// anew. The steps run as the owner of the table (slots.hpp), and do nothing that the owner has not set.
+
+#include "../postgres.hpp"
+
+#include "../argument.hpp"
+#include "../definition/keep.hpp"
+#include "../definition/name.hpp"
+#include "../definition/open.hpp"
+#include "../definition/registry.hpp"
+#include "../error.hpp"
+#include "../missing_rights.hpp"
+#include "../statement/subtransaction.hpp"
+#include "finish.hpp"
+#include "procedure.hpp"
+#include "removed.hpp"
+#include "slots.hpp"
+
+namespace queue_ext::queue {
+
+using definition::Definition;
+using definition::Prepared;
+using definition::Registered;
+using definition::Use;
+using statement::Named;
+using statement::Parameter;
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_maintain);
+
+// The rows that one transaction removes.
+static constexpr int batch_size = 1000;
+
+namespace {
+
+// How a call goes through the queues.
+struct Round
+{
+	MemoryContext context; // of one transaction
+	bool is_of_all;        // what fails is told, and the next queue comes
+};
+
+} // namespace
+
+// Whether the error is the queue's own: a trigger of its owner may raise anything. Who cancels the call
+// cancels it for all queues.
+static bool
+is_of_queue(const Registered &queue, const ErrorData *error)
+{
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+		return false;
+	error::warn_not_maintained(queue.name, error);
+	return true;
+}
+
+// Runs step(definition) in a transaction. False if the queue is gone, or if the step has failed and is
+// passed over.
+template <typename Step>
+static bool
+in_transaction(const Registered &queue, const Round &round, Step &&step)
+{
+	CHECK_FOR_INTERRUPTS();
+	MemoryContextReset(round.context);
+	EnsurePortalSnapshotExists();
+	MemoryContext old = MemoryContextSwitchTo(round.context);
+	volatile bool is_there = false;
+	const auto run = [&] {
+		Definition *definition =
+			definition::open_queue_of_name(queue.source, queue.name, Use::purge);
+		is_there = definition != nullptr && definition->is_managed;
+		if (is_there)
+			step(definition);
+	};
+	bool is_done = true;
+	if (round.is_of_all)
+		is_done = statement::in_subtransaction(
+			run, [&](const ErrorData *error) { return is_of_queue(queue, error); });
+	else
+		run();
+	MemoryContextSwitchTo(old);
+	SPI_commit();
+	return is_done && is_there;
+}
+
+// The fence of the dead jobs of a batch. Who requeues or cancels one has it locked, and is waited for by
+// the next call.
+static const char *
+dead_fence(const Definition *definition)
+{
+	return psprintf("t.id operator(pg_catalog.=) any (array(select d.id from %s as d"
+					" where d.dead_at operator(pg_catalog.<=) %s"
+					" order by d.dead_at limit %d for update skip locked))",
+					definition->source_name, placeholder(Parameter::cutoff), batch_size);
+}
+
+// Moves dead jobs to the archive, or deletes them if the queue has none. Returns how many.
+static int64
+remove_dead(Definition *definition)
+{
+	const FinishOptions options = options_now();
+	if (definition::is_for_ever(definition->dead_keep) ||
+		(definition->is_archived && definition->archive_name == nullptr))
+		return 0;
+	statement::Arguments arguments = common_arguments(definition, options);
+	arguments.set(Parameter::cutoff, TimestampTzGetDatum(definition::cutoff_of(
+										 definition->dead_keep, options.call_time)));
+	int64 removed = 0;
+	as_owner(definition->source, [&] {
+		statement::with_spi([&] {
+			const statement::Statement &statement =
+				prepared_of(definition, Prepared::remove_dead, [&] {
+					return removal_text(definition, {nullptr, dead_fence(definition), "dead",
+													 nullptr, false, death_text(definition)});
+				});
+			removed = static_cast<int64>(run(statement, arguments));
+			note_late(definition);
+		});
+	});
+	return removed;
+}
+
+// Also counts dead jobs that are locked as those of a full batch are not: they are left for another call.
+static bool
+remove_all_dead(const Registered &queue, const Round &round)
+{
+	int64 removed;
+	do {
+		removed = 0;
+		if (!in_transaction(queue, round,
+							[&](Definition *definition) { removed = remove_dead(definition); }))
+			return false;
+	} while (removed == batch_size);
+	return true;
+}
+
+// Whether the definition still has the archive, and that has a keep. A queue may be given another archive
+// between two steps.
+static bool
+has_keep_for(const Definition *definition, Oid archive)
+{
+	return definition->archive_name != nullptr && definition->archive == archive &&
+		   !definition::is_for_ever(definition->archive_keep);
+}
+
+// Deletes the expired rows of the archive, or of one of its slots.
+static void
+delete_all_expired(const Registered &queue, Oid archive, Oid table, const Round &round)
+{
+	int64 deleted;
+	do {
+		deleted = 0;
+		(void) in_transaction(queue, round, [&](Definition *definition) {
+			const Named named{table, definition::qualified_name(table)};
+			if (has_keep_for(definition, archive) && named.name != nullptr)
+				deleted = delete_expired(named, definition->archive_keep, batch_size);
+		});
+	} while (deleted == batch_size);
+}
+
+static void
+maintain_slot(const Registered &queue, Oid archive, Oid slot, const Round &round)
+{
+	bool is_mixed = false;
+	(void) in_transaction(queue, round, [&](Definition *definition) {
+		const Named named{slot, definition::qualified_name(slot)};
+		if (has_keep_for(definition, archive) && named.name != nullptr)
+			is_mixed = clear_slot(named, definition->archive_keep) == SlotState::mixed;
+	});
+	if (is_mixed)
+		delete_all_expired(queue, archive, slot, round);
+}
+
+// An archive that the queue shares with another one, or that has another owner, is let be.
+static void
+maintain_archive(const Registered &queue, const Round &round)
+{
+	MemoryContext kept = CurrentMemoryContext;
+	Oid archive = InvalidOid;
+	List *slots = NIL;
+	(void) in_transaction(queue, round, [&](Definition *definition) {
+		if (definition::is_for_ever(definition->archive_keep) ||
+			!definition::has_own_archive(definition))
+			return;
+		archive = definition->archive;
+		MemoryContextSwitchTo(kept);
+		if (definition->has_slots)
+			slots = find_inheritance_children(archive, NoLock);
+		else
+			slots = list_make1_oid(archive);
+		MemoryContextSwitchTo(round.context);
+	});
+	ListCell *cell;
+	foreach (cell, slots) {
+		if (lfirst_oid(cell) == archive)
+			delete_all_expired(queue, archive, archive, round);
+		else
+			maintain_slot(queue, archive, lfirst_oid(cell), round);
+	}
+}
+
+// What it takes to maintain a queue. No statement checks that, as they run as the owner.
+constexpr AclMode needed_rights = ACL_SELECT | ACL_DELETE;
+
+static bool
+may_maintain(Oid source)
+{
+	return pg_class_aclmask(source, GetUserId(), needed_rights, ACLMASK_ALL) == needed_rights;
+}
+
+// The queue of that name. Raises 42704, 42501 and so on.
+static List *
+one_queue(const text *name)
+{
+	const Definition *definition =
+		open_managed_queue(name, Use::purge, "Delete from its table what need not be kept.");
+	const Oid source = definition->source;
+	if (!may_maintain(source))
+		error::no_right(get_rel_name(source), missing_rights::grants_for(list_make1(
+												  missing_rights::need_of(source, needed_rights))));
+	auto *queue = static_cast<Registered *>(palloc(sizeof(Registered)));
+	*queue = {pstrdup(definition->name), definition->source, true};
+	return list_make1(queue);
+}
+
+// Those whose jobs the caller may read and delete.
+static List *
+all_queues()
+{
+	List *queues = NIL;
+	ListCell *cell;
+	foreach (cell, definition::find_all()) {
+		auto *queue = static_cast<Registered *>(lfirst(cell));
+		if (queue->is_managed && SearchSysCacheExists1(RELOID, ObjectIdGetDatum(queue->source)) &&
+			!isOtherTempNamespace(get_rel_namespace(queue->source)) && may_maintain(queue->source))
+			queues = lappend(queues, queue);
+	}
+	return queues;
+}
+
+Datum
+queue_ext_queue_maintain(PG_FUNCTION_ARGS)
+{
+	argument::check_may_write("queue_maintain()");
+	if (!can_commit(fcinfo))
+		error::cannot_commit_batches("queue_maintain()");
+	const text *name = copy_text(fcinfo, 0);
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	List *queues = name == nullptr ? all_queues() : one_queue(name);
+	SPI_commit();
+	const Round round{
+		AllocSetContextCreate(CurrentMemoryContext, "queue_ext maintain", ALLOCSET_DEFAULT_SIZES),
+		name == nullptr};
+	ListCell *cell;
+	foreach (cell, queues) {
+		const auto *queue = static_cast<const Registered *>(lfirst(cell));
+		if (remove_all_dead(*queue, round))
+			maintain_archive(*queue, round);
+	}
+	SPI_finish();
+	return static_cast<Datum>(0);
+}
+
+} // namespace queue_ext::queue

@@ -1,0 +1,120 @@
+// outlook.cpp - see outlook.hpp.
+
+#include "../postgres.hpp"
+
+#include "outlook.hpp"
+
+namespace queue_ext::queue {
+
+using claim::RingView;
+using stats::Mark;
+using stats::Outlook;
+using stats::Since;
+
+// Whether all that is ready stands in the ring, but for what the clock has made so.
+static bool
+has_all(const RingView *ring)
+{
+	return ring != nullptr && ring->is_trusted && ring->is_at_end;
+}
+
+// Whether jobs of the priority that are not in the ring have not been ready for longer than those that are.
+static bool
+shows(const RingView *ring, int16 priority)
+{
+	if (ring == nullptr || !ring->is_trusted)
+		return false;
+	if (ring->is_at_end)
+		return true;
+	if (!ring->has_cursor || priority > ring->cursor)
+		return false;
+	if (priority < ring->cursor)
+		return true;
+	for (int i = 0; i < ring->heads.count; i++)
+		if (ring->heads.marks[i].priority == priority)
+			return true;
+	return false;
+}
+
+// The earliest of all marks.
+static Since
+earliest(const stats::Marks &marks)
+{
+	Since since = marks.rest;
+	for (int i = 0; i < marks.count; i++)
+		since = earlier(since, marks.marks[i].since);
+	return since;
+}
+
+// The jobs of the ring, which may have left without the ring being told.
+static Since
+since_of_ring(const Outlook &outlook, const RingView *ring)
+{
+	if (ring == nullptr)
+		return stats::since_never;
+	stats::Marks heads = ring->heads;
+	doubt(&heads, outlook.left);
+	return earliest(heads);
+}
+
+// The jobs of which commits and fills have told; what the ring shows it knows better.
+static Since
+since_of_marks(const Outlook &outlook, const RingView *ring)
+{
+	Since since = stats::since_never;
+	for (int i = 0; i < outlook.marks.count; i++) {
+		const Mark &mark = outlook.marks.marks[i];
+		const TimestampTz ready_at =
+			shows(ring, mark.priority) ? PG_INT64_MAX : mark.since.ready_at;
+		since = earlier(since, {ready_at, mark.since.sure_at, PG_INT64_MAX});
+	}
+	return earlier(since, {has_all(ring) ? PG_INT64_MAX : outlook.marks.rest.ready_at,
+						   outlook.marks.rest.sure_at, PG_INT64_MAX});
+}
+
+// The jobs that the clock has made ready. The first scheduled one is there if nobody has claimed since.
+static Since
+since_of_clock(const Outlook &outlook, TimestampTz now)
+{
+	const bool is_sure =
+		outlook.due <= now && outlook.is_due_sure && outlook.claimed_at < outlook.due;
+	return {outlook.clock.at <= now ? outlook.clock.at : PG_INT64_MAX,
+			is_sure ? outlook.due : PG_INT64_MAX, PG_INT64_MAX};
+}
+
+// Whether no job is ready, by the numbers. A lease that has ended still counts as one.
+static bool
+has_none(const Outlook &outlook, TimestampTz now)
+{
+	const int64 ready = outlook.unfinished - outlook.leased - outlook.scheduled;
+	return outlook.is_counted &&
+		   (outlook.unfinished <= 0 || (ready <= 0 && outlook.clock.at > now));
+}
+
+Oldest
+oldest_ready(const Outlook &outlook, const RingView *ring, TimestampTz now)
+{
+	const Since since =
+		earlier(earlier(since_of_ring(outlook, ring), since_of_marks(outlook, ring)),
+				since_of_clock(outlook, now));
+	if (since.sure_at == PG_INT64_MAX && has_none(outlook, now))
+		return {PG_INT64_MAX, true};
+	return {since.sure_at, (outlook.is_whole || has_all(ring)) && since.ready_at >= since.sure_at};
+}
+
+// The ring may have more than there are, where jobs have left of which it was not told. Scheduled jobs that
+// have become ready since the last look are not among those that are counted.
+Ready
+count_ready(const Outlook &outlook, const RingView *ring, TimestampTz now)
+{
+	const bool is_told = outlook.left.times.is_empty();
+	const int64 in_ring = ring == nullptr ? 0 : ring->candidates;
+	if (has_all(ring) && is_told && outlook.clock.at > now)
+		return {true, in_ring, true};
+	if (!outlook.is_counted)
+		return {ring != nullptr && !ring->has_kinds && !outlook.is_doubted, in_ring, false};
+	const int64 counted = Max(0, outlook.unfinished - outlook.leased - outlook.scheduled);
+	return {true, is_told ? Max(in_ring, counted) : counted, false};
+}
+
+} // namespace queue_ext::queue

@@ -1,0 +1,39 @@
+// outlook.hpp - what is known of a managed queue's ready jobs without its table: from what commits have told
+// (stats/tally.hpp), from what fills have read (stats/look.hpp), and from the ring.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../claim/ring_view.hpp"
+#include "../stats/table.hpp"
+
+namespace queue_ext::queue {
+
+// Since when a ready job has been so, which is surely there; PG_INT64_MAX: none is known.
+struct Oldest
+{
+	TimestampTz at;
+	bool is_exact; // no other has been ready for longer; or there is none
+};
+
+// How many jobs are ready.
+struct Ready
+{
+	bool is_known;
+	int64 jobs;
+	bool is_exact;
+};
+
+// ring: null if the queue has none that is sorted. Never raise.
+Oldest oldest_ready(const stats::Outlook &outlook, const claim::RingView *ring, TimestampTz now);
+Ready count_ready(const stats::Outlook &outlook, const claim::RingView *ring, TimestampTz now);
+
+// Whether the number of scheduled jobs is known.
+inline bool
+knows_scheduled(const stats::Outlook &outlook, TimestampTz now)
+{
+	return outlook.is_counted && outlook.due > now;
+}
+
+} // namespace queue_ext::queue

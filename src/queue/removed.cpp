@@ -1,0 +1,215 @@
+// removed.cpp - see removed.hpp.
+
+#include "../postgres.hpp"
+
+#include "removed.hpp"
+
+#include "../claim/compiled_claim.hpp"
+#include "../claim/wake.hpp"
+#include "../row/rights.hpp"
+#include "../statement/statement.hpp"
+
+namespace queue_ext::queue {
+
+using definition::Definition;
+using statement::Parameter;
+using stats::Removed;
+
+// Names that no column of the archive should have.
+static constexpr const char *was_late = "queue_ext_late";
+static constexpr const char *death_at = "queue_ext_death";
+static constexpr const char *numbers = "queue_ext_removed";
+static constexpr const char *times = "queue_ext_left";
+
+static const char *
+first_death_text()
+{
+	return psprintf(", (select pg_catalog.min(f.dead_at) from finished as f"
+					" where f.leased_until is not null) as %s",
+					death_at);
+}
+
+const char *
+late_text(const Definition *definition, const char *death)
+{
+	const char *now = placeholder(Parameter::call_time);
+	return definition->is_archived
+			   ? psprintf(", exists (select from finished as f where f.leased_until"
+						  " operator(pg_catalog.<=) %s) as %s%s",
+						  now, was_late, first_death_text())
+			   : psprintf(", t.leased_until operator(pg_catalog.<=) %s as %s, %s as %s", now,
+						  was_late, death, death_at);
+}
+
+const char *
+death_text(const Definition *definition)
+{
+	if (get_attnum(definition->source, "leased_until") == InvalidAttrNumber)
+		return "";
+	return definition->is_archived
+			   ? first_death_text()
+			   : psprintf(", case when t.leased_until is not null then t.dead_at end as %s",
+						  death_at);
+}
+
+// The numbers, and the first and last run_at, that stats::add_removed() would make of the rows.
+static const char *
+states_of_finished()
+{
+	const char *now = placeholder(Parameter::call_time);
+	const char *alive = psprintf("(f.dead_at is null or f.dead_at operator(pg_catalog.>) %s)", now);
+	return psprintf(
+		", (select array[pg_catalog.count(*) filter (where f.leased_until is null and %1$s"
+		" and f.run_at operator(pg_catalog.<=) %2$s),"
+		" pg_catalog.count(*) filter (where f.leased_until is null and %1$s"
+		" and f.run_at operator(pg_catalog.>) %2$s),"
+		" pg_catalog.count(*) filter (where f.leased_until is not null and %1$s)]"
+		" from finished as f) as %3$s,"
+		" (select array[pg_catalog.min(f.run_at), pg_catalog.max(f.run_at)] from finished as f"
+		" where %1$s and (f.leased_until is null or f.leased_until operator(pg_catalog.<=) %2$s)"
+		") as %4$s%5$s",
+		alive, now, numbers, times, first_death_text());
+}
+
+const char *
+states_text(const Definition *definition)
+{
+	return definition->is_archived ? states_of_finished()
+								   : ", t.priority, t.run_at, t.leased_until, t.dead_at";
+}
+
+// An archive takes all columns anyway.
+bool
+may_tell_states(Definition *definition)
+{
+	if (!stats::is_on())
+		return false;
+	const claim::CompiledClaim *claim = claim::compiled_claim_of(definition);
+	if (!claim->has_columns || claim->dead_at == InvalidAttrNumber)
+		return false;
+	const AttrNumber columns[] = {claim->priority, claim->run_at, claim->leased_until,
+								  claim->dead_at};
+	return definition->is_archived ||
+		   row::has_right_on(definition->source, ACL_SELECT, columns, lengthof(columns));
+}
+
+// When the first of the jobs in SPI_tuptable would have died with its lease; PG_INT64_MAX: none would, or the
+// statement has not returned it.
+static TimestampTz
+first_death()
+{
+	const int column = SPI_fnumber(SPI_tuptable->tupdesc, death_at);
+	TimestampTz first = PG_INT64_MAX;
+	if (column > 0 && SPI_gettypeid(SPI_tuptable->tupdesc, column) != TIMESTAMPTZOID)
+		return PG_INT64_MIN;
+	for (uint64 i = 0; column > 0 && i < SPI_tuptable->numvals; i++) {
+		bool is_null;
+		const Datum at =
+			SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, column, &is_null);
+		if (!is_null)
+			first = Min(first, DatumGetTimestampTz(at));
+	}
+	return first;
+}
+
+void
+note_late(Definition *definition)
+{
+	const int late_column = SPI_fnumber(SPI_tuptable->tupdesc, was_late);
+	bool is_late = false;
+	for (uint64 i = 0; late_column > 0 && i < SPI_tuptable->numvals; i++) {
+		bool is_null;
+		is_late |= DatumGetBool(
+			SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, late_column, &is_null));
+	}
+	const TimestampTz first = first_death();
+	stats::Tally *tally = is_late || first != PG_INT64_MAX ? stats::tally_of(definition) : nullptr;
+	if (tally == nullptr)
+		return;
+	if (is_late)
+		stats::note_some_left(tally);
+	claim::note_death(definition->source, tally, first);
+}
+
+// The elements of the array in that column of the first row; false if it is null, or has nulls. All are of 8
+// bytes.
+static bool
+read_array(const char *name, Oid type, Datum *elements, int count)
+{
+	bool is_null;
+	const TupleDesc columns = SPI_tuptable->tupdesc;
+	const Datum array =
+		SPI_getbinval(SPI_tuptable->vals[0], columns, SPI_fnumber(columns, name), &is_null);
+	if (is_null)
+		return false;
+	Datum *values;
+	bool *nulls;
+	int length;
+	deconstruct_array(DatumGetArrayTypeP(array), type, sizeof(int64), FLOAT8PASSBYVAL,
+					  TYPALIGN_DOUBLE, &values, &nulls, &length);
+	for (int i = 0; i < count; i++) {
+		if (i >= length || nulls[i])
+			return false;
+		elements[i] = values[i];
+	}
+	return true;
+}
+
+// What states_of_finished() has returned.
+static Removed
+read_finished()
+{
+	Removed removed = stats::none_removed;
+	Datum found[3] = {};
+	// Not to know how many there were is as not to know of one that has died.
+	removed.death =
+		read_array(numbers, INT8OID, found, lengthof(found)) ? first_death() : PG_INT64_MIN;
+	removed.ready = DatumGetInt64(found[0]);
+	removed.scheduled = DatumGetInt64(found[1]);
+	removed.leased = DatumGetInt64(found[2]);
+	if (read_array(times, TIMESTAMPTZOID, found, 2))
+		removed.left = {stats::all_left.priorities,
+						{DatumGetTimestampTz(found[0]), DatumGetTimestampTz(found[1])}};
+	// Or before.
+	if (removed.scheduled > 0)
+		removed.due = removed.left.times.from;
+	return removed;
+}
+
+// What the DELETE has returned, row by row, after the id.
+static Removed
+read_deleted(TimestampTz now)
+{
+	enum Column : int { priority = 2, run_at, leased_until, dead_at };
+	Removed removed = stats::none_removed;
+	for (uint64 i = 0; i < SPI_tuptable->numvals; i++) {
+		bool is_null;
+		const auto value = [&](Column column) {
+			return SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, column, &is_null);
+		};
+		const auto time = [&](Column column) {
+			const Datum found = value(column);
+			return is_null ? DT_NOBEGIN : DatumGetTimestampTz(found);
+		};
+		const stats::JobTimes job{time(run_at), time(leased_until), time(dead_at)};
+		stats::add_removed(&removed, DatumGetInt16(value(priority)), job, now);
+	}
+	return removed;
+}
+
+void
+note_cancelled(Definition *definition, TimestampTz now)
+{
+	stats::Tally *tally = SPI_tuptable->numvals == 0 ? nullptr : stats::tally_of(definition);
+	if (tally == nullptr)
+		return;
+	if (SPI_tuptable->tupdesc->natts == 1) {
+		tally->is_blind = true;
+		return;
+	}
+	const Removed removed = definition->is_archived ? read_finished() : read_deleted(now);
+	note_removed(tally, removed);
+	claim::note_death(definition->source, tally, removed.death);
+}
+
+} // namespace queue_ext::queue

@@ -1,0 +1,224 @@
+# The proxy has every function of the extension, or scaleout/routes says why not; and each does over
+# three shards what it does on one server.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Shards;
+use Test::More;
+
+Shards::need();
+my ($proxy, @shards) = Shards::start();
+
+sub sql
+{
+	my ($sql) = @_;
+	return $proxy->safe_psql('postgres', $sql);
+}
+
+sub state_of
+{
+	my ($sql) = @_;
+	return (Shards::call($proxy, $sql))[0];
+}
+
+# What is installed.
+{
+	local @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($shards[0]->host, $shards[0]->port, 'postgres');
+	is(system("$Shards::scaleout/generate", '--check'), 0, 'the generated files are up to date');
+}
+ok(Shards::install($proxy, @shards), 'it can be installed again');
+
+open(my $in, '<', "$Shards::scaleout/routes") or die $!;
+my %none = map { /^(\w+)\s+none\s+\S/ ? ($1 => 1) : () } <$in>;
+close $in;
+my $signature = q{
+	select p.prokind, p.proname, replace(pg_get_function_arguments(p.oid), '%1$s.', ''),
+		replace(coalesce(pg_get_function_result(p.oid), ''), '%1$s.', ''), p.proisstrict, p.provolatile, obj_description(p.oid)
+	from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+	where n.nspname = '%1$s' and p.proname ~ '^(queue|fnv|throttle|lock|mutex|timeout)' order by 2, 3};
+# Neither schema is in the search path, so both are in the texts, and are taken out of them.
+sub signatures
+{
+	my ($schema) = @_;
+	(my $text = $signature) =~ s/%1\$s/$schema/g;
+	return split /\n/, sql("set search_path = pg_catalog; $text");
+}
+my @of_extension = grep { !$none{ (split /\|/)[1] } } signatures('queue_local');
+my @of_proxy = map { s/, partition_key text DEFAULT NULL::text//r } signatures('public');
+cmp_ok(scalar @of_extension, '>', 45, 'there are functions');
+is_deeply(\@of_proxy, \@of_extension, 'the functions of the proxy are those of the extension');
+is(sql(q{select count(*) from pg_proc where proname ~ '^queue_send' and pronamespace = 'public'::regnamespace
+	and pg_get_function_arguments(oid) like '%, partition_key text DEFAULT NULL::text'}),
+	2, 'sends take a key');
+my $columns = q{select c.relname, a.attname, replace(format_type(a.atttypid, a.atttypmod), '%1$s.', '')
+	from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+	where c.relnamespace = '%1$s'::regnamespace
+		and (c.relkind = 'v' or c.relname in ('queue_job', 'queue_finding', 'throttled_resource'))
+		and c.relname not in ('queue_claim_stats', 'queue_queues') order by 1, a.attnum};
+my ($of_extension, $of_proxy) = map { sql("set search_path = pg_catalog; " . $columns =~ s/%1\$s/$_/gr) } qw(queue_local public);
+is($of_proxy, $of_extension, 'and so are its views and types');
+
+# Queues.
+is(sql(q{select queue_create('q', archive => true, lease => '1 minute')}), 'q', 'a queue is created');
+is(state_of(q{select queue_create('q')}), '42710', 'and not twice');
+is(sql('select queue, source, lease from queues'), 'public.q|q|00:01:00', 'it is listed once');
+is($_->safe_psql('postgres', 'select count(*) from queues'), 1, $_->name . ' has it') for @shards;
+
+# Where jobs go, and what their ids say.
+is(sql(q{select count(distinct queue_send('q', to_jsonb(i)) >> 43) from generate_series(1, 9) as i}),
+	3, 'jobs without a key go to all shards');
+is(sql(q{select count(distinct queue_send('q', to_jsonb(i), partition_key => 'k') >> 43) from generate_series(1, 9) as i}),
+	1, 'jobs of a key go to one');
+is(sql(q{select count(*), max(id) < 2 ^ 53 from q}), '18|t', 'the ids of the highest shard fit into a double');
+is($shards[$_]->safe_psql('postgres', 'select distinct id >> 43 from q'), $_, "those of shard $_ have its number") for 0 .. 2;
+is(sql(q{select count(*) from queue_send_many('q', array['1', '2']::jsonb[])}), 2, 'jobs are sent by the array');
+is(sql('select ready from queue_counts(\'q\')'), 20, 'all are counted');
+
+# Pop and finish.
+is(sql(q{select count(*), count(distinct id) from queue_pop('q', 20)}), '20|20', 'one pop has the jobs of all shards');
+is(sql(q{select count(*) from queue_pop('q')}), 0, 'then there are none');
+is(sql(q{with asked as (select array_agg(id order by -id % 7, id) as ids from q)
+	select ids = array(select queue_extend_many('q', ids, array_fill(1, array[20]))) from asked}),
+	't', 'the results for many are in the order of the ids');
+is(sql(q{with asked as (select array_agg(id order by -id % 7, id) as ids from q)
+	select array(select queue_extend_many('q', ids || ids[3] || 17, array_fill(1, array[20]) || 1 || 1))
+		= ids from asked}), 't', 'once where they are twice, not where they are of no job');
+is(sql(q{select queue_complete('q', id, 2), queue_complete('q', id, 1), queue_complete('q', id, 1) from (select min(id) as id from q) as job}),
+	'f|t|f', 'a job is completed on its shard, once');
+is(sql(q{select state, result from queue_result('q', 1)}), 'completed|', 'its result is there');
+is(sql(q{select queue_complete('q', 1::bigint << 50, 1), queue_complete('q', -1, 1)}), 'f|f', 'ids of no shard are of no job');
+is(sql(q{select count(*) from (select queue_fail_many('q', array_agg(id), array_agg(attempt), array_agg('e'||id), '0') from q where id % 2 = 0) as f}),
+	sql(q{select count(*) from q where id % 2 = 0}), 'many fail');
+is(sql(q{select bool_and(last_error = 'e' || id) from queue_pop('q', 3)}), 't', 'each with its error');
+is(sql(q{select bool_and(queue_release('q', id, attempt)) from q where leased_until > now()}), 't', 'they are released');
+is(state_of($_->[1]), $_->[0], $_->[2])
+  for [ '42704', q{select queue_pop('x')}, 'a queue that is missing' ],
+  [ '42704', q{select queue_send('x', '1')}, 'also for a send' ],
+  [ '22023', q{select queue_pop('q', 0)}, 'too few jobs' ],
+  [ '22004', q{select queue_complete('q', null, 1)}, 'no id' ],
+  [ '22004', q{select queue_complete_many('q', array[1, 1::bigint << 43, null], '{1,1,1}')}, 'no id among many' ],
+  [ '22004', q{select queue_complete_many('q', null, '{1}')}, 'no ids' ],
+  [ '22023', q{select queue_complete_many('q', array[1, 1::bigint << 43], '{1}')}, 'too few attempts' ];
+my ($state, $out, $error) = Shards::call($proxy, q{select queue_pop('x')});
+like($error, qr/ERROR:  42704: queue "x" does not exist\nHINT:  Create it with/, 'an error is in the words of the shard');
+unlike($error, qr/NOTICE|WARNING|REMOTE|PL\/Proxy/, 'and of the shard only');
+is(sql(q{select completed is null, id is not null from queue_complete_pop('q', null, null)}), 't|t', 'complete_pop only claims');
+is(sql(q{
+	create temporary table done (id bigint primary key);
+	do $$
+	declare
+		job record;
+	begin
+		job := queue_complete_pop('q', null, null);
+		while job.id is not null loop
+			insert into done values (job.id);
+			job := queue_complete_pop('q', job.id, job.attempt);
+			assert job.completed;
+		end loop;
+	end
+	$$;
+	select (select count(distinct id >> 43) from done), (select count(*) from q where leased_until is null)}),
+	'3|0', 'and completes and claims until all shards are empty');
+is(sql(q{select queue_purge('q')}), 1, 'what is left is purged');
+
+is(sql(q{set queue_proxy.heartbeat = 0; begin read only; select ready from queue_counts('q')}), 0, 'it can be counted read-only');
+
+# Unique inserts.
+is(sql(q{select inserted from queue_unique_insert('q', '{"a": 1.50, "b": 1}', '{a}')}), 't', 'a unique insert');
+is(sql(q{select inserted from queue_unique_insert('q', '{"b": 2, "a": 1.5}', '{a}')}), 'f', 'again, with an equal number');
+is(sql(q{select array_agg(inserted order by n), count(distinct id) from queue_unique_insert_many('q',
+	array['{"a": 1.5}', '{"a": "x.0"}', '{"a": "x"}', '{"a": 3}', '{"a": 4}', '{"a": 3.000}', '{}', '{"a": null}']::jsonb[], '{a}')
+	with ordinality as r(id, inserted, n)}), '{f,t,t,t,t,f,t,t}|7', 'many, in the order of the array');
+is(sql(q{select count(*), count(distinct id >> 43) > 1 from q}), '7|t', 'they are on several shards');
+is(sql(q{select bool_or(inserted) from queue_unique_insert_many('q', (select array_agg(payload) from q), '{a}')}),
+	'f', 'none is inserted again');
+is(sql(q{select inserted from queue_unique_insert('q', '[1, 2.0]')}), 't', 'the whole payload');
+is(sql(q{select inserted from queue_unique_insert('q', '[1.0, 2]')}), 'f', 'is compared by value');
+is(state_of(q{select queue_unique_insert('q', '1', '{a}')}), '22023', 'a payload without keys is refused');
+is(state_of(q{select queue_unique_insert_many('q', null)}), '22004', 'as are no payloads');
+
+# By name.
+is(sql(q{select throttle_create('t' || i, '1 hour', 2) from generate_series(1, 6) as i;
+	select lock_throttled_resource('t1', 'me'), lock_throttled_resource('t1', 'me'), lock_throttled_resource('t1', 'me')})
+	=~ s/^\n+//r, 't|t|f', 'a throttle');
+is(state_of(q{select throttle_create('t1', '1 hour')}), '42710', 'is there once');
+is(sql(q{create type color as enum ('t1'); select lock_throttled_resource('t1'::color, 'me')}), 'f', 'also by the label of an enum');
+is(sql(q{select count(*), count(*) filter (where last_locker_details = 'me') from throttled_resource}), '6|1', 'they are listed');
+is(sql(q{select mutex_acquire('m'), mutex_acquire('m'), mutex_release('m', 7), mutex_release('m')}), 't|f|f|t', 'a mutex');
+is(sql(q{select mutex_acquire('n' || i) from generate_series(1, 6) as i; select count(*) from held_locks}) =~ s/^(t\n)+//r, 6, 'they are listed');
+is(sql(q{select queue_schedule('q', 's', every => '1 hour') > now(), queue_schedule('q', 's', every => '2 hours') > now()}), 't|t', 'a schedule, and changed');
+is(sql(q{select name, every from queue_schedules}), 's|02:00:00', 'it is there once');
+is(sql(q{select queue_unschedule('q', 's'), queue_unschedule('q', 's')}), 't|f', 'and then not');
+
+# On all shards.
+is(sql(q{select queue_pause('q'), queue_pause('q')}), 't|f', 'the queue is paused');
+is(sql(q{select count(*) from queue_pop('q')}), 0, 'on all shards');
+is(sql(q{select queue_resume('q'), queue_resume('q')}), 't|f', 'it is resumed');
+sql(q{select queue_alter('q', lease => '7 s')});
+is($_->safe_psql('postgres', 'select lease from queues'), '00:00:07', 'altered on ' . $_->name) for @shards;
+is(sql(q{call queue_cancel_where('q', 'true')}), 8, 'a condition cancels jobs on all shards');
+is(sql(q{call queue_maintain('q'); select ready from queue_counts('q')}), 0, 'maintained');
+my $sent = 0;
+$sent += $_->safe_psql('postgres', 'select sent from queue_stats') for @shards;
+is(sql(q{select sent, claimed > 20 from queue_stats}), "$sent|t", 'statistics are sums');
+is(sql(q{select jobs > 20 from queue_wait_histogram where le = 'infinity'}), 't', 'histograms too');
+is(sql(q{select queue_stats_reset('q'); select sent from queue_stats}) =~ s/^\n+//r, 0, 'they begin anew');
+is(sql(q{select count(*) from queue_health('q') where finding = 'shard_down'}), 0, 'all shards are healthy');
+
+# Waiting.
+my $begin = sql('select clock_timestamp()');
+is(sql(q{call queue_pop_wait('q', '1.2 s')}), '||||||||||', 'a wait without a job');
+cmp_ok(sql(qq{select extract(epoch from clock_timestamp() - '$begin')}), '>=', 1.2, 'takes its time');
+my $waiter = $proxy->background_psql('postgres');
+for my $shard (0 .. 2)
+{
+	my $times = $waiter->query_until(qr/begun/, "\\echo begun\ncall queue_pop_wait('q', '10 min');\n\\echo popped\n");
+	$proxy->poll_query_until('postgres', q{select sum(waiting) >= 3 from queue_stats}) or die;
+	$begin = sql('select clock_timestamp()');
+	$shards[$shard]->safe_psql('postgres', qq{select queue_send('q', '"from $shard"')});
+	$waiter->query_until(qr/popped/, '');
+	cmp_ok(sql(qq{select extract(epoch from clock_timestamp() - '$begin')}), '<', 300, "a job on shard $shard wakes a waiter");
+}
+$waiter->quit;
+{
+	# Killed, so that it says nothing to the server.
+	local @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($proxy->host, $proxy->port, 'postgres');
+	system('timeout', '-s', 'KILL', '1', 'psql', '-c', q{call queue_pop_wait('q', '10 min')});
+}
+ok($proxy->poll_query_until('postgres', q{select count(*) = 0 from pg_stat_activity where query like 'call%queue_pop_wait%'}),
+	'a client that is gone waits no longer');
+is(state_of(q{call queue_pop_wait('x', '10 s')}), '42704', 'a queue that is missing is not waited for');
+is(state_of(q{call queue_wait('q', '-1 s')}), '22023', 'nor a negative time');
+
+# The end.
+is(sql(q{select queue_drop('q')}), 't', 'the queue is dropped');
+is($_->safe_psql('postgres', 'select count(*) from queues'), 0, 'on ' . $_->name) for @shards;
+is(state_of(q{select queue_drop('q')}), '42704', 'and is not there any more');
+is(sql(q{select queue_drop('q', true), to_regclass('q') is null}), 'f|t', 'nor its view');
+
+for my $node ($proxy, @shards)
+{
+	my @lines = grep { /^TRAP|\] (PANIC|FATAL): / && !/connection to client lost/ } split /\n/, slurp_file($node->logfile);
+	is(join("\n", @lines), '', 'the log of ' . $node->name . ' is quiet');
+}
+
+# Times are what they are, whatever the client's DateStyle is.
+is(sql(q{set timezone = 'UTC'; set datestyle = 'SQL, DMY'; select queue_create('dates'); select queue_send('dates', '1', run_at => make_timestamptz(2030, 5, 4, 0, 0, 0)) > 0;
+	set datestyle = 'ISO'; select run_at from dates}), "dates\nt\n2030-05-04 00:00:00+00", 'a time in another style');
+is(sql(q{set timezone = 'Asia/Kolkata'; set datestyle = 'SQL, DMY'; call queue_change_where('dates', 'true', run_at => make_timestamptz(2030, 5, 14, 0, 0, 0));
+	set datestyle = 'ISO'; select run_at from dates}), "1\n2030-05-14 00:00:00+05:30", 'also of a procedure');
+is(sql(q{set datestyle = 'German'; call queue_wait('dates', '0.1 s'); set datestyle = 'SQL, DMY'; call queue_wait('dates', '0.1 s'); select 1}), 1, 'and waits go on');
+
+# Where nothing is compared, all are equal.
+is(sql(q{select queue_create('one'); select count(*) filter (where inserted) from unnest(array['"x"', '1', '[1]', '{"a": 1}', '{}']::jsonb[]) as p, queue_unique_insert('one', p, unique_by => '{}')}),
+	"one\n1", 'unique by nothing is one job');
+
+# A call without a version is none.
+is(state_of(q{select queue_remote.mutex_acquire(1, null, null, 'nobody')}), '55000', 'a call without a version of the map is refused');
+
+done_testing();

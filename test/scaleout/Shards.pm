@@ -1,0 +1,92 @@
+# Shards.pm - three servers and a proxy for the tests of scaleout/, each a cluster of its own.
+#
+# Example:
+#     my ($proxy, @shards) = Shards::start();
+#     my ($state, $output) = Shards::call($proxy, q{select queue_pop('q')});
+
+package Shards;
+
+use strict;
+use warnings;
+
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our $scaleout = "$FindBin::RealBin/../../scaleout";
+our @names = qw(north south west);
+our $encoding = 'UTF8'; # of the servers that are started
+
+# Skips the test where PL/Proxy is not to be had.
+sub need
+{
+	my ($share) = run_command([ 'pg_config', '--sharedir' ]);
+	plan(skip_all => 'PL/Proxy is not installed') if !-e "$share/extension/plproxy.control";
+	return;
+}
+
+sub conninfo
+{
+	my ($node, $database) = @_;
+	return 'host=' . $node->host . ' port=' . $node->port . ' dbname=' . ($database // 'postgres');
+}
+
+sub install
+{
+	my ($proxy, @shards) = @_;
+	my $n = 0;
+	return system("$scaleout/install", '--proxy', conninfo($proxy),
+		map { ('--shard', ($names[$n] // 'shard' . $n) . '=' . conninfo($_), $n++)[ 0, 1 ] } @shards) == 0;
+}
+
+# initdb works for longer than a copy of what it has made: so the first node of a run is the template of the others.
+sub init_node
+{
+	my ($node) = @_;
+	my $template = "$PostgreSQL::Test::Utils::tmp_check/template.$encoding";
+	my $data = $node->data_dir;
+	if (!-e $template)
+	{
+		$node->init(extra => [ "--encoding=$encoding", '--locale=C' ]);
+		PostgreSQL::Test::Utils::system_or_bail('cp', '-a', $data, "$template.new");
+		rename "$template.new", $template or die "$template: $!";
+		return;
+	}
+	mkdir $_ for $node->backup_dir, $node->archive_dir;
+	PostgreSQL::Test::Utils::system_or_bail('cp', '-a', $template, $data);
+	$node->append_conf('postgresql.conf', 'port = ' . $node->port . "\nunix_socket_directories = '" . $node->host . "'");
+	return;
+}
+
+sub start_node
+{
+	my ($name, @settings) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	init_node($node);
+	$node->append_conf('postgresql.conf', "log_line_prefix = '%m [%p] [%e] '\nmax_connections = 60\n" . join("\n", @settings, ''));
+	$node->start;
+	return $node;
+}
+
+# Starts and installs. Returns the proxy and the shards. Arguments are lines for postgresql.conf.
+sub start
+{
+	my (@settings) = @_;
+	my @shards = map { start_node($_, @settings) } @names;
+	my $proxy = start_node('proxy', @settings);
+	install($proxy, @shards) or BAIL_OUT('scaleout/install failed');
+	return ($proxy, @shards);
+}
+
+# Runs SQL and returns the SQLSTATE ('' if it succeeds), the output and what is on stderr.
+sub call
+{
+	my ($node, $sql, %params) = @_;
+	my ($status, $out, $error) = $node->psql('postgres', $sql,
+		extra_params => [ '-v', 'VERBOSITY=verbose' ], %params);
+	my ($state) = $error =~ /ERROR:  ([0-9A-Z]{5}): /;
+	return ($state // ($status ? 'fail' : ''), $out, $error);
+}
+
+1;
