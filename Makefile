@@ -171,7 +171,7 @@ torture:
 	QUEUE_EXT_DURATION=$(or $(DURATION),600) QUEUE_EXT_SEED=$(or $(SEED),$$(shuf -i 1-1000000 -n 1)) QUEUE_EXT_FAULTS="$(FAULTS)" QUEUE_EXT_CLIENTS=$(CLIENTS) \
 	script/test storm_1
 
-# make mutants MUTANTS="ring-front-always" tries only these slips.
+# make mutants MUTANTS="ring-front-always" tries only these slips; test/mutants/outcomes has what became of each.
 mutants:
 	script/deps test
 	script/mutants $(MUTANTS)
