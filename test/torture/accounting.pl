@@ -336,4 +336,5 @@ SKIP:
 	is($status, 0, 'pg_amcheck finds nothing') or diag($said);
 }
 
+diag("again: QUEUE_EXT_SEED=$seed script/test torture") unless Test::More->builder->is_passing;
 done_testing();

@@ -508,4 +508,5 @@ SKIP:
 	is($?, 0, 'pg_amcheck finds nothing') or diag($said);
 }
 
+diag("again: QUEUE_EXT_SECONDS=$seconds QUEUE_EXT_SEED=$seed script/test tables") unless Test::More->builder->is_passing;
 done_testing();
