@@ -55,7 +55,7 @@ set role regress_health_owner;
 create or replace function well(state text) returns boolean language plpgsql immutable as
 	'begin perform pg_advisory_lock(4711); perform pg_sleep(3600); return true; end';
 set role regress_health_watcher;
-set statement_timeout = '20 s';
+set statement_timeout = '2 min';
 select * from found();
 reset statement_timeout;
 reset role;

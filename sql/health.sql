@@ -3,8 +3,9 @@ set client_min_messages = warning;
 create schema test_health;
 set search_path = test_health, public;
 set queue_ext.claim_path = auto;
+-- What a look for jobs took is of the machine, too, so that it is left out, but where a condition takes long.
 create function found(queue text) returns table (finding text, severity text, queue text)
-language sql as 'select finding, severity, queue from queue_health($1) order by finding';
+language sql as $$ select finding, severity, queue from queue_health($1) where finding <> 'sweeps_dear' or $1 = 'tasks' order by finding $$;
 
 -- Nothing of a new queue, with jobs that are late by a little and workers that come.
 select queue_create('jobs', lease => '1 minute');

@@ -30,25 +30,25 @@ select queue_detach('tasks');
 select attach('due_at', 'taken_at');
 select queue, ready_at, claimed_at from queues where source = 'tasks'::regclass;
 
--- How long jobs wait and run, by each path: 20 s and 10 s, give or take half. A job without the time is
+-- How long jobs wait and run, by each path: 200 s and 100 s, give or take half. A job without the time is
 -- left out.
 create view ages as
-select 'waiting' as what, jobs, round(total_seconds / jobs / 20) as as_long from queue_wait_histogram
+select 'waiting' as what, jobs, round(total_seconds / jobs / 200) as as_long from queue_wait_histogram
 where queue like '%tasks' and le = 'infinity'
 union all
-select 'running', jobs, round(total_seconds / jobs / 10) from queue_run_histogram
+select 'running', jobs, round(total_seconds / jobs / 100) from queue_run_histogram
 where queue like '%tasks' and le = 'infinity';
 create function live() returns void language plpgsql as $$
 declare job tasks;
 begin
-	insert into tasks (id, due_at) select coalesce(max(id), 0) + 1, now() - interval '20 s' from tasks;
+	insert into tasks (id, due_at) select coalesce(max(id), 0) + 1, now() - interval '200 s' from tasks;
 	insert into tasks (id, due_at) select max(id) + 1, null from tasks;
 	select * into job from queue_pop_rows(null::tasks, 'tasks');
-	update tasks set taken_at = taken_at - interval '10 s' where id = job.id returning * into job;
+	update tasks set taken_at = taken_at - interval '100 s' where id = job.id returning * into job;
 	assert queue_complete_row('tasks', job);
 	select * into job from queue_pop_rows(null::tasks, 'tasks');
 	assert job.due_at is null;
-	update tasks set taken_at = taken_at - interval '10 s' where id = job.id returning * into job;
+	update tasks set taken_at = taken_at - interval '100 s' where id = job.id returning * into job;
 	assert queue_fail_row('tasks', job);
 end
 $$;
@@ -64,7 +64,7 @@ select * from ages;
 set queue_ext.claim_path = auto;
 
 -- The receipt of a job says when it was claimed.
-insert into tasks (id, due_at) select max(id) + 1, now() - interval '20 s' from tasks;
+insert into tasks (id, due_at) select max(id) + 1, now() - interval '200 s' from tasks;
 select queue_complete_receipt('tasks', queue_receipt('tasks', j)) from queue_pop_rows(null::tasks, 'tasks') as j;
 select what, jobs from ages;
 
@@ -114,21 +114,21 @@ create table parts (id integer, due_at timestamptz, state text not null default 
 create table part (due_at timestamptz, state text not null default 'new', id integer not null);
 alter table parts attach partition part for values from (0) to (100);
 select queue_attach('parts', 'parts', $$state = 'new'$$, order_by => 'id', on_claim => $$state = 'taken'$$, ready_at => 'due_at');
-insert into parts (id, due_at) values (1, now() - interval '20 s'), (2, null);
+insert into parts (id, due_at) values (1, now() - interval '200 s'), (2, null);
 select id from queue_pop_rows(null::parts, 'parts', 2) order by id;
-select jobs, round(total_seconds / jobs / 20) as as_long from queue_wait_histogram where queue like '%parts' and le = 'infinity';
+select jobs, round(total_seconds / jobs / 200) as as_long from queue_wait_histogram where queue like '%parts' and le = 'infinity';
 
 -- Where the claim writes the column, the portable path cannot tell.
 create table times (id integer primary key, due_at timestamptz);
 create index on times (due_at) where due_at < 'infinity';
 select queue_attach('times', 'times', $$due_at < 'infinity'$$, order_by => 'due_at', on_claim => $$due_at = 'infinity'$$, ready_at => 'due_at');
-insert into times values (1, now() - interval '20 s'), (2, now() - interval '20 s');
+insert into times values (1, now() - interval '200 s'), (2, now() - interval '200 s');
 set queue_ext.claim_path = direct;
 select id from queue_pop_rows(null::times, 'times');
 set queue_ext.claim_path = portable;
 select id from queue_pop_rows(null::times, 'times');
 set queue_ext.claim_path = auto;
-select jobs, round(total_seconds / jobs / 20) as as_long from queue_wait_histogram where queue like '%times' and le = 'infinity';
+select jobs, round(total_seconds / jobs / 200) as as_long from queue_wait_histogram where queue like '%times' and le = 'infinity';
 
 -- A managed queue knows the ages itself.
 select queue_create('jobs');

@@ -32,9 +32,9 @@ select count(*) from queue_pop_rows(null::t);
 
 create procedure wait(inout in_time boolean default null) language plpgsql as $$
 declare
-	until timestamptz := clock_timestamp() + '15 s';
+	until timestamptz := clock_timestamp() + '90 s';
 begin
-	call queue_wait('t', '15 s');
+	call queue_wait('t', '90 s');
 	in_time := clock_timestamp() < until;
 end $$;
 -- Rows that are not pending have the next look read the table.
