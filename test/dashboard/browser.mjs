@@ -73,12 +73,12 @@ export async function open(program, profile) {
 
 		// Waits until it returns something; the limit is there to end a test that hangs.
 		async function until(work, ...values) {
-			for (let tries = 0; tries < 300; tries++) {
+			for (let tries = 0; tries < 1200; tries++) {
 				const result = await run(work, ...values).catch(() => undefined);
 				if (result) return result;
 				await sleep(100);
 			}
-			throw new Error(`not within half a minute: ${work} of ${JSON.stringify(values)}`);
+			throw new Error(`not within two minutes: ${work} of ${JSON.stringify(values)}`);
 		}
 
 		const codes = { Tab: 9, Enter: 13, Escape: 27 };
