@@ -34,7 +34,7 @@ sub end_schedules
 {
 	my ($db, $phase, $is_checked) = @_;
 	my $schedules = "from queue_schedules where queue = 'public.recurring' and name ~ '^$phase '";
-	my $deadline = time + 30;
+	my $deadline = time + 180;
 	my $intact = 0;
 	while ($is_checked && !$intact && time < $deadline)
 	{
@@ -65,7 +65,7 @@ sub pop_recurring
 sub drain
 {
 	my ($db) = @_;
-	my $deadline = time + 120;
+	my $deadline = time + 300;
 	my $left;
 	$db->do("select queue_resume(q) from unnest('{jobs,items,held}'::text[]) as q");
 	# Some became dead by a clock that was ahead.
@@ -136,7 +136,7 @@ sub check_keep
 	cmp_ok($db->selectrow_array('select count(*) from done where client = -6'), '>', 0, 'dead jobs were archived');
 	# The slots are in use by nobody now; VACUUM has one locked for a moment.
 	my $left;
-	my $deadline = time + 60;
+	my $deadline = time + 180;
 	do
 	{
 		sleep 1;
