@@ -112,7 +112,6 @@ test:
 	script/check $(SUITES)
 
 # make test-long PARTS="mutants matrix" runs only those.
-test-long: PARTS ?= torture differential fuzz sqlsmith mutants matrix memcheck discard
 test-long:
 	script/deps long
 	script/test-long $(PARTS)

@@ -1,10 +1,10 @@
 /* wake.pml - how sending, sweeping, claiming and idling notify each other.
  *
- * The model has a queue of two rows, three backends that each send or pop, and a fourth that pops
- * when they have finished. SPIN visits every order of their steps and finds none in which
+ * The model has a queue of two rows, three backends (or two, with -DBACKENDS=2) that each send or
+ * pop, and a last one that pops when they have finished. SPIN visits every order of their steps and finds none in which
  *   - a pop returns empty although one row was claimable during the whole call,
  *   - a row is handed out twice.
- * It follows that no wake-up is lost: the fourth backend's pop would return empty.
+ * It follows that no wake-up is lost: the last backend's pop would return empty.
  *
  * A pop that trusts an idle ring, or has read an empty queue, counts a row as claimable from the
  * moment at which the row is visible to others. A pop that has tried all candidates in vain, or
@@ -28,7 +28,10 @@
  */
 
 #define ROWS 2
-#define BACKENDS 3
+#ifndef BACKENDS
+#define BACKENDS 3 /* or 2 */
+#endif
+#define PROCESSES 4 /* with the last one, which has number 3; where there are two, there is no number 2 */
 #define NOBODY 255
 #ifndef OPERATIONS
 #define OPERATIONS 1 /* of the first backend; the others have one each */
@@ -58,19 +61,19 @@ byte wake_generation;
 bool is_idle;         /* idle_until lies in the future */
 byte filler = NOBODY; /* fill_generation: no process has two fills under way, so it names the fill */
 byte takeovers;
-bool has_in_flight[BACKENDS + 1]; /* in_flight: one candidate each, taken since the last sweep began */
+bool has_in_flight[PROCESSES]; /* in_flight: one candidate each, taken since the last sweep began */
 /* Flags, where the C++ compares counters for equality: they are equivalent, and make fewer
  * states. */
 bool has_won_since;                 /* counters.claims != claims_before */
 bool has_gone_since;                /* counters.gone != gone_before */
-bool has_swept_since[BACKENDS + 1]; /* sweep_generation differs from that at the start of the call */
-bool has_changed_since[BACKENDS + 1]; /* change_generation differs from that of the taking */
+bool has_swept_since[PROCESSES]; /* sweep_generation differs from that at the start of the call */
+bool has_changed_since[PROCESSES]; /* change_generation differs from that of the taking */
 
 /* For the assertions: since the call began, was there a moment with nothing claimable? */
-bool was_empty[BACKENDS + 1];
-bool was_told_empty[BACKENDS + 1]; /* the same, but for rows that the ring has not been notified of */
+bool was_empty[PROCESSES];
+bool was_told_empty[PROCESSES]; /* the same, but for rows that the ring has not been notified of */
 bool is_untold[ROWS];
-bool is_dead[BACKENDS + 1];
+bool is_dead[PROCESSES];
 bool may_die = true;
 byte finished;
 
@@ -449,5 +452,11 @@ init
 #ifdef HELD
 	row[1] = LOCKED; /* by another transaction, all the time */
 #endif
-	atomic { run backend(0); run backend(1); run backend(2); run last(3) }
+	atomic {
+		run backend(0); run backend(1);
+#if BACKENDS == 3
+		run backend(2);
+#endif
+		run last(3)
+	}
 }
