@@ -89,8 +89,9 @@ $primary->safe_psql('postgres', q{set synchronous_commit = off; do $$ begin for 
 is(found($held), "vacuum_held_by_slot\nvacuum_held_by_standby", 'it is now');
 like(found(q{select detail from queue_health() where finding = 'vacuum_held_by_slot'}), qr/^Replication slot "slot" keeps what was dead 1000\d{3} transactions ago\.$/, 'the words');
 is($standby{with}->safe_psql('postgres', "set queue_ext.health_patience = 0; $held"), '', 'a standby has no VACUUM');
+# At once: a standby that goes on for a second without its reader says that it needs nothing any more.
+$standby{with}->stop('immediate');
 $reader{with}->quit;
-$standby{with}->stop;
 like(found(q{select detail || hint from queue_health() where finding = 'vacuum_held_by_slot'}),
 	qr/^Replication slot "slot", which nobody uses, .*SELECT pg_drop_replication_slot\('slot'\);$/, 'a slot that nobody uses');
 $primary->safe_psql('postgres', found(q{select hint from queue_health() where finding = 'vacuum_held_by_slot'}));
