@@ -76,7 +76,7 @@ begin
 end $$;
 
 call claim_all_ways('empty');
-insert into object_copies (object_key, b2) select n, 1 from generate_series(1, 120000) as n;
+insert into object_copies (object_key, b2) select n, 1 from generate_series(1, 12000) as n;
 call claim_all_ways('all pending, no statistics');
 analyze object_copies;
 call claim_all_ways('all pending, analysed');

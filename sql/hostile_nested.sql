@@ -124,7 +124,12 @@ $$ begin return test_hostile_nested.attack(); end $$;
 create function attack_trigger() returns trigger language plpgsql as
 $$ begin perform test_hostile_nested.attack(); return coalesce(new, old); end $$;
 
-create table attacks (command text);
+-- Of what is combined with each other here one in so many is tried, or all.
+\set sample 1
+\getenv sample QUEUE_EXT_SAMPLE
+set nested.sample = :sample;
+create sequence runs;
+create table attacks (command text, n integer generated always as identity);
 insert into attacks values
 	('insert into log select ''inner'', id from queue_pop_rows(null::items, ''q'', 2); select 1 / 0'),
 	('insert into log select ''inner'', id from queue_pop_rows(null::items, ''q'', 2)'),
@@ -186,11 +191,13 @@ end $$;
 create procedure attack_all(calls integer[], commits boolean default false) language plpgsql as $$
 declare
 	round record;
+	run bigint := nextval('test_hostile_nested.runs');
+	sample integer := current_setting('nested.sample');
 begin
 	for round in
 		select a.command, c.call, is_caught
 		from attacks as a, unnest(calls) as c(call), unnest(array[true, false]) as is_caught
-		where not commits or (is_caught and a.command !~ 'extension')
+		where (not commits or (is_caught and a.command !~ 'extension')) and (a.n + c.call + is_caught::integer + run) % sample = 0
 	loop
 		perform setval('calls', 1, false), set_config('nested.call', round.call::text, true),
 			set_config('nested.command', round.command, true), set_config('nested.is_caught', round.is_caught::text, true);

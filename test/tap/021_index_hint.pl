@@ -135,13 +135,15 @@ sub check
 		end $$});
 	return;
 }
+# Each of them once; or, with QUEUE_EXT_SAMPLE, the half of the orders that comes with a pending.
+my $step = ($ENV{QUEUE_EXT_SAMPLE} || 1) > 1 ? 2 : 1;
 check('jobs.plain', $pendings[$_][0], $orders[ $_ % @orders ], 'update', $pendings[$_][1]) for 0 .. $#pendings;
-check('jobs.plain', $pendings[0][0], $orders[$_], ('transaction', 'session', 'update')[ $_ % 3 ], $pendings[0][1]) for 0 .. $#orders;
+check('jobs.plain', $pendings[0][0], $orders[ $_ * $step ], ('transaction', 'session', 'update')[ $_ % 3 ], $pendings[0][1]) for 0 .. $#orders / $step;
 # A limit in a sub-select's plan is not the claim's.
 check('jobs.plain', q{state = 'new' and id > (select coalesce(max(c.id), 0) from jobs.columns c)}, 'note, id', 'update', q{state = 'new'});
 for my $table ('jobs."Odd Name"', 'jobs.keyless', 'jobs.parted', 'jobs.parent')
 {
-	check($table, $pendings[0][0], $orders[$_], $_ % 2 ? 'update' : 'transaction', $pendings[0][1]) for 0, 2, 3, 11;
+	check($table, $pendings[0][0], $orders[$_], $_ % 2 ? 'update' : 'transaction', $pendings[0][1]) for $step == 1 ? (0, 2, 3, 11) : (2, 11);
 	check($table, $pendings[6][0], $orders[4], 'update', $pendings[6][1]);
 }
 

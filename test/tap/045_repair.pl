@@ -87,7 +87,7 @@ sub interrupted
 				my $ended = 0;
 				until ($ended || sql("select count(*) > $done + 60 from naps where queue = '$queue'") eq 't')
 				{
-					sleep 0.05;
+					sleep 0.2;
 					$ended = waitpid $child, POSIX::WNOHANG();
 				}
 				$interrupt->();
