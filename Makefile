@@ -39,12 +39,12 @@ PG_CPPFLAGS  = -isystem $(shell $(PG_CONFIG) --includedir-server) -Isrc \
 # For users warnings stay warnings; we build with `make WERROR=-Werror`.
 PG_CXXFLAGS  = -std=c++17 -fno-exceptions -fno-rtti -fno-threadsafe-statics \
                -fvisibility=hidden -fvisibility-inlines-hidden \
-               -Wall -Wextra -Wno-missing-field-initializers $(CLANG_FLAGS) $(WERROR) -MMD -MP
+               -Wall -Wextra -Wno-missing-field-initializers $(CLANG_FLAGS) $(SANITIZE_FLAGS) $(WERROR) -MMD -MP
 # SANITIZE=undefined (or address,undefined) builds with these sanitizers, whose first
 # finding ends the server. See script/check-assert.
 SANITIZE    ?= $(QUEUE_EXT_SANITIZE)
 ifneq (,$(SANITIZE))
-PG_CXXFLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -g -O1
+SANITIZE_FLAGS = -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -g -O1
 SHLIB_LINK  += -fsanitize=$(SANITIZE)
 endif
 # SECTIONS=1 builds for bench/sections, which measures how long shared locks are held.
@@ -141,7 +141,7 @@ bench-quick:
 
 # Unit tests are of what is free of PostgreSQL, and are built without it.
 test/unit/unit: $(wildcard test/unit/*.cpp) $(wildcard src/*.hpp src/*/*.hpp)
-	$(or $(CXX),g++) -std=c++17 -O1 -g -Wall -Wextra $(WERROR) -Isrc -o $@ $(filter %.cpp,$^) \
+	$(or $(CXX),g++) -std=c++17 -Wall -Wextra $(WERROR) -Isrc -o $@ $(filter %.cpp,$^) \
 	    -lgtest -lgtest_main -pthread
 
 unit: test/unit/unit

@@ -7,13 +7,13 @@
 #     cluster_stop "$SCRATCH/cluster"
 
 # Stages PostgreSQL in a directory, builds the checkout and installs it there.
-# Exports PG_CONFIG and puts the staged programs first in PATH.
+# Exports PG_CONFIG and puts the staged programs first in PATH. BUILD_FLAGS are g++'s.
 stage_and_install() {
 	local stage=$1 checkout=$2
 	PG_CONFIG=$("$checkout/script/stage" "$stage") || return
 	export PG_CONFIG
 	PATH=${PG_CONFIG%/*}:$PATH
-	make -s -C "$checkout" -j"$(nproc)" WERROR=-Werror all || return
+	make -s -C "$checkout" -j"$(nproc)" WERROR="-Werror ${BUILD_FLAGS:-}" all || return
 	make -s -C "$checkout" install >/dev/null
 }
 
