@@ -3,6 +3,8 @@
 -- many rows few are pending, and two partial indexes find them, one for each place.
 create schema test_adopt_object_copies;
 set search_path = test_adopt_object_copies, public;
+-- A day has 24 hours.
+set timezone = 'UTC';
 create table object_copies (
 	object_key text primary key,
 	b2 bigint,

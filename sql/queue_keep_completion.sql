@@ -8,25 +8,26 @@ set timezone = 'UTC';
 create function slot_of(moment timestamptz, period interval) returns integer language sql as $$
 	select ((floor((extract(epoch from moment) - 946684800) / extract(epoch from period))::bigint % 8 + 8) % 8)::integer
 $$;
--- Adds jobs that finished that long ago, of which the queue keeps six days; the slot is that of another time.
+-- Adds jobs that finished that long ago, of which the queue keeps 6,000 days, so that midnight is of no account; the
+-- slot is that of another time.
 create procedure add_old(queue text, jobs integer, ago interval, placed interval default null) language plpgsql as $$
 begin
 	execute format('insert into %I (id, run_at, created_at, finished_at, attempt, max_attempts, slot, priority, state, payload)'
 		' select (select coalesce(max(id), 0) + 1000 from %1$I) + n, now(), now(), now() - $2 - n * interval %L, 1, 1, $3, 0, %L, %L'
 		' from generate_series(1, $1) as n', queue || '_archive', '1 microsecond', 'completed', '0')
-		using jobs, ago, test_keep_completion.slot_of(now() - coalesce(placed, ago), '1 day');
+		using jobs, ago, test_keep_completion.slot_of(now() - coalesce(placed, ago), '1000 days');
 end $$;
 create function old_jobs(queue text, out jobs bigint) language plpgsql as $$
 begin
-	execute format('select count(*) from %I where finished_at < now() - interval ''6 days''', queue || '_archive') into jobs;
+	execute format('select count(*) from %I where finished_at < now() - interval ''6000 days''', queue || '_archive') into jobs;
 end $$;
--- A queue with jobs in hand, and expired ones in a slot that comes two days from now.
+-- A queue with jobs in hand, and expired ones in a slot that comes two of its periods from now.
 create procedure prepare(queue text) language plpgsql as $$
 begin
-	perform queue_create(quote_ident(queue), archive => true, archive_keep => '6 days', lease => '1 hour');
+	perform queue_create(quote_ident(queue), archive => true, archive_keep => '6000 days', lease => '1 hour');
 	perform queue_send_many(quote_ident(queue), array_fill('0'::jsonb, array[40]));
 	perform queue_pop(quote_ident(queue), 40);
-	call test_keep_completion.add_old(queue, 3, '14 days');
+	call test_keep_completion.add_old(queue, 3, '14000 days');
 end $$;
 
 -- Each function that archives.
@@ -127,7 +128,7 @@ end $$;
 call clear('one');
 select pg_sleep(1.1);
 call complete('one', '[2,5)');
-call add_old('one', 2, '14 days');
+call add_old('one', 2, '14000 days');
 call complete('one', '[5,8)');
 select old_jobs('one');
 \c -
@@ -142,7 +143,7 @@ select old_jobs('one');
 -- A slot that has come round again: what has expired of it is deleted by batches.
 call prepare('round');
 truncate round_archive;
-call add_old('round', 1200, '16 days', '0 days');
+call add_old('round', 1200, '16000 days', '0 days');
 call add_old('round', 3, '1 hour', '0 days');
 select queue_complete('round', 1, 1);
 select old_jobs('round');
@@ -151,9 +152,9 @@ select old_jobs('round');
 select count(*) from round_archive where id > 1000;
 -- Several slots, one after the other; of one only the oldest have expired.
 call prepare('several');
-call add_old('several', 5, '13 days');
-call add_old('several', 5, '15 days');
-call add_old('several', 2, '5 days 20 hours');
+call add_old('several', 5, '13000 days');
+call add_old('several', 5, '15000 days');
+call add_old('several', 2, '5833 days');
 select queue_complete('several', 1, 1);
 select old_jobs('several') between 8 and 10 as one_slot;
 call clear('several');
@@ -167,7 +168,7 @@ select count(*) from queue_pop('forever', 3);
 insert into forever_archive (id, run_at, created_at, finished_at, attempt, max_attempts, priority, state, payload)
 values (1000, now(), now(), '2001-01-01', 1, 1, 0, 'completed', '0');
 select queue_complete('forever', 1, 1);
-select queue_alter('forever', archive_keep => '1 day');
+select queue_alter('forever', archive_keep => '1000 days');
 select queue_complete('forever', 2, 1);
 select old_jobs('forever');
 call prepare('triggered');
@@ -230,7 +231,7 @@ do $$ begin
 	perform queue_complete('moved', 1, 1);
 	alter table moved_archive rename to moved_history;
 end $$;
-select count(*) from moved_history where finished_at < now() - interval '6 days';
+select count(*) from moved_history where finished_at < now() - interval '6000 days';
 
 drop schema test_keep_completion cascade;
 drop role regress_keep_completion;
