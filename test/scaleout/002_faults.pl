@@ -14,6 +14,7 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 
 Shards::need();
+$Shards::keeps_sessions = 0;
 my ($proxy, @shards) = Shards::start();
 my ($north, $south, $west) = @shards;
 

@@ -6,8 +6,11 @@
 use strict;
 use warnings;
 
+use DBI;
+use DBD::Pg;
 use FindBin;
 use lib $FindBin::RealBin;
+use IO::Handle;
 use IPC::Run;
 use POSIX qw(setsid);
 use PostgreSQL::Test::Cluster;
@@ -20,7 +23,7 @@ Shards::need();
 
 my @names = (qw(north south west east));
 my @shards = map { Shards::start_node($_) } @names;
-my @proxies = map { Shards::start_node($_) } qw(proxy_1 proxy_2);
+my @proxies = map { Shards::start_node($_, $Shards::trusting) } qw(proxy_1 proxy_2);
 my ($proxy) = @proxies;
 Shards::install($_, @shards[ 0, 1 ]) or BAIL_OUT('scaleout/install failed') for @proxies;
 $_->safe_psql('postgres', 'create role worker login') for @shards, @proxies;
@@ -60,7 +63,7 @@ sql(q{select queue_create('jobs.mine')});
 $_->safe_psql('postgres', 'alter table jobs.mine owner to worker; grant select on q to worker; grant select on throttled_resource to worker')
   for @shards[ 0, 1 ];
 
-# Clients. Each runs a script of psql again and again until it is told to stop; %d is the number of
+# Clients. Each runs these statements again and again until it is told to stop; %d is the number of
 # the run, %c that of the client.
 my $main = $$;
 my $dir = PostgreSQL::Test::Utils::tempdir();
@@ -90,29 +93,51 @@ my %client = (
 	},
 );
 
+# Kinds that a client runs in turn, in a session. While the map is half changed each call of a client connects to a
+# shard ten times a second, so there are no more clients than it takes for calls of a kind to come by both proxies.
+my @runs = ([qw(send work)], [qw(unique lock)]);
+
+sub run_client
+{
+	my ($node, @kinds) = @_;
+	my ($db, %out);
+	for my $kind (@kinds)
+	{
+		open($out{$kind}, '>>', "$dir/$kind-" . $node->name . '.out') or die $!;
+		$out{$kind}->autoflush;
+	}
+	for (my $run = 1; !-e "$dir/stop" && getppid() == $main; $run++)
+	{
+		# To connect, on each server, is most of the work: so some runs share a session.
+		if ($run % 20 == 1)
+		{
+			$db->disconnect if $db;
+			$db = DBI->connect('dbi:Pg:' . $node->connstr('postgres'), '', '',
+				{ RaiseError => 1, PrintError => 0, PrintWarn => 0, AutoCommit => 1, pg_bool_tf => 1, pg_server_prepare => 0 });
+			$db->do('set client_min_messages = error');
+		}
+		for my $kind (@kinds)
+		{
+			my $name = $kind . '-' . $node->name;
+			for my $statement (grep { /\S/ } split /;\n/, $client{$kind} =~ s/%c/$name/gr =~ s/%d/$run/gr)
+			{
+				my $rows = eval { $db->selectall_arrayref($statement) };
+				print STDERR 'ERROR:  ', $db->state, ': ', $db->errstr =~ s/^ERROR: +|\n.*//gsr, "\n" if !$rows;
+				print { $out{$kind} } join('|', map { $_ // '' } @$_), "\n" for @{ $rows // [] };
+			}
+		}
+		# Leaves some of the machine to the scripts.
+		sleep 1;
+	}
+	return;
+}
+
 sub start_client
 {
-	my ($kind, $node) = @_;
-	my $name = $kind . '-' . $node->name;
+	my ($node, @kinds) = @_;
 	my $pid = fork() // die $!;
 	return $pid if $pid;
-	for (my $run = 1; !-e "$dir/stop" && getppid() == $main;)
-	{
-		# To connect, on each server, is most of the work: so a few runs share a session, and leave some of the machine to the scripts.
-		my $script = "set client_min_messages = error;\n";
-		for my $number ($run .. $run + 4)
-		{
-			my $part = $client{$kind} . "do 'begin perform pg_sleep(1); end';\n";
-			$part =~ s/%c/$name/g;
-			$part =~ s/%d/$number/g;
-			$script .= $part;
-		}
-		$run += 5;
-		open(my $to, '|-', 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres'), '-o', "$dir/$name.new", '-f', '-') or POSIX::_exit(1);
-		print $to $script;
-		close $to;
-		system("cat '$dir/$name.new' >>'$dir/$name.out'");
-	}
+	eval { run_client($node, @kinds); 1 } or print STDERR "ERROR: $@";
 	POSIX::_exit(0);
 }
 
@@ -126,7 +151,7 @@ my @pids;
 {
 	open(my $saved, '>&', \*STDERR) or die $!;
 	open(STDERR, '>>', "$dir/errors") or die $!;
-	push @pids, start_client($_, $proxies[0]), start_client($_, $proxies[1]) for sort keys %client;
+	for my $kinds (@runs) { push @pids, map { start_client($_, @$kinds) } @proxies }
 	open(STDERR, '>&', $saved) or die $!;
 }
 # However the test ends, they do too.
@@ -160,7 +185,7 @@ $long->query_until(qr/begun/, q{\echo begun
 			perform queue_send('q', jsonb_build_object('n', 'long-' || i), partition_key => 'k' || i % 50);
 			perform queue_complete_many('q', array[(0::bigint << 43) + 1, (1::bigint << 43) + 1], '{1000,1000}');
 			perform set_config('long.sent', i::text, false);
-			perform pg_sleep(0.05);
+			perform pg_sleep(0.3);
 			exit when pg_ls_dir is not null from pg_ls_dir('} . $dir . q{') where pg_ls_dir = 'stop_long';
 		end loop;
 	end

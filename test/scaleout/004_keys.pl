@@ -18,7 +18,7 @@ Shards::need();
 my @names = qw(north south west east);
 # The one that is added first has another encoding.
 my @shards = map { local $Shards::encoding = $_ eq 'west' ? 'LATIN1' : 'UTF8'; Shards::start_node($_) } @names;
-my $proxy = Shards::start_node('proxy');
+my $proxy = Shards::start_node('proxy', $Shards::trusting);
 Shards::install($proxy, @shards[ 0, 1 ]) or BAIL_OUT('scaleout/install failed');
 
 sub sql { return $proxy->safe_psql('postgres', $_[0]) =~ s/^\n+//r; }

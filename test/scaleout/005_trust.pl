@@ -13,6 +13,7 @@ use Shards;
 use Test::More;
 
 Shards::need();
+$Shards::keeps_sessions = 0;
 my ($proxy, @shards) = Shards::start();
 my ($north, $south, $west) = @shards;
 

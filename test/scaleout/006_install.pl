@@ -66,6 +66,7 @@ ok($ok, 'a second proxy, in another schema');
 ($ok, $error) = script('install', '--proxy', Shards::conninfo($proxy, 'second'), '--schema', 'old', '--shard', 'a=' . Shards::conninfo($a), '--shard', 'b=' . Shards::conninfo($b));
 ok(!$ok, 'a function, a view and a type of another role are in the way');
 like($error, qr/functions, views or types of other owners are in the way: old\.queue_job of eve, old\.queue_pause\(text\) of eve, old\.queues of eve/, 'which are named');
+$proxy->forget;
 $proxy->safe_psql('postgres', 'drop database second');
 
 # Another superuser.

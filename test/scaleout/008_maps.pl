@@ -17,7 +17,7 @@ my $dir = PostgreSQL::Test::Utils::tempdir();
 my $node;
 {
 	local $ENV{PGSERVICEFILE} = "$dir/of_server";
-	$node = Shards::start_node('node');
+	$node = Shards::start_node('node', $Shards::trusting);
 }
 
 # Databases of these names.

@@ -13,7 +13,7 @@ use Shards;
 use Test::More;
 
 Shards::need();
-my $node = Shards::start_node('node');
+my $node = Shards::start_node('node', $Shards::trusting);
 $node->safe_psql('postgres', "create database $_") for qw(a b c p);
 
 sub sql { my ($database, $sql) = @_; return $node->safe_psql($database, $sql); }

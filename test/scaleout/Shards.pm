@@ -16,7 +16,10 @@ use Test::More;
 
 our $scaleout = "$FindBin::RealBin/../../scaleout";
 our @names = qw(north south west);
+our $keeps_sessions = 1; # see Shards::Node below; not where servers go down, or roles lose a right
 our $encoding = 'UTF8'; # of the servers that are started
+# For a proxy whose shards do not go down: else it connects to each of them once a second to see whether it is there.
+our $trusting = 'queue_proxy.heartbeat = 60000';
 
 # Skips the test where PL/Proxy is not to be had.
 sub need
@@ -62,9 +65,9 @@ sub init_node
 sub start_node
 {
 	my ($name, @settings) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name);
+	my $node = Shards::Node->new($name);
 	init_node($node);
-	$node->append_conf('postgresql.conf', "log_line_prefix = '%m [%p] [%e] '\nmax_connections = 60\n" . join("\n", @settings, ''));
+	$node->append_conf('postgresql.conf', "log_line_prefix = '%m [%p] [%e] '\nlog_statement = none\nmax_connections = 60\n" . join("\n", @settings, ''));
 	$node->start;
 	return $node;
 }
@@ -73,7 +76,7 @@ sub start_node
 sub start
 {
 	my (@settings) = @_;
-	my @shards = map { start_node($_, @settings) } @names;
+	my @shards = map { start_node($_, grep { !/^queue_proxy/ } @settings) } @names;
 	my $proxy = start_node('proxy', @settings);
 	install($proxy, @shards) or BAIL_OUT('scaleout/install failed');
 	return ($proxy, @shards);
@@ -83,10 +86,72 @@ sub start
 sub call
 {
 	my ($node, $sql, %params) = @_;
-	my ($status, $out, $error) = $node->psql('postgres', $sql,
+	my ($status, $out, $error) = !%params && $sql !~ /;./s && is_plain($sql) ? $node->ask('postgres', $sql) : $node->psql('postgres', $sql,
 		extra_params => [ '-v', 'VERBOSITY=verbose' ], %params);
 	my ($state) = $error =~ /ERROR:  ([0-9A-Z]{5}): /;
 	return ($state // ($status ? 'fail' : ''), $out, $error);
+}
+
+# What leaves a session as it was.
+sub is_plain
+{
+	my ($sql) = @_;
+	return $keeps_sessions && $sql !~ /\b(?:set|reset|begin|commit|rollback|temp|temporary|lock table|prepare|declare)\b|\\/i;
+}
+
+# A server whose sessions are kept: to connect, through a proxy to each shard and in each to compile what is called, is
+# most of the work. SQL that would change its session has one of its own.
+package Shards::Node;
+
+use strict;
+use warnings;
+
+our @ISA = ('PostgreSQL::Test::Cluster');
+
+# Returns the status as psql() does, and the output and what is on stderr.
+sub ask
+{
+	my ($self, $database, $sql) = @_;
+	my $kept = $self->{_kept} //= [];
+	my ($session) = grep { $_->{database} eq $database } @$kept;
+	if (!$session)
+	{
+		# Not of every database of a server with many.
+		(shift @$kept)->{psql}->quit while @$kept > 5;
+		$session = { database => $database, psql => $self->background_psql($database, on_error_stop => 0) };
+		$session->{psql}->query_safe('\\set VERBOSITY verbose');
+		push @$kept, $session;
+	}
+	my $psql = $session->{psql};
+	$psql->{stderr} = '';
+	my $out = $psql->query($sql);
+	my $error = $psql->{stderr};
+	$psql->{stderr} = '';
+	return ($error =~ /(?:ERROR|FATAL|PANIC): / ? 3 : 0, $out, $error);
+}
+
+# Ends the sessions that are kept.
+sub forget
+{
+	my ($self) = @_;
+	$_->{psql}->quit for @{ delete $self->{_kept} // [] };
+	return;
+}
+
+sub safe_psql
+{
+	my ($self, $database, $sql, %params) = @_;
+	return $self->SUPER::safe_psql($database, $sql, %params) if %params || !Shards::is_plain($sql);
+	my ($status, $out, $error) = $self->ask($database, $sql);
+	die "$error\nwhile running '$sql'" if $status;
+	return $out;
+}
+
+sub stop
+{
+	my ($self, @how) = @_;
+	$self->forget;
+	return $self->SUPER::stop(@how);
 }
 
 1;

@@ -21,6 +21,7 @@ use DBI;
 use File::Temp qw(tempdir);
 use POSIX ();
 use PostgreSQL::Test::Cluster;
+use Shards;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
@@ -29,6 +30,7 @@ use Time::HiRes qw(sleep time);
 our @settings = ('max_connections = 200', 'log_min_messages = error', 'log_statement = none', 'log_min_error_statement = panic',
 	'restart_after_crash = on', 'wal_level = replica', 'max_wal_senders = 2');
 
+$Shards::keeps_sessions = 0;
 my $dir = tempdir(CLEANUP => 1);
 my $owner = $$;
 my @clients;
