@@ -188,4 +188,38 @@ insert_index_entries(Target *target, TupleTableSlot *new_row, UpdatedIndexes upd
 	compat::insert_index_tuples(target->relation, new_row, target->estate, updated);
 }
 
+static void
+check_constraints(const Target *target, TupleTableSlot *row)
+{
+	if (RelationGetDescr(target->relation->ri_RelationDesc)->constr != nullptr)
+		ExecConstraints(target->relation, row, target->estate);
+}
+
+void
+insert_row(Target *target, TupleTableSlot *row)
+{
+	check_constraints(target, row);
+	table_tuple_insert(target->relation->ri_RelationDesc, row, GetCurrentCommandId(true), 0,
+					   nullptr);
+	insert_new_index_entries(target, row);
+	ResetPerTupleExprContext(target->estate);
+}
+
+void
+replace_row(Target *target, ItemPointer tid, TupleTableSlot *row)
+{
+	check_constraints(target, row);
+	TM_FailureData failure;
+	LockTupleMode mode;
+	UpdatedIndexes updated;
+	const TM_Result result =
+		compat::update_tuple(target->relation->ri_RelationDesc, tid, row, GetCurrentCommandId(true),
+							 true, &failure, &mode, &updated);
+	if (result != TM_Ok)
+		elog(ERROR, "row of \"%s\" was locked, and has changed",
+			 RelationGetRelationName(target->relation->ri_RelationDesc));
+	insert_index_entries(target, row, updated);
+	ResetPerTupleExprContext(target->estate);
+}
+
 } // namespace queue_ext::row

@@ -50,4 +50,12 @@ void insert_new_index_entries(Target *target, TupleTableSlot *row);
 // Inserts the index entries that the new version needs, if any. Likewise.
 void insert_index_entries(Target *target, TupleTableSlot *new_row, compat::UpdatedIndexes updated);
 
+// Inserts a row of a table of ours, to which its owner may have added indexes and constraints: checks
+// these, and makes the entries. Raises 23502, 23514, 23505, 23P01, and what their functions raise. May
+// wait as above. Resets the executor state's per-tuple memory.
+void insert_row(Target *target, TupleTableSlot *row);
+
+// Likewise replaces the version at the TID, which this transaction has locked.
+void replace_row(Target *target, ItemPointer tid, TupleTableSlot *row);
+
 } // namespace queue_ext::row

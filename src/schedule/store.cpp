@@ -8,6 +8,7 @@
 #include "../definition/registry.hpp"
 #include "../error.hpp"
 #include "../row/newest.hpp"
+#include "../row/write.hpp"
 
 namespace queue_ext::schedule {
 
@@ -349,6 +350,21 @@ set_all(const RowValues &row, const Schedule &schedule)
 	set_moment(row, schedule);
 }
 
+// Inserts the row, or replaces the one at the TID.
+static void
+write_row(Relation table, ItemPointer tid, HeapTuple tuple)
+{
+	row::Target target = row::open_target(table);
+	TupleTableSlot *row = table_slot_create(table, nullptr);
+	ExecForceStoreHeapTuple(tuple, row, false);
+	if (tid == nullptr)
+		row::insert_row(&target, row);
+	else
+		row::replace_row(&target, tid, row);
+	ExecDropSingleTupleTableSlot(row);
+	row::close_target(&target);
+}
+
 // Replaces the row that the scan has found.
 static void
 update_row(const NewestScan &scan, const RowValues &row)
@@ -357,7 +373,7 @@ update_row(const NewestScan &scan, const RowValues &row)
 	HeapTuple old = ExecFetchSlotHeapTuple(scan.row, true, &should_free);
 	HeapTuple changed =
 		heap_modify_tuple(old, RelationGetDescr(scan.table), row.values, row.nulls, row.are_set);
-	CatalogTupleUpdate(scan.table, &scan.row->tts_tid, changed);
+	write_row(scan.table, &scan.row->tts_tid, changed);
 }
 
 void
@@ -373,8 +389,8 @@ write_schedule(const Schedule &schedule)
 		row.set(column_source, ObjectIdGetDatum(schedule.source));
 		row.set(column_name, schedule.name);
 		row.set(column_created_at, TimestampTzGetDatum(GetCurrentTimestamp()));
-		CatalogTupleInsert(scan.table,
-						   heap_form_tuple(RelationGetDescr(scan.table), row.values, row.nulls));
+		write_row(scan.table, nullptr,
+				  heap_form_tuple(RelationGetDescr(scan.table), row.values, row.nulls));
 	}
 	close_newest(scan);
 	CommandCounterIncrement();

@@ -7,6 +7,7 @@
 #include "../catalog/own_table.hpp"
 #include "../definition/registry.hpp"
 #include "../row/newest.hpp"
+#include "../row/write.hpp"
 #include "allocate.hpp"
 #include "shard_bucket.hpp"
 
@@ -159,7 +160,8 @@ remember(Oid source, const Datum *digests, const int64 *jobs, const int16 *bucke
 {
 	Relation table = table_open(history().table, RowExclusiveLock);
 	catalog::check_columns(table, columns, lengthof(columns));
-	CatalogIndexState indexes = CatalogOpenIndexes(table);
+	row::Target target = row::open_target(table);
+	TupleTableSlot *row = table_slot_create(table, nullptr);
 	// The table of a newer version may have more columns, which are left null.
 	const int width = RelationGetNumberOfAttributes(table);
 	auto *values = allocate<Datum>(width);
@@ -177,13 +179,16 @@ remember(Oid source, const Datum *digests, const int64 *jobs, const int16 *bucke
 		}
 		values[column_digest - 1] = digests[i];
 		values[column_job - 1] = Int64GetDatum(jobs[i]);
-		HeapTuple row = heap_form_tuple(RelationGetDescr(table), values, nulls);
-		CatalogTupleInsertWithInfo(table, row, indexes);
-		heap_freetuple(row);
+		ExecClearTuple(row);
+		memcpy(row->tts_values, values, sizeof(Datum) * width);
+		memcpy(row->tts_isnull, nulls, sizeof(bool) * width);
+		ExecStoreVirtualTuple(row);
+		row::insert_row(&target, row);
 	}
 	pfree(values);
 	pfree(nulls);
-	CatalogCloseIndexes(indexes);
+	ExecDropSingleTupleTableSlot(row);
+	row::close_target(&target);
 	table_close(table, NoLock);
 	CommandCounterIncrement();
 	if (is_pass_due(count))
