@@ -59,8 +59,10 @@ async function row(statement, ...parameters) {
 	return (await client.query(statement, parameters)).rows[0];
 }
 
-// All columns are null if no job came in a minute.
-const pop = () => row('call queue_pop_wait($1, worker => $2)', queue, name);
+// All columns are null if no job came in a minute. Statements may not be allowed that long.
+const pop = () => row('call queue_pop_wait($1, worker => $2)', queue, name).catch((error) => {
+	if (error.code !== '57014') throw error;
+});
 
 const extend = () => row('select queue_extend($1, $2, $3) as done', queue, job.id, job.attempt);
 
@@ -83,6 +85,12 @@ async function complete(output) {
 const fail = (error) =>
 	row('select queue_fail($1, $2, $3, error => $4)', queue, job.id, job.attempt, error.slice(-2000));
 
+// The database's encoding may lack what the error has.
+const failPlainly = (error) => {
+	if (!/^22/.test(error.code)) throw error;
+	return fail('its error cannot be stored');
+};
+
 // Runs the program, and extends the lease until it ends. Returns what it has printed.
 async function work() {
 	const child = spawn(program[0], program.slice(1), {
@@ -100,8 +108,9 @@ async function work() {
 		console.error(`${name}: job ${job.id} was taken over: its lease had run out`);
 		process.kill(-child.pid, 'SIGKILL');
 	}
-	if (result[0] !== 0) throw new Error(output.trimEnd() || `exit status ${result}`);
-	return output.trimEnd();
+	output = output.replaceAll('\0', '').trimEnd(); // it may print anything; the server takes text
+	if (result[0] !== 0) throw new Error(output || `exit status ${result}`);
+	return output;
 }
 
 while (!stop.signal.aborted) {
@@ -112,7 +121,7 @@ while (!stop.signal.aborted) {
 		const output = await work();
 		await ask(() => complete(output));
 	} catch (error) {
-		await ask(() => fail(error.message));
+		await ask(() => fail(error.message).catch(failPlainly));
 	}
 	job = undefined;
 }

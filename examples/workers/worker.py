@@ -61,9 +61,12 @@ class Worker:
     def row(self, statement, *parameters):
         return self.connection.execute(statement, parameters).fetchone()
 
-    # All columns are None if no job came in a minute.
+    # All columns are None if no job came in a minute. Statements may not be allowed that long.
     def pop(self):
-        return self.row("call queue_pop_wait(%s, worker => %s)", self.queue, self.name)
+        try:
+            return self.row("call queue_pop_wait(%s, worker => %s)", self.queue, self.name)
+        except psycopg.errors.QueryCanceled:
+            return None
 
     def extend(self, job):
         return self.row("select queue_extend(%s, %s, %s)", self.queue, job.id, job.attempt)[0]
@@ -76,9 +79,14 @@ class Worker:
                                         " values (%s, %s, %s, %s, %s)",
                                         (self.queue, job.id, job.attempt, self.name, output))
 
-    # A new attempt comes after the queue's backoff. Does nothing if the job was taken over.
+    # A new attempt comes after the queue's backoff. Does nothing if the job was taken over. The
+    # database's encoding may lack what the error has.
     def fail(self, job, error):
-        self.row("select queue_fail(%s, %s, %s, error => %s)", self.queue, job.id, job.attempt, error[-2000:])
+        statement = "select queue_fail(%s, %s, %s, error => %s)"
+        try:
+            self.row(statement, self.queue, job.id, job.attempt, error[-2000:])
+        except (psycopg.DataError, UnicodeError):
+            self.row(statement, self.queue, job.id, job.attempt, "its error cannot be stored")
 
     # Runs the program, and extends the lease until it ends. Returns what it has printed.
     def work(self, job):
@@ -88,7 +96,8 @@ class Worker:
             payload = json.dumps(job.payload)
             while True:
                 try:
-                    output = process.communicate(payload, timeout=HEARTBEAT)[0].rstrip("\n")
+                    # It may print anything; the server takes text.
+                    output = process.communicate(payload, timeout=HEARTBEAT)[0].replace("\0", "").rstrip("\n")
                     break
                 except subprocess.TimeoutExpired:
                     payload = None  # it has been passed on
@@ -105,11 +114,11 @@ class Worker:
         with contextlib.suppress(KeyboardInterrupt):
             while not self.stopping:
                 job = self.ask(self.pop)
-                self.has_job = job.id is not None
+                self.has_job = job is not None and job.id is not None
                 if self.has_job:
                     try:
                         self.ask(self.complete, job, self.work(job))
-                    except (OSError, RuntimeError, psycopg.Error) as error:
+                    except (OSError, RuntimeError, UnicodeError, psycopg.Error) as error:
                         self.ask(self.fail, job, str(error))
                     self.has_job = False
 

@@ -21,7 +21,7 @@ queue=$1 worker=$2
 shift 2
 heartbeat=${HEARTBEAT:-10} # seconds; the queue's lease should be some times that
 id='' attempt='' payload='' running='' stopping=''
-export PGAPPNAME=$worker
+export PGAPPNAME=$worker PGCLIENTENCODING=UTF8
 files=$(mktemp -d) || exit
 # A child that is killed before its program runs has the trap, too.
 trap '((BASHPID != $$)) || rm -rf "$files"' EXIT
@@ -54,7 +54,7 @@ ask() {
 	local pause=1 status
 	while
 		run psql -XqAt -F $'\t' -v ON_ERROR_STOP=1 -o "$files/rows" -v queue="$queue" -v worker="$worker" \
-			-v id="$id" -v attempt="$attempt" -v output="$files/output" <<<"$1" 2>"$files/error"
+			-v id="$id" -v attempt="$attempt" -v text="$files/text" <<<"$1" 2>"$files/error"
 		status=$?
 		((status == 2)) && [[ -n $id || -z $stopping ]]
 	do
@@ -88,22 +88,38 @@ work() {
 	wait "$program"
 }
 
+# A program may print anything; the server takes text.
+text_of() {
+	tr -d '\0' | iconv -c -f UTF-8 -t UTF-8
+	true # iconv says that something was left out
+}
+
 # One statement, hence one transaction: the results have it exactly if the job is completed.
 complete() {
-	ask "\\set output \`cat :'output'\`
+	text_of <"$files/output" >"$files/text"
+	ask "\\set output \`cat :'text'\`
 		insert into job_results (queue, job, attempt, worker, output)
 		select :'queue', :id, :attempt, :'worker', :'output'
 		where queue_complete(:'queue', :id, :attempt)" || { cp "$files/error" "$files/output" && false; }
 }
 
-# A new attempt comes after the queue's backoff. Neither does anything if the job was taken over.
+# A new attempt comes after the queue's backoff. Neither does anything if the job was taken over. The
+# database's encoding may lack what the error has.
 fail() {
-	ask "\\set error \`tail -c 2000 :'output'\`
-		select queue_fail(:'queue', :id, :attempt, error => :'error')"
+	tail -c 2000 "$files/output" | text_of >"$files/text"
+	ask "\\set error \`cat :'text'\`
+		select queue_fail(:'queue', :id, :attempt, error => :'error')" ||
+		ask "select queue_fail(:'queue', :id, :attempt, error => 'its error cannot be stored')"
+}
+
+# Without a job if none comes in a minute, or in the time that statements may take (57014).
+pop() {
+	ask "\\set VERBOSITY verbose
+		call queue_pop_wait(:'queue', worker => :'worker')" || grep -q '57014' "$files/error"
 }
 
 while [[ -z $stopping ]]; do
-	ask "call queue_pop_wait(:'queue', worker => :'worker')" || break
+	pop || break
 	# Columns are separated by tabs; JSON has none. All are empty if there was no job.
 	IFS=$'\t' read -r id attempt payload _ <"$files/rows"
 	[[ -n $id ]] || continue
