@@ -69,7 +69,7 @@ made(const std::vector<const std::string *> &values)
 }
 
 Fault
-fault_of(const std::string &bytes)
+fault_in(const std::string &bytes)
 {
 	form::Origin origin{};
 	form::Values values{};
@@ -151,16 +151,16 @@ TEST(Receipt, NoticesEachChangedBit)
 {
 	const std::string value = "value";
 	const std::string bytes = made({&value, nullptr});
-	EXPECT_EQ(fault_of(bytes), Fault::none);
+	EXPECT_EQ(fault_in(bytes), Fault::none);
 	for (std::size_t i = 0; i < bytes.size(); i++)
 		for (int bit = 0; bit < 8; bit++) {
 			std::string changed = bytes;
 			changed[i] = static_cast<char>(changed[i] ^ (1 << bit));
-			EXPECT_EQ(fault_of(changed), Fault::mangled);
+			EXPECT_EQ(fault_in(changed), Fault::mangled);
 		}
 	for (std::size_t length = 0; length < bytes.size(); length++)
-		EXPECT_EQ(fault_of(bytes.substr(0, length)), Fault::mangled);
-	EXPECT_EQ(fault_of(bytes + '\0'), Fault::mangled);
+		EXPECT_EQ(fault_in(bytes.substr(0, length)), Fault::mangled);
+	EXPECT_EQ(fault_in(bytes + '\0'), Fault::mangled);
 }
 
 TEST(Receipt, KnowsItsVersion)
@@ -171,7 +171,7 @@ TEST(Receipt, KnowsItsVersion)
 	unsigned char checksum[form::number_size];
 	form::write_number(form::checksum_of(bytes_of(bytes), bytes.size()), checksum);
 	bytes.append(reinterpret_cast<char *>(checksum), sizeof(checksum));
-	EXPECT_EQ(fault_of(bytes), Fault::version);
+	EXPECT_EQ(fault_in(bytes), Fault::version);
 }
 
 // Lengths that go beyond the end, and the long form of a short length.
