@@ -260,9 +260,11 @@ sub check_left_over
 sub around
 {
 	my ($lines, $bad) = @_;
-	my $near = 12;
+	my $near = 25;
 	my ($pid) = $bad =~ /(\[\d+\])/ or return $bad;
-	my @own = grep { index($_, $pid) >= 0 || /^\t/ } @$lines;
+	# And what goes on behind a line of it.
+	my $is_own;
+	my @own = grep { $is_own = index($_, $pid) >= 0 if !/^\t/; $is_own } @$lines;
 	my ($at) = grep { $own[$_] eq $bad } 0 .. $#own;
 	my ($from, $to) = ($at > $near ? $at - $near : 0, $at + $near < $#own ? $at + $near : $#own);
 	return join '', @own[ $from .. $to ];
