@@ -36,6 +36,16 @@ headers_dir() {
 	say "${QUEUE_EXT_HEADERS:-/var/tmp/queue_ext-headers}/$("$(find_pg_config)" --version | tr -c 'A-Za-z0-9.\n' _)"
 }
 
+# Sets config, PostgreSQL's pg_config, and flags: what a compiler needs to read our sources, from the
+# checkout's root.
+find_source_flags() {
+	config=$(find_pg_config)
+	[[ -n $config ]] || die "no pg_config; run script/deps, or set PG_CONFIG"
+	# shellcheck disable=SC2034
+	flags=(-std=c++17 -isystem "$("$config" --includedir-server)" -Isrc -iquote . -fno-exceptions -fno-rtti
+		'-DQUEUE_EXT_VERSION="0"')
+}
+
 # Prints that directory, if they are there, and nobody else has put them there.
 unpacked_headers() {
 	local config dir
