@@ -62,6 +62,7 @@ my $settings = q{
 	dynamic_shared_memory_type = mmap
 	log_line_prefix = '%m [%p] [%e] '
 	log_min_messages = warning
+	backtrace_functions = 'RecordTransactionAbort'
 	log_statement = none
 	autovacuum_naptime = 1s
 	deadlock_timeout = 100ms
@@ -167,15 +168,15 @@ sub end_schedules
 	$db->disconnect;
 }
 
-# Whether something has not come yet that the accounts ask for: a fault, or a dead job that was archived.
+# Whether something has not come yet that the accounts ask for.
 sub is_incomplete
 {
 	return 1 if $faults->is_incomplete;
 	return !eval {
 		my $db = $faults->connect;
-		my ($has_archived) = $db->selectrow_array('select exists (select from done where client = -6)');
+		my $has_needed = Storm::Accounts::has_needed($db);
 		$db->disconnect;
-		$has_archived;
+		$has_needed;
 	};
 }
 

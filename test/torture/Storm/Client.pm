@@ -508,7 +508,7 @@ $action{repair} = sub {
 	my ($self) = @_;
 	my $part = '(id + arguments::integer) % 3 = 0';
 	my ($n, $batch) = (int rand 3, pick(1, 10, 1000));
-	my $way = pick(qw(die die requeue requeue change run_at cancel));
+	my $way = pick(qw(die die requeue requeue change run_at cancel cancel));
 	if ($way eq 'die')
 	{
 		$self->rows(q{update mended set dead_at = clock_timestamp() where leased_until is null and dead_at is null and id % 4 = $1::integer}, int rand 4);
@@ -519,7 +519,7 @@ $action{repair} = sub {
 	}
 	elsif ($way eq 'cancel')
 	{
-		$self->rows("call queue_cancel_where('mended', \$1, to_jsonb(\$2::integer), \$3::integer)", "state = 'leased' and attempt > 0 and $part", $n, $batch);
+		$self->rows("call queue_cancel_where('mended', \$1, to_jsonb(\$2::integer), \$3::integer)", pick("state = 'leased' and ", '') . "attempt > 0 and $part", $n, $batch);
 	}
 	else
 	{
