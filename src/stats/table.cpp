@@ -293,14 +293,18 @@ stage()
 	return is_tracking ? 2 * (table->freed + 1) : 2 * table->last_number + 1;
 }
 
-// Whether it is known which entry the definition's queue has, or that it has none. An entry that was given to
-// another queue meanwhile is noticed by its number, read as a hint.
+// Whether it is known which entry a queue has, or that it has none: as found, with its number, or with the stage
+// if there was none. An entry that was given to another queue meanwhile is noticed by its number, read as a hint.
+static bool
+is_known(const Entry *entry, uint64 number)
+{
+	return entry != nullptr ? entry->number == number : table != nullptr && number == stage();
+}
+
 static bool
 knows_place(const Definition *definition)
 {
-	if (definition->stats != nullptr)
-		return definition->stats->number == definition->stats_number;
-	return table != nullptr && definition->stats_number == stage();
+	return is_known(definition->stats, definition->stats_number);
 }
 
 static Place
@@ -332,6 +336,37 @@ place_of(Definition *definition)
 		place_of(key_of(definition->source, definition->name, definition->is_managed), &is_new);
 	remember(definition, place, before);
 	return place;
+}
+
+namespace {
+
+// What place_of_table() has found.
+struct FoundTable
+{
+	Oid table; // 0: nothing
+	Entry *entry;
+	uint64 number;
+};
+
+} // namespace
+
+// The trigger asks for a row's table, and for the next row's again, so a table remembers itself until another one
+// takes its place.
+Place
+place_of_table(Oid source)
+{
+	constexpr int most_found = 64;
+	static FoundTable all_found[most_found];
+	if (!is_tracking)
+		return {};
+	FoundTable *found = &all_found[source % most_found];
+	if (found->table != source || !is_known(found->entry, found->number)) {
+		bool is_new;
+		const uint64 before = stage();
+		const Place place = place_of(key_of_table(source), &is_new);
+		*found = {source, place.entry, place.entry != nullptr ? place.number : before};
+	}
+	return {found->entry, found->entry == nullptr ? 0 : found->number};
 }
 
 // What this session does is not counted, but others count.

@@ -154,8 +154,11 @@ Key key_of(Oid table, const char *queue, bool is_managed);
 // backend's own memory.
 Place place_of(definition::Definition *definition);
 
-// The same by the key. *is_new: whether it was made.
+// The same by the key, of which nothing is remembered. *is_new: whether it was made.
 Place place_of(const Key &key, bool *is_new);
+
+// The same of a managed queue's table, which this session remembers.
+Place place_of_table(Oid table);
 
 // The same for a session that does not count, with an entry that there is already: so that what others know
 // can be doubted. None in a session that counts. As place_of(), but makes no entry.

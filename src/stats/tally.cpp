@@ -97,8 +97,7 @@ tally_of_table(Oid table)
 {
 	if (!is_on())
 		return note_untracked(untracked_place_of(key_of_table(table)));
-	bool is_new;
-	return tally_at(place_of(key_of_table(table), &is_new));
+	return tally_at(place_of_table(table));
 }
 
 void
