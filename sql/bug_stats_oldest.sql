@@ -309,7 +309,8 @@ begin
 	perform pop('taken_back');
 	commit;
 	select * into told from outlook('taken_back');
-	raise notice 'after a claim: %', told;
+	raise notice 'right after a claim: %', (told.ready = told.truly_ready or not told.ready_exact)
+		and (told.oldest = told.truly_oldest or not told.oldest_exact);
 	perform pop('taken_back', 3);
 	commit;
 	perform pop('taken_back');

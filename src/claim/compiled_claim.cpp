@@ -244,6 +244,45 @@ stamp_of(const CompiledClaim *claim, const Definition *definition, Relation tabl
 	return stamp;
 }
 
+static uint64
+add_tuple(uint64 version, HeapTuple tuple)
+{
+	version = hash_combine64(version, HeapTupleHeaderGetRawXmin(tuple->t_data));
+	version = hash_combine64(version, ItemPointerGetBlockNumber(&tuple->t_self));
+	return hash_combine64(version, ItemPointerGetOffsetNumber(&tuple->t_self));
+}
+
+// Adds a catalog's rows that belong to the table, in the order of the index, which begins with that column.
+static uint64
+add_tuples(uint64 version, Oid catalog, Oid index, AttrNumber column, Oid table)
+{
+	ScanKeyData key;
+	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(table));
+	Relation relation = table_open(catalog, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(relation, index, true, nullptr, 1, &key);
+	for (HeapTuple tuple; HeapTupleIsValid(tuple = systable_getnext(scan));)
+		version = add_tuple(version, tuple);
+	systable_endscan(scan);
+	table_close(relation, AccessShareLock);
+	return version;
+}
+
+// A digest of the versions of what the catalogs have of the table, its columns and its triggers.
+static uint64
+version_of(Oid table)
+{
+	uint64 version = 0;
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	if (HeapTupleIsValid(tuple)) {
+		version = add_tuple(version, tuple);
+		ReleaseSysCache(tuple);
+	}
+	version = add_tuples(version, AttributeRelationId, AttributeRelidNumIndexId,
+						 Anum_pg_attribute_attrelid, table);
+	return add_tuples(version, TriggerRelationId, TriggerRelidNameIndexId, Anum_pg_trigger_tgrelid,
+					  table);
+}
+
 // Whether the expression has a parameter, a function such as CURRENT_TIMESTAMP, or a sub-select.
 static bool
 is_variable(Node *node, void *context)
@@ -486,6 +525,7 @@ fill_in_ring(CompiledClaim *claim, const Definition *definition, const Compiled 
 	claim->has_columns = definition->is_managed && find_columns(claim, table);
 	add_order(claim, compiled, RelationGetDescr(table));
 	fill_in_key(claim, definition, table, pending, policies);
+	claim->table_version = version_of(definition->source);
 	// Claims of another queue on the table fire no trigger, nor does a statement on a parent table or
 	// on a child.
 	claim->has_wake_trigger = has_wake_trigger(table) && claim->leaves == nullptr &&
@@ -705,9 +745,8 @@ ring_of(Definition *definition)
 	if (claim->ring == nullptr || !is_of(claim->ring, claim->key)) {
 		definition->claim->ring = get_ring(claim->key, claim->kinds);
 		definition->claim->told = nullptr;
-		// Before this claim was compiled, the trigger may have been disabled for a while.
 		if (claim->ring != nullptr)
-			distrust(claim->ring, claim->key);
+			begin_trust(claim->ring, claim->key, claim->table_version);
 	}
 	return claim->ring;
 }

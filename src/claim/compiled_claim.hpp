@@ -57,6 +57,7 @@ struct CompiledClaim
 	bool can_insert;         // jobs of a managed queue can be sent without a statement
 	bool can_remove;         // and completed
 	bool has_wake_trigger;   // on the table (wake.hpp)
+	uint64 table_version;    // begin_trust() (ring.hpp)
 
 	ExprState *pending; // null if it cannot be
 	ExprState *row_key; // as text, in the lock modes

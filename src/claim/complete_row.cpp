@@ -211,7 +211,7 @@ note_completed(const Completer *completer)
 {
 	const Completion *completion = completer->completion;
 	const CompiledClaim *claim = completer->definition->claim;
-	note_writes(completer->definition->source);
+	note_writes(completer->definition->source, at_once);
 	if (!completion->fires_wake)
 		return;
 	completion->evaluation->ecxt_scantuple = completer->new_row;

@@ -15,17 +15,17 @@ namespace queue_ext::claim {
 using definition::ClaimMode;
 using definition::Definition;
 
-// Whether the trigger has told of nothing since a sweep found nothing.
+// Whether nothing is left of what the ring was told of since a sweep found nothing.
 static bool
 is_told_idle(const CompiledClaim *claim, Ring *ring, TimestampTz call_time)
 {
 	Wakes *wakes = get_wakes(claim->key.table);
 	// In this order: a transaction that is no longer under way has told the ring.
-	const bool is_quiet = pg_atomic_read_u32(&wakes->under_way) == 0;
+	const bool is_told = pg_atomic_read_u32(&wakes->under_way) == 0;
 	pg_read_barrier();
 	const uint32 wake_generation = pg_atomic_read_u32(&wakes->generation);
-	return is_quiet && is_shared_by_all() &&
-		   take(ring, claim->key, call_time, wake_generation, {}, 0, nullptr).is_idle;
+	return is_told && is_shared_by_all() &&
+		   take(ring, claim->key, call_time, wake_generation, nullptr, 0, nullptr).is_idle;
 }
 
 // Whether no transaction that writes has ended since a sweep found nothing: then nothing is pending
@@ -35,7 +35,7 @@ is_unchanged(const CompiledClaim *claim, Ring *ring, TimestampTz call_time)
 {
 	if (!may_stay_empty(claim))
 		return false;
-	const uint64 nothing_at = take(ring, claim->key, call_time, 0, {}, 0, nullptr).nothing_at;
+	const uint64 nothing_at = take(ring, claim->key, call_time, 0, nullptr, 0, nullptr).nothing_at;
 	return nothing_at != 0 && nothing_at == ended_transactions();
 }
 
@@ -163,14 +163,18 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 	constexpr int most_futile = 100;
 	// A read from the same row cannot get past the first rows while those are locked.
 	constexpr int most_repeated = 1;
+	constexpr int most_rests = 10;
+	constexpr long rest_us = 1000;
 	Pass pass{};
 	Waits waits{};
 	int futile = 0;
 	int repeated = 0;
+	int rests = 0;
 	bool has_begun = false;
 	TimestampTz since = request->call_time;
 	*claimed = 0;
 	prepare_note(ring, key);
+	tell_own_leases(ring, key, request->call_time);
 	// The client of a call that waits: as shortly before the claim as can be, as a look may take long.
 	bool may_be_gone = request->has_slept;
 	while (*claimed < wanted) {
@@ -180,7 +184,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
 		const Taken taken =
 			take(ring, key, request->call_time, pg_atomic_read_u32(&watch.wakes->generation),
-				 {request->is_waiting, request->is_chosen}, asked, candidates);
+				 request->is_chosen, asked, candidates);
 		if (taken.is_foreign)
 			return false;
 		if (!has_begun)
@@ -205,6 +209,13 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			return true;
 		if (is_done(definition, ring, request, pass, watch, *claimed))
 			return *claimed > 0 || is_shared_by_all();
+		// Others have the last candidates in hand, and claim them or put them back, or tell of some more.
+		if (taken.is_quiet && rests < most_rests && is_shared_by_all()) {
+			rests++;
+			pg_usleep(rest_us);
+			request->call_time = GetCurrentTimestamp();
+			continue;
+		}
 		if (futile == most_futile || repeated == most_repeated)
 			return false;
 		request->call_time = GetCurrentTimestamp();

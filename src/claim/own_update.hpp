@@ -52,7 +52,7 @@ with_own_update(Oid table, Body &&body)
 	}
 	PG_END_TRY();
 	if (update.fired > (update.is_per_row ? written : 1)) {
-		note_writes(table);
+		note_writes(table, at_once);
 		note_wake(table);
 	}
 	return written;

@@ -264,7 +264,7 @@ claim_portable(Definition *definition, const Request &request, const Output &out
 		claimed = claim_by_statements(definition, request, output);
 	});
 	if (claimed > 0)
-		note_writes(definition->source);
+		note_writes(definition->source, at_once);
 	else if (has_schedules(definition))
 		send_lost(definition, GetCurrentTimestamp());
 	// Where the claim is a row lock, the end of the transaction releases it.

@@ -228,7 +228,7 @@ remove(Definition *definition, Prepared which, const char *condition, const Sche
 			is_told = add_removed(&removed, now);
 	});
 	if (is_done) {
-		note_writes(definition->source);
+		note_writes(definition->source, at_once);
 		count_removed(definition, removed, is_told);
 	}
 	return is_done;

@@ -39,13 +39,21 @@ is_good(const CompiledClaim *claim, TupleTableSlot *row, const Receipt &receipt)
 		   !slot_attisnull(row, claim->leased_until);
 }
 
+// The receipt was good, so there is a lease.
+static TimestampTz
+lease_end_of(const CompiledClaim *claim, TupleTableSlot *row)
+{
+	bool is_null;
+	return DatumGetTimestampTz(slot_getattr(row, claim->leased_until, &is_null));
+}
+
 // When the job would have died with its lease; PG_INT64_MAX: it has another attempt.
 static TimestampTz
 death_of(const CompiledClaim *claim, TupleTableSlot *row)
 {
 	bool is_null;
 	if (claim->dead_at == InvalidAttrNumber)
-		return DatumGetTimestampTz(slot_getattr(row, claim->leased_until, &is_null));
+		return lease_end_of(claim, row);
 	const Datum dead_at = slot_getattr(row, claim->dead_at, &is_null);
 	return is_null ? PG_INT64_MAX : DatumGetTimestampTz(dead_at);
 }
@@ -56,7 +64,7 @@ note_late(stats::Tally *tally, const CompiledClaim *claim, TupleTableSlot *row, 
 {
 	bool is_null;
 	note_death(claim->key.table, tally, death_of(claim, row));
-	if (DatumGetTimestampTz(slot_getattr(row, claim->leased_until, &is_null)) > now)
+	if (lease_end_of(claim, row) > now)
 		return;
 	const Datum priority = slot_getattr(row, claim->priority, &is_null);
 	const Datum run_at = slot_getattr(row, claim->run_at, &is_null);
@@ -81,10 +89,10 @@ count_run(Definition *definition, const CompiledClaim *claim, TupleTableSlot *ro
 }
 
 // Deletes the job's row. A row that this command has deleted before counts as gone. Waits for its
-// lock.
+// lock. *lease_end: lowered to when the row's lease ends.
 static bool
 remove(Definition *definition, const CompiledClaim *claim, const Locator &locator,
-	   const Receipt &receipt)
+	   const Receipt &receipt, TimestampTz *lease_end)
 {
 	ScanKeyData key;
 	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(receipt.id));
@@ -101,8 +109,10 @@ remove(Definition *definition, const CompiledClaim *claim, const Locator &locato
 											GetCurrentCommandId(true), snapshot, true, &failure);
 			});
 		UnregisterSnapshot(snapshot);
-		if (is_there && result == TM_Ok)
+		if (is_there && result == TM_Ok) {
+			*lease_end = Min(*lease_end, lease_end_of(claim, locator.row));
 			count_run(definition, claim, locator.row);
+		}
 		ExecClearTuple(locator.row);
 		if (!is_there || result == TM_SelfModified)
 			return false;
@@ -123,14 +133,15 @@ remove_directly(Definition *definition, const Receipt *receipts, int count, int6
 	CheckCmdReplicaIdentity(table, CMD_DELETE);
 	Locator locator = open_locator(table, compat::primary_key_of(table));
 	int removed = 0;
+	TimestampTz lease_end = PG_INT64_MAX;
 	for (int i = 0; i < count; i++)
-		if (remove(definition, claim, locator, receipts[i]))
+		if (remove(definition, claim, locator, receipts[i], &lease_end))
 			ids[removed++] = receipts[i].id;
 	close_locator(&locator);
 	table_close(table, NoLock);
 	if (removed > 0) {
 		stats::count(definition, stats::Counter::completed, removed);
-		note_writes(definition->source);
+		note_writes(definition->source, lease_end);
 		CommandCounterIncrement();
 	}
 	return removed;

@@ -76,7 +76,6 @@ reset(Ring *ring, const RingKey &key, const Kinds *kinds)
 	ring->fill_cost_us = 0;
 	ring->takeovers = 0;
 	ring->row_due = PG_INT64_MAX;
-	ring->idle_until = 0;
 	ring->is_quiet = false;
 	ring->nothing_at = 0;
 	ring->filler = 0;
@@ -98,7 +97,7 @@ is_of(Ring *ring, const RingKey &key)
 }
 
 Taken
-take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, const Taker &taker,
+take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, bool *is_chosen,
 	 int max_count, Candidate *candidates)
 {
 	Taken taken{};
@@ -109,10 +108,10 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, co
 		taken.sweep_generation = ring->sweep_generation;
 		taken.reads_again = ring->reads_again;
 		taken.is_quiet = is_quiet(ring, now, wake_generation);
-		if (is_sweep_due(ring, now, wake_generation) && !(taker.is_waiting && taken.is_quiet))
+		if (!taken.is_quiet && is_sweep_due(ring, now, wake_generation))
 			return;
 		taken.is_quiet = taken.is_quiet && ring->count == 0;
-		taken.is_idle = now < ring->idle_until;
+		taken.is_idle = taken.is_quiet && ring->in_flight == 0;
 		taken.count = takeable(ring, max_count);
 		for (int i = 0; i < taken.count; i++)
 			candidates[i] = *at(ring, i);
@@ -121,8 +120,8 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, co
 		ring->in_flight += taken.count;
 		if (taken.count > 0)
 			taken.generation = ++ring->change_generation;
-		if (taken.count > 0 && taker.is_chosen != nullptr && *taker.is_chosen) {
-			*taker.is_chosen = false;
+		if (taken.count > 0 && is_chosen != nullptr && *is_chosen) {
+			*is_chosen = false;
 			ring->waiters.claiming = Max(ring->waiters.claiming - 1, 0);
 			announce_rest(ring, 0);
 		}
@@ -334,7 +333,6 @@ void
 offer(Ring *ring, const RingKey &key, const Candidate *candidates, int count)
 {
 	with_ring(ring, key, [&] {
-		ring->idle_until = 0;
 		insert_all(ring, candidates, count, Added::newest);
 		announce(ring, count);
 	});
@@ -346,7 +344,6 @@ void
 offer_from(Ring *ring, const RingKey &key, const SortKey &first)
 {
 	with_ring(ring, key, [&] {
-		ring->idle_until = 0;
 		const bool is_behind = ring->cursor.size > 0 && ring->cursor.sort_key < first;
 		if (!is_behind || ring->filler != 0)
 			request_sweep(ring);
@@ -377,7 +374,6 @@ put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 	if (count == 0)
 		return;
 	with_ring(ring, key, [&] {
-		ring->idle_until = 0;
 		announce(ring, count);
 		if (key.is_sorted)
 			insert_all(ring, candidates, count, Added::any);
@@ -390,11 +386,11 @@ put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 }
 
 void
-distrust(Ring *ring, const RingKey &key)
+begin_trust(Ring *ring, const RingKey &key, uint64 table_version)
 {
 	with_ring(ring, key, [&] {
-		ring->idle_until = 0;
-		ring->is_quiet = false;
+		ring->is_quiet = ring->is_quiet && ring->table_version == table_version;
+		ring->table_version = table_version;
 	});
 }
 
@@ -464,7 +460,6 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generati
 			ring->sweep_due = PG_INT64_MAX;
 			if (now >= ring->row_due)
 				ring->row_due = PG_INT64_MAX;
-			ring->idle_until = 0;
 			ring->is_quiet = false;
 			ring->has_locked = false;
 			ring->wake_generation = wake_generation;
@@ -572,10 +567,9 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 			return;
 		ring->sweep_due = next_sweep(ring);
 		// A row that fell due while the sweep read may have been claimable at each moment.
-		if (ring->count == 0 && fill.idle_until > fill.ended) {
-			ring->idle_until = Min(fill.idle_until, ring->sweep_due);
+		if (fill.idle_until > fill.ended) {
 			ring->is_quiet = true;
-			ring->quiet_until = fill.idle_until;
+			ring->quiet_until = Min(fill.idle_until, fill.ended + most_sweep_interval_us);
 		}
 		announce_time(ring, next_event(ring));
 	});

@@ -48,22 +48,16 @@ struct Taken
 	bool is_low;             // a fill is due, and no backend is at it
 	bool reads_again;        // the next fill reads what the last one has read
 	bool is_foreign;         // the ring is of another queue now
-	bool is_idle;            // no row is claimable
 	bool is_quiet;           // no row is claimable that is not in flight
+	bool is_idle;            // no row is claimable
 	uint64 nothing_at;       // nothing is pending while no more transactions than these have ended
 };
 
-// Who takes candidates.
-struct Taker
-{
-	bool is_waiting; // routine sweeps of a quiet ring are not for this call
-	bool *is_chosen; // null, or whether it was woken for a candidate: reset when it has one
-};
-
 // Takes up to max_count candidates, in order, into candidates; none when a sweep is due. They are
-// in flight until let_go(). wake_generation: the table's current one.
-Taken take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation,
-		   const Taker &taker, int max_count, Candidate *candidates);
+// in flight until let_go(). wake_generation: the table's current one. is_chosen: null, or whether the caller was
+// woken for a candidate; reset when it has one.
+Taken take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, bool *is_chosen,
+		   int max_count, Candidate *candidates);
 
 // Whether there was a moment since sweep sweep_generation at which no row was claimable: a later
 // sweep has read the queue to its end, all candidates have been tried in vain, and since it began
@@ -99,8 +93,9 @@ void offer_from(Ring *ring, const RingKey &key, const SortKey &first);
 // Makes a sweep due at that time: a row becomes claimable then, anywhere in the order.
 void expect(Ring *ring, const RingKey &key, TimestampTz due);
 
-// Marks the ring not idle.
-void distrust(Ring *ring, const RingKey &key);
+// Begins to use the ring. It is not quiet any more if it was told of what is written by triggers of another version of the
+// table: before the caller's, they may have been disabled for a while, or the table have been a child.
+void begin_trust(Ring *ring, const RingKey &key, uint64 table_version);
 
 // Marks the ring, until its next sweep, as one that may not have all that is ready. Claims do not mind.
 void doubt_contents(Ring *ring, const RingKey &key);

@@ -50,7 +50,6 @@ inline void
 request_sweep(Ring *ring)
 {
 	ring->sweep_due = 0;
-	ring->idle_until = 0;
 	ring->is_quiet = false;
 	announce(ring, 1); // at least
 }
@@ -129,11 +128,12 @@ is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 }
 
 // Whether all that is claimable is in the ring, or in flight: since the last sweep, which found
-// nothing, the ring has been told of all that became claimable.
+// nothing, the ring has been told of all that became claimable. Not if the clock has been set back since then.
 inline bool
 is_quiet(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
 	return ring->is_quiet && ring->is_at_end && ring->filler == 0 && now < ring->quiet_until &&
+		   ring->quiet_until - now <= most_sweep_interval_us &&
 		   !is_row_due(ring, now, wake_generation);
 }
 

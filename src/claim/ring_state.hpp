@@ -140,6 +140,7 @@ struct Ring
 	RingKey key;
 	int32 kind_count;         // of the jobs that it is for; 0: of all
 	uint64 kinds[most_kinds]; // their hashes
+	uint64 table_version;     // begin_trust()
 	TimestampTz used_at;      // of the last take(); the least recently used ring makes room
 
 	uint32 first; // index of the first candidate
@@ -147,19 +148,18 @@ struct Ring
 	Candidate candidates[ring_size];
 
 	Cursor cursor;
-	bool is_at_end;           // fills have read to the end of the queue
-	bool is_told;             // since the last sweep of all that has become claimable by a write
-	bool has_locked;          // since it began a candidate was locked, and let go
-	bool reads_again;         // the next fill begins where the last one did (Fill)
-	TimestampTz sweep_due;    // when to sweep; 0: requested; PG_INT64_MAX: under way
-	uint32 wake_generation;   // the table's (shared_memory.hpp) when the last sweep began
-	TimestampTz swept_at;     // when the last sweep ended
-	int64 sweep_cost_us;      // its duration, plus the cost of candidates tried in vain since
-	int64 fill_cost_us;       // the duration of the last read behind the cursor
-	TimestampTz row_due;      // the earliest time known at which a row becomes claimable
-	TimestampTz idle_until;   // no row is claimable before, unless a wake-up comes
-	bool is_quiet;            // idle but for what has been offered since
-	TimestampTz quiet_until;  // the time until then by the clock
+	bool is_at_end;         // fills have read to the end of the queue
+	bool is_told;           // since the last sweep of all that has become claimable by a write
+	bool has_locked;        // since it began a candidate was locked, and let go
+	bool reads_again;       // the next fill begins where the last one did (Fill)
+	TimestampTz sweep_due;  // when to sweep; 0: requested; PG_INT64_MAX: under way
+	uint32 wake_generation; // the table's (shared_memory.hpp) when the last sweep began
+	TimestampTz swept_at;   // when the last sweep ended
+	int64 sweep_cost_us;    // its duration, plus the cost of candidates tried in vain since
+	int64 fill_cost_us;     // the duration of the last read behind the cursor
+	TimestampTz row_due;    // the earliest time known at which a row becomes claimable
+	bool is_quiet; // the last sweep has read nothing, and the ring has been told of all since
+	TimestampTz quiet_until;  // when that is not believed any more
 	uint64 nothing_at;        // nothing was pending after so many transactions; 0: unknown
 	int32 filler;             // PID of the backend that is filling the ring, or 0
 	bool has_dropped;         // the fill under way may miss candidates that were let go

@@ -44,15 +44,16 @@ struct Note
 	Candidates left;     // those taken that this transaction has locked, and leaves as they are
 
 	Candidates offered;
-	bool has_more_offered; // than most_candidates
-	SortKey more_offered;  // the lowest of those
-	bool wakes;            // rows have become claimable anywhere in the order
-	TimestampTz due;       // the earliest time at which a row becomes claimable
-	TimestampTz death;     // the earliest at which a row would have died
-	bool is_under_way;     // counted in the wakes as such
-	bool has_writes;       // other backends may have passed by what it wrote
-	bool has_moved;        // rows that can be claimed after the commit are at other TIDs
-	bool ends;             // a queue of the table has ended
+	bool has_more_offered;  // than most_candidates
+	SortKey more_offered;   // the lowest of those
+	bool wakes;             // rows have become claimable anywhere in the order
+	TimestampTz due;        // the earliest time at which a row becomes claimable
+	bool is_due_told;       // to the ring, for this transaction's own claims
+	TimestampTz death;      // the earliest at which a row would have died
+	bool is_under_way;      // counted in the wakes as such
+	TimestampTz undone_due; // when what it has written is claimable, if it is rolled back
+	bool has_moved;         // rows that can be claimed after the commit are at other TIDs
+	bool ends;              // a queue of the table has ended
 };
 
 } // namespace
@@ -84,6 +85,7 @@ add_note(Ring *ring, const RingKey &key)
 	note->made_in = GetCurrentSubTransactionId();
 	note->due = PG_INT64_MAX;
 	note->death = PG_INT64_MAX;
+	note->undone_due = PG_INT64_MAX;
 	note->shared = get_wakes(key.table);
 	note->next = notes;
 	notes = note;
@@ -219,13 +221,26 @@ void
 note_lease(Ring *ring, const RingKey &key, TimestampTz end)
 {
 	Note *note = note_of_ring(ring, key);
+	note->is_due_told = note->is_due_told && end >= note->due;
 	note->due = Min(note->due, end);
 }
 
 void
-note_writes(Oid table)
+tell_own_leases(Ring *ring, const RingKey &key, TimestampTz now)
 {
-	note_of_table(table)->has_writes = true;
+	for (Note *note = notes; note != nullptr; note = note->next) {
+		if (note->ring != ring || note->is_due_told || note->due > now)
+			continue;
+		expect(ring, key, note->due);
+		note->is_due_told = true;
+	}
+}
+
+void
+note_writes(Oid table, TimestampTz due)
+{
+	Note *note = note_of_table(table);
+	note->undone_due = Min(note->undone_due, due);
 }
 
 void
@@ -466,25 +481,33 @@ find_left(Note *note)
 	note->left.count = keep_unfinished(note->left.elements, note->taken.count);
 }
 
+// Calls visit(ring, key) for each sorted ring of the table that is known, whatever its kinds.
+template <typename Visit>
+static void
+visit_sorted(const Note *note, Visit &&visit)
+{
+	RingKey key;
+	Ring *ring = find_sorted_ring(note->key.table, &key);
+	if (ring != nullptr)
+		visit(ring, key);
+	for (int i = 0; i < kind_places(note); i++) {
+		const KindRing found = kind_ring_of(note->key.table, note->shared, i, unknown_kind);
+		if (found.ring != nullptr)
+			visit(found.ring, found.key);
+	}
+}
+
 // Tells the other rings of the table when a lease ends that was taken from the note's ring. Most know
 // of an earlier time already, which is read without their spinlocks. Must not raise.
 static void
 tell_others_of_lease(const Note *note)
 {
-	const auto tell_one = [&](Ring *ring, const RingKey &key) {
-		if (ring != nullptr && ring != note->ring && note->due < ring->row_due)
-			expect(ring, key, note->due);
-	};
-	const int places = kind_places(note);
-	if (places == 0)
+	if (kind_places(note) == 0)
 		return;
-	RingKey key;
-	Ring *ring = find_sorted_ring(note->key.table, &key);
-	tell_one(ring, key);
-	for (int i = 0; i < places; i++) {
-		const KindRing found = kind_ring_of(note->key.table, note->shared, i, unknown_kind);
-		tell_one(found.ring, found.key);
-	}
+	visit_sorted(note, [&](Ring *ring, const RingKey &key) {
+		if (ring != note->ring && note->due < ring->row_due)
+			expect(ring, key, note->due);
+	});
 }
 
 // Puts back what this transaction has made claimable by ending. Must not raise.
@@ -525,14 +548,33 @@ let_all_go(const Note *note)
 		ask_for_sweep(note->ring, note->key);
 }
 
+// Reads the clock only where there is a time.
+static bool
+is_over(TimestampTz time)
+{
+	return time != PG_INT64_MAX && time <= GetCurrentTimestamp();
+}
+
+// Tells of rows that were written, while others may have passed them by as they were locked. A row that is leased for
+// longer is as the last sweep has seen it. Must not raise.
+static void
+undo_writes(const Note *note)
+{
+	if (note->undone_due == PG_INT64_MAX)
+		return;
+	if (is_over(note->undone_due))
+		wake_table(note);
+	else
+		visit_sorted(note,
+					 [&](Ring *ring, const RingKey &key) { expect(ring, key, note->undone_due); });
+}
+
 // Undoes what the note says. Must not raise.
 static void
 after_abort(const Note *note)
 {
-	// Other backends may have passed by the rows written, while they were locked.
 	if (note->ring == nullptr) {
-		if (note->has_writes || note->wakes)
-			wake_table(note);
+		undo_writes(note);
 		return;
 	}
 	let_all_go(note);
@@ -541,13 +583,6 @@ after_abort(const Note *note)
 		doubt_contents(note->ring, note->key);
 	if (note->taken.count > 0)
 		tell_other_callers(note);
-}
-
-// Reads the clock only where there is a time.
-static bool
-is_over(TimestampTz time)
-{
-	return time != PG_INT64_MAX && time <= GetCurrentTimestamp();
 }
 
 // Must not raise: the transaction has committed.
@@ -638,11 +673,12 @@ merge_into(Note *parent, const Note *child)
 	if (child->has_more_offered)
 		add_more_offered(parent, child->more_offered);
 	parent->wakes |= child->wakes;
-	parent->has_writes |= child->has_writes;
 	parent->has_moved |= child->has_moved;
 	parent->ends |= child->ends;
+	parent->is_due_told = parent->is_due_told && parent->due <= child->due;
 	parent->due = Min(parent->due, child->due);
 	parent->death = Min(parent->death, child->death);
+	parent->undone_due = Min(parent->undone_due, child->undone_due);
 }
 
 // The parent's note for the same ring or table; it comes after the child's.

@@ -39,9 +39,14 @@ void note_own_fill(Ring *ring, const RingKey &key);
 // committed.
 void note_lease(Ring *ring, const RingKey &key, TimestampTz end);
 
-// Notes that this (sub)transaction has written rows, not from a ring, that may be claimable again
-// if it is rolled back.
-void note_writes(Oid table);
+// Tells the ring if leases have ended that this transaction has taken from it: until it commits, others do not need to
+// know. Takes the ring's spinlock then.
+void tell_own_leases(Ring *ring, const RingKey &key, TimestampTz now);
+
+// Notes that this (sub)transaction has written rows, not from a ring, that are claimable again if it is rolled back,
+// from that time on; at_once: it is not known, or they may be so already.
+constexpr TimestampTz at_once = PG_INT64_MIN;
+void note_writes(Oid table, TimestampTz due);
 
 // Notes that this (sub)transaction has replaced a row version that it has locked for a claim, which
 // ends when it commits: the row is then claimable at another TID. It has been pending all the time,

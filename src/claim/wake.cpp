@@ -18,7 +18,7 @@ note_given_back(definition::Definition *definition, TimestampTz due)
 	stats::Tally *tally = stats::tally_of(definition);
 	if (tally != nullptr)
 		tally->is_blind = true;
-	note_writes(definition->source);
+	note_writes(definition->source, at_once);
 	if (due == 0)
 		note_wake(definition->source);
 	else

@@ -282,7 +282,7 @@ text_of(Definition *definition, Action action, const Source &source, bool tells_
 	const char *death = tells_more ? "t.dead_at" : "t.leased_until";
 	const bool has_columns = claim::compiled_claim_of(definition)->has_columns;
 	return removal_text(definition, {source.tables, fence, rule.final_state, source.result,
-									 tells_more, has_columns ? late_text(definition, death) : ""});
+									 tells_more, has_columns ? lease_text(definition, death) : ""});
 }
 
 // Whether the statement may return when the job was claimed, and when it would have died: the tables have
@@ -455,10 +455,6 @@ static void
 count_returned(Definition *definition, Action action, const FinishOptions &options)
 {
 	count_runs(definition, options);
-	if (action == Action::cancel)
-		note_cancelled(definition, options.call_time);
-	else
-		note_late(definition);
 	int64 dead = 0;
 	for (uint64 i = 0; action == Action::fail && i < SPI_tuptable->numvals; i++) {
 		bool is_null;
@@ -467,10 +463,15 @@ count_returned(Definition *definition, Action action, const FinishOptions &optio
 		dead += !is_null && DatumGetBool(is_dead);
 	}
 	count_finished(definition, action, static_cast<int64>(SPI_tuptable->numvals), dead);
-	if (rule_of(action).final_state != nullptr && SPI_tuptable->numvals > 0) {
-		claim::note_writes(definition->source);
-		note_archived(definition, options.call_time);
+	if (rule_of(action).final_state == nullptr || SPI_tuptable->numvals == 0)
+		return;
+	if (action == Action::complete)
+		note_completed(definition, options.call_time);
+	else {
+		note_cancelled(definition, options.call_time);
+		claim::note_writes(definition->source, claim::at_once);
 	}
+	note_archived(definition, options.call_time);
 }
 
 bool

@@ -94,7 +94,7 @@ told_of(Definition *definition)
 							: psprintf("case when (%1$s).dead_at is not null or (%1$s).leased_until"
 									   " is null then t.leased_until end",
 									   placeholder(Parameter::row));
-	return late_text(definition, death);
+	return lease_text(definition, death);
 }
 
 // In a lock mode the key is fence enough, since finish_held() has checked the held row.
@@ -198,9 +198,9 @@ write_row(Definition *definition, Action action, const Rule &rule, const Argumen
 	const bool is_dead = action == Action::fail && !is_null && DatumGetBool(value);
 	count_finished(definition, action, 1, is_dead);
 	if (rule.assignments == nullptr) {
-		note_late(definition);
-		claim::note_writes(definition->source);
-		note_archived(definition, GetCurrentTimestamp());
+		const TimestampTz now = GetCurrentTimestamp();
+		note_completed(definition, now);
+		note_archived(definition, now);
 	}
 	return true;
 }

@@ -116,7 +116,7 @@ remove_dead(Definition *definition)
 													 nullptr, false, death_text(definition)});
 				});
 			removed = static_cast<int64>(run(statement, arguments));
-			note_late(definition);
+			note_late(definition, options.call_time);
 		});
 	});
 	return removed;

@@ -53,7 +53,7 @@ forget_done(const Definition *definition)
 static void
 note_purged(Definition *definition)
 {
-	claim::note_writes(definition->source);
+	claim::note_writes(definition->source, claim::at_once);
 	stats::Tally *tally = stats::tally_of(definition);
 	if (tally != nullptr)
 		tally->is_blind = true;

@@ -5,6 +5,7 @@
 #include "removed.hpp"
 
 #include "../claim/compiled_claim.hpp"
+#include "../claim/transaction_callbacks.hpp"
 #include "../claim/wake.hpp"
 #include "../row/rights.hpp"
 #include "../statement/statement.hpp"
@@ -16,7 +17,7 @@ using statement::Parameter;
 using stats::Removed;
 
 // Names that no column of the archive should have.
-static constexpr const char *was_late = "queue_ext_late";
+static constexpr const char *lease_end = "queue_ext_lease_end";
 static constexpr const char *death_at = "queue_ext_death";
 static constexpr const char *numbers = "queue_ext_removed";
 static constexpr const char *times = "queue_ext_left";
@@ -30,15 +31,12 @@ first_death_text()
 }
 
 const char *
-late_text(const Definition *definition, const char *death)
+lease_text(const Definition *definition, const char *death)
 {
-	const char *now = placeholder(Parameter::call_time);
 	return definition->is_archived
-			   ? psprintf(", exists (select from finished as f where f.leased_until"
-						  " operator(pg_catalog.<=) %s) as %s%s",
-						  now, was_late, first_death_text())
-			   : psprintf(", t.leased_until operator(pg_catalog.<=) %s as %s, %s as %s", now,
-						  was_late, death, death_at);
+			   ? psprintf(", (select pg_catalog.min(f.leased_until) from finished as f) as %s%s",
+						  lease_end, first_death_text())
+			   : psprintf(", t.leased_until as %s, %s as %s", lease_end, death, death_at);
 }
 
 const char *
@@ -93,12 +91,11 @@ may_tell_states(Definition *definition)
 		   row::has_right_on(definition->source, ACL_SELECT, columns, lengthof(columns));
 }
 
-// When the first of the jobs in SPI_tuptable would have died with its lease; PG_INT64_MAX: none would, or the
-// statement has not returned it.
+// The first of the times in that column of SPI_tuptable; PG_INT64_MAX: there is none, or no such column.
 static TimestampTz
-first_death()
+first_time(const char *name)
 {
-	const int column = SPI_fnumber(SPI_tuptable->tupdesc, death_at);
+	const int column = SPI_fnumber(SPI_tuptable->tupdesc, name);
 	TimestampTz first = PG_INT64_MAX;
 	if (column > 0 && SPI_gettypeid(SPI_tuptable->tupdesc, column) != TIMESTAMPTZOID)
 		return PG_INT64_MIN;
@@ -113,22 +110,24 @@ first_death()
 }
 
 void
-note_late(Definition *definition)
+note_late(Definition *definition, TimestampTz now)
 {
-	const int late_column = SPI_fnumber(SPI_tuptable->tupdesc, was_late);
-	bool is_late = false;
-	for (uint64 i = 0; late_column > 0 && i < SPI_tuptable->numvals; i++) {
-		bool is_null;
-		is_late |= DatumGetBool(
-			SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, late_column, &is_null));
-	}
-	const TimestampTz first = first_death();
-	stats::Tally *tally = is_late || first != PG_INT64_MAX ? stats::tally_of(definition) : nullptr;
+	const TimestampTz death = first_time(death_at);
+	const bool is_late = first_time(lease_end) <= now;
+	stats::Tally *tally = is_late || death != PG_INT64_MAX ? stats::tally_of(definition) : nullptr;
 	if (tally == nullptr)
 		return;
 	if (is_late)
 		stats::note_some_left(tally);
-	claim::note_death(definition->source, tally, first);
+	claim::note_death(definition->source, tally, death);
+}
+
+void
+note_completed(Definition *definition, TimestampTz now)
+{
+	note_late(definition, now);
+	const TimestampTz due = first_time(lease_end);
+	claim::note_writes(definition->source, due == PG_INT64_MAX ? claim::at_once : due);
 }
 
 // The elements of the array in that column of the first row; false if it is null, or has nulls. All are of 8
@@ -163,7 +162,7 @@ read_finished()
 	Datum found[3] = {};
 	// Not to know how many there were is as not to know of one that has died.
 	removed.death =
-		read_array(numbers, INT8OID, found, lengthof(found)) ? first_death() : PG_INT64_MIN;
+		read_array(numbers, INT8OID, found, lengthof(found)) ? first_time(death_at) : PG_INT64_MIN;
 	removed.ready = DatumGetInt64(found[0]);
 	removed.scheduled = DatumGetInt64(found[1]);
 	removed.leased = DatumGetInt64(found[2]);

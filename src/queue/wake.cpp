@@ -60,6 +60,13 @@ struct JobRow
 	{
 		return !is_dead && !is_leased && run_at > now;
 	}
+	// From when on it can be claimed; PG_INT64_MAX: never, by itself.
+	TimestampTz due() const
+	{
+		if (is_dead)
+			return PG_INT64_MAX;
+		return is_leased ? Max(leased_until, run_at) : run_at;
+	}
 };
 
 } // namespace
@@ -153,6 +160,14 @@ note_row(Oid table, const Written &written, TupleDesc descriptor)
 	return true;
 }
 
+// Notes for a rollback the row that was updated.
+static void
+note_old_row(Oid table, HeapTuple row, TupleDesc descriptor)
+{
+	const JobRow former = read_job(row, descriptor);
+	claim::note_writes(table, former.has_place ? former.due() : claim::at_once);
+}
+
 // Notes nothing of a claim's own write, of which the claim notes what is needed. The rollback of
 // another UPDATE or of a DELETE can make rows claimable again, so these are noted as writes,
 // too. Raises 39P01 unless called as an AFTER trigger for INSERT, UPDATE or DELETE.
@@ -169,17 +184,20 @@ queue_ext_queue_wake(PG_FUNCTION_ARGS)
 	if (TRIGGER_FIRED_BY_UPDATE(event) &&
 		claim::is_own_update(table, !TRIGGER_FIRED_FOR_STATEMENT(event)))
 		return static_cast<Datum>(0);
-	if (!TRIGGER_FIRED_BY_INSERT(event))
-		claim::note_writes(table);
 	if (TRIGGER_FIRED_FOR_STATEMENT(event) || TRIGGER_FIRED_BY_DELETE(event)) {
+		if (!TRIGGER_FIRED_BY_INSERT(event))
+			claim::note_writes(table, claim::at_once);
 		claim::note_wake(table);
 		return static_cast<Datum>(0);
 	}
+	const TupleDesc columns = RelationGetDescr(data->tg_relation);
 	const Written written = TRIGGER_FIRED_BY_UPDATE(event)
 								? Written{data->tg_newtuple, data->tg_trigtuple}
 								: Written{data->tg_trigtuple, nullptr};
-	if (!note_row(table, written, RelationGetDescr(data->tg_relation)))
+	if (!note_row(table, written, columns))
 		claim::note_wake(table);
+	if (written.old != nullptr)
+		note_old_row(table, written.old, columns);
 	return static_cast<Datum>(0);
 }
 

@@ -7,11 +7,11 @@
  * It follows that no wake-up is lost: the last backend's pop would return empty.
  *
  * A pop that trusts an idle ring, or has read an empty queue, counts a row as claimable from the
- * moment at which the row is visible to others. A pop that has tried all candidates in vain, or
- * claims by the statement, counts it from a moment later, when the transaction that freed the row
- * has notified the ring: candidates that were in flight before a sweep are not counted any more
- * (ring.cpp, begin_fill()), and may win in between. That transaction has not returned to its
- * client by then.
+ * moment at which the row is visible to others; if it trusts the ring, and the row was freed by a rollback, which is
+ * not announced, from a moment later, when the transaction that freed it has notified the ring. A pop that has tried
+ * all candidates in vain, or claims by the statement, counts each row from then: candidates that were in flight before
+ * a sweep are not counted any more (ring.cpp, begin_fill()), and may win in between. That transaction has not returned
+ * to its client by then.
  *
  *   spin -DRANKED -search test/model/wake.pml     a managed queue: rows are offered
  *   spin -search test/model/wake.pml              an attached one with the trigger: the
@@ -58,7 +58,7 @@ bool candidate[ROWS];
 bool is_at_end;
 bool is_asked = true; /* sweep_due == 0 */
 byte wake_generation;
-bool is_idle;         /* idle_until lies in the future */
+bool is_silent;       /* is_quiet: a sweep has read nothing, and the ring has been told of all since */
 byte filler = NOBODY; /* fill_generation: no process has two fills under way, so it names the fill */
 byte takeovers;
 bool has_in_flight[PROCESSES]; /* in_flight: one candidate each, taken since the last sweep began */
@@ -72,7 +72,9 @@ bool has_changed_since[PROCESSES]; /* change_generation differs from that of the
 /* For the assertions: since the call began, was there a moment with nothing claimable? */
 bool was_empty[PROCESSES];
 bool was_told_empty[PROCESSES]; /* the same, but for rows that the ring has not been notified of */
+bool was_known_empty[PROCESSES]; /* the same, but for those of these that a rollback has freed */
 bool is_untold[ROWS];
+bool is_undone[ROWS]; /* likewise, freed by a rollback */
 bool is_dead[PROCESSES];
 bool may_die = true;
 byte finished;
@@ -80,11 +82,15 @@ byte finished;
 #define NOTHING_FREE (row[0] != FREE && row[1] != FREE)
 #define NOTHING_TOLD ((row[0] != FREE || is_untold[0]) && (row[1] != FREE || is_untold[1]))
 
+#define NOTHING_KNOWN ((row[0] != FREE || is_undone[0]) && (row[1] != FREE || is_undone[1]))
+
 #ifdef SLIP_HAND_IGNORED
 #define NO_FLIGHT true
 #else
 #define NO_FLIGHT (!has_in_flight[0] && !has_in_flight[1] && !has_in_flight[2] && !has_in_flight[3])
 #endif
+/* ring.cpp, take(): is_idle. */
+#define IDLE (is_silent && is_at_end && filler == NOBODY && !is_asked && !candidate[0] && !candidate[1] && NO_FLIGHT)
 #ifdef SLIP_CLAIMS_IGNORED
 #define NO_CLAIM true
 #else
@@ -113,6 +119,10 @@ inline note_change()
 	if
 	:: NOTHING_TOLD -> was_told_empty[0] = true; was_told_empty[1] = true; was_told_empty[2] = true; was_told_empty[3] = true
 	:: else
+	fi;
+	if
+	:: NOTHING_KNOWN -> was_known_empty[0] = true; was_known_empty[1] = true; was_known_empty[2] = true; was_known_empty[3] = true
+	:: else
 	fi
 }
 
@@ -129,7 +139,7 @@ inline insert(which)
 inline tell(which)
 {
 #ifdef RANKED
-	atomic { is_idle = false; insert(which); is_untold[which] = false } /* ring.cpp, offer() */
+	atomic { insert(which); is_untold[which] = false } /* ring.cpp, offer() */
 #else
 	atomic { number = (number + 1) % 8; is_untold[which] = false }
 #endif
@@ -139,11 +149,10 @@ inline tell(which)
 inline put_back(which)
 {
 	atomic {
-#ifndef SLIP_PUT_BACK_IDLE
-		is_idle = false;
-#endif
 #ifdef RANKED
+#ifndef SLIP_PUT_BACK_LOST
 		insert(which);
+#endif
 #else
 		if
 		:: !has_changed_since[me] -> candidate[which] = true
@@ -151,6 +160,7 @@ inline put_back(which)
 		fi;
 #endif
 		is_untold[which] = false;
+		is_undone[which] = false;
 		change()
 	}
 }
@@ -180,19 +190,19 @@ inline send(which)
 /* direct.cpp, claim_direct(). */
 inline pop()
 {
-	atomic { was_empty[me] = NOTHING_FREE; was_told_empty[me] = NOTHING_TOLD };
+	atomic { was_empty[me] = NOTHING_FREE; was_told_empty[me] = NOTHING_TOLD; was_known_empty[me] = NOTHING_KNOWN };
 	/* is_idle(): a transaction that is no longer under way has notified the ring. */
 #ifdef SLIP_READS_SWAPPED
 	seen_generation = number;
-	atomic { is_empty = is_idle && !is_asked && seen_generation == wake_generation };
+	atomic { is_empty = IDLE && seen_generation == wake_generation };
 	atomic { is_empty = is_empty && under_way == 0 };
 #else
 	is_quiet = (under_way == 0);
 	seen_generation = number;
-	atomic { is_empty = is_quiet && is_idle && !is_asked && seen_generation == wake_generation };
+	atomic { is_empty = is_quiet && IDLE && seen_generation == wake_generation };
 #endif
 	if
-	:: is_empty -> goto has_seen_nothing
+	:: is_empty -> goto trusts_the_ring
 	:: else
 	fi;
 	/* drain() */
@@ -229,7 +239,11 @@ again:
 			fi
 		};
 		/* ring.cpp, settle(): one step there. */
-		atomic { has_won_since = has_won_since || is_won; has_gone_since = has_gone_since || is_gone };
+		atomic {
+			has_won_since = has_won_since || is_won;
+			has_gone_since = has_gone_since || is_gone;
+			is_silent = is_silent && is_won
+		};
 #ifdef SLIP_LET_GO_OF_OTHERS
 		/* Also those that other backends have taken since. */
 		if
@@ -248,9 +262,9 @@ again:
 	/* is_done(): idle again, by the sweep of another backend. */
 	is_quiet = (under_way == 0);
 	seen_generation = number;
-	atomic { is_empty = is_quiet && is_idle && !is_asked && seen_generation == wake_generation; is_quiet = false };
+	atomic { is_empty = is_quiet && IDLE && seen_generation == wake_generation; is_quiet = false };
 	if
-	:: is_empty -> goto has_seen_nothing
+	:: is_empty -> goto trusts_the_ring
 	:: else
 	fi;
 	/* ring.cpp, is_exhausted() */
@@ -280,7 +294,7 @@ again:
 			is_asked = false;
 			wake_generation = seen_generation;
 #endif
-			is_idle = false;
+			is_silent = false;
 			sweep();
 			has_won_since = false;
 			has_gone_since = false
@@ -330,11 +344,7 @@ again:
 #endif
 			change();
 			if
-#ifdef SLIP_IDLE_THOUGH_ASKED
-			:: !seen[0] && !seen[1] -> is_idle = true
-#else
-			:: !is_asked && !candidate[0] && !candidate[1] -> is_idle = true
-#endif
+			:: !is_asked && !seen[0] && !seen[1] -> is_silent = true
 			:: else
 			fi
 #ifndef SLIP_LATE_FILL
@@ -381,27 +391,30 @@ won_by_statement:
 	/* transaction_callbacks.cpp, after_abort(): the row that was written was locked until now. */
 	if
 	:: atomic { assert(row[got] == LOCKED); row[got] = ABSENT }
-	:: atomic { assert(row[got] == LOCKED); row[got] = FREE; is_untold[got] = true };
-		atomic { number = (number + 1) % 8; is_untold[got] = false }
+	:: atomic { assert(row[got] == LOCKED); row[got] = FREE; is_untold[got] = true; is_undone[got] = true };
+		atomic { number = (number + 1) % 8; is_untold[got] = false; is_undone[got] = false }
 	fi;
 	goto over;
 won:
 	/* The transaction ends: by a commit, and the job is done, or by a rollback. */
 	if
 	:: atomic { assert(row[got] == LOCKED); row[got] = ABSENT }
-	:: atomic { assert(row[got] == LOCKED); row[got] = FREE; is_untold[got] = true };
+	:: atomic { assert(row[got] == LOCKED); row[got] = FREE; is_untold[got] = true; is_undone[got] = true };
 		put_back(got)
 	fi;
 	goto over;
 has_seen_nothing:
 	assert(was_empty[me]);
 	goto over;
+trusts_the_ring:
+	assert(was_known_empty[me]);
+	goto over;
 comes_back_empty:
 	assert(was_told_empty[me]);
 over:
 	/* Resets the variables that are not needed any more, so that they make no new states. */
 	atomic { got = 0; seen_generation = 0; is_quiet = false; is_empty = false; is_mine = false; is_won = false; is_gone = false; seen[0] = false; seen[1] = false;
-		was_empty[me] = true; was_told_empty[me] = true; has_swept_since[me] = true; has_changed_since[me] = true }
+		was_empty[me] = true; was_told_empty[me] = true; was_known_empty[me] = true; has_swept_since[me] = true; has_changed_since[me] = true }
 }
 
 proctype backend(byte me)
@@ -442,7 +455,8 @@ init
 		change();
 		sweep();
 		was_empty[0] = true; was_empty[1] = true; was_empty[2] = true; was_empty[3] = true;
-		was_told_empty[0] = true; was_told_empty[1] = true; was_told_empty[2] = true; was_told_empty[3] = true
+		was_told_empty[0] = true; was_told_empty[1] = true; was_told_empty[2] = true; was_told_empty[3] = true;
+		was_known_empty[0] = true; was_known_empty[1] = true; was_known_empty[2] = true; was_known_empty[3] = true
 	};
 	/* One of the rows may exist before; which one makes no difference. */
 	if

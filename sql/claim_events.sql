@@ -1,0 +1,83 @@
+-- What happens beside claims does not have them read the table from its head: that is done at intervals, and
+-- where knowledge was lost. Sweeps are counted, and the intervals that there was time for.
+set client_min_messages = warning;
+select queue_create('events');
+insert into events (priority, payload, attempt, leased_until) select -1, '1', 1, now() + interval '1 day' from generate_series(1, 3000);
+insert into events (payload) select '1' from generate_series(1, 3000);
+select queue_create('events_kept', archive => true);
+insert into events_kept (priority, payload, attempt, leased_until) select -1, '1', 1, now() + interval '1 day' from generate_series(1, 3000);
+insert into events_kept (payload) select '1' from generate_series(1, 3000);
+vacuum analyze events, events_kept;
+
+-- Calls the event 300 times, between claims; whether there were no more sweeps than one for each 100 ms, and a few.
+create procedure test_sweeps(name text, event text, inout few boolean default null)
+language plpgsql as $$
+declare
+	began timestamptz := clock_timestamp();
+	before bigint;
+	job queue_job;
+begin
+	perform queue_pop(name);
+	select sum(sweeps) into before from queue_claim_stats where source = name::regclass;
+	for i in 1 .. 300 loop
+		select * into job from queue_pop(name);
+		commit;
+		execute event using name, job.id, job.attempt;
+		rollback;
+	end loop;
+	select sum(sweeps) - before <= 10 + extract(epoch from clock_timestamp() - began) * 10 into few
+		from queue_claim_stats where source = name::regclass;
+end $$;
+
+-- A worker fails, and rolls back what it has done to its job.
+call test_sweeps('events', 'select queue_complete($1, $2, $3)');
+call test_sweeps('events_kept', 'select queue_complete($1, $2, $3)');
+call test_sweeps('events', 'select queue_complete_many($1, array[$2], array[$3])');
+call test_sweeps('events', 'select queue_fail($1, $2, $3)');
+call test_sweeps('events', 'select queue_extend($1, $2, $3)');
+call test_sweeps('events', 'select queue_release($1, $2, $3)');
+-- So does who changes a job that is to come.
+call test_sweeps('events', 'update events set run_at = run_at + interval ''1 day'' where id = $2 and attempt = $3 and $1 is not null');
+
+-- A queue in which there is a job now and then, and which is polled more often.
+select queue_create('polled', lease => '1 day');
+insert into polled (priority, payload, attempt, leased_until) select -1, '1', 1, now() + interval '1 day' from generate_series(1, 3000);
+insert into polled (payload, run_at) select '1', now() + interval '1 day' from generate_series(1, 3000);
+vacuum analyze polled;
+create procedure test_polls(name text, inout taken bigint default 0, inout few boolean default null)
+language plpgsql as $$
+declare
+	began timestamptz := clock_timestamp();
+	before bigint;
+begin
+	perform queue_pop(name);
+	select sum(sweeps) into before from queue_claim_stats where source = name::regclass;
+	for i in 1 .. 100 loop
+		commit;
+		perform queue_send(name, '1');
+		commit;
+		taken := taken + (select count(*) from queue_pop(name, 5) as j where queue_complete(name, j.id, j.attempt));
+		commit;
+		taken := taken + (select count(*) from queue_pop(name));
+	end loop;
+	select sum(sweeps) - before <= 5 + extract(epoch from clock_timestamp() - began) into few
+		from queue_claim_stats where source = name::regclass;
+end $$;
+call test_polls('polled');
+
+-- So does a session that has just begun.
+select sum(sweeps) as before, clock_timestamp() as began from queue_claim_stats where source = 'polled'::regclass \gset
+\c -
+select count(*) from queue_pop('polled');
+select sum(sweeps) - :before <= extract(epoch from clock_timestamp() - :'began') / 60 as few
+from queue_claim_stats where source = 'polled'::regclass;
+-- Unless the trigger may have been disabled meanwhile.
+alter table polled disable trigger queue_ext_wake;
+insert into polled (payload) values ('2');
+alter table polled enable always trigger queue_ext_wake;
+\c -
+set client_min_messages = warning;
+select payload from queue_pop('polled');
+
+select queue_drop(q) from unnest('{events,events_kept,polled}'::text[]) as q;
+drop procedure test_sweeps, test_polls;
