@@ -79,5 +79,26 @@ alter table polled enable always trigger queue_ext_wake;
 set client_min_messages = warning;
 select payload from queue_pop('polled');
 
+-- A transaction's own lease that ends before it commits.
+select queue_alter('polled', kinds => true);
+create procedure test_own(path text, kinds text[], inout got text default null)
+language plpgsql as $$
+begin
+	perform set_config('queue_ext.claim_path', path, true);
+	perform queue_send('polled', '3', kind => 'a');
+	commit;
+	perform set_config('queue_ext.claim_path', path, true);
+	perform queue_pop('polled', lease => '1 microsecond');
+	perform pg_sleep(0.002);
+	select format('job %s, attempt %s', payload, attempt) into got from queue_pop('polled', kinds => test_own.kinds);
+	perform queue_complete('polled', id, attempt) from polled where payload = '3';
+	commit;
+end $$;
+call test_own('direct', null);
+call test_own('direct', array['a']);
+call test_own('tid', null);
+call test_own('tid', array['a']);
+call test_own('direct', array['a']);
+
 select queue_drop(q) from unnest('{events,events_kept,polled}'::text[]) as q;
-drop procedure test_sweeps, test_polls;
+drop procedure test_sweeps, test_polls, test_own;

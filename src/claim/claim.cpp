@@ -14,6 +14,7 @@
 #include "recurring.hpp"
 #include "ring_waiting.hpp"
 #include "shared_memory.hpp"
+#include "transaction_callbacks.hpp"
 
 namespace queue_ext::claim {
 
@@ -71,6 +72,7 @@ claim_by_ring(Definition *definition, const Choice &choice, const Request &reque
 	tell_path(definition->claim, ring, choice);
 	const bool was_chosen = request.is_chosen != nullptr && *request.is_chosen;
 	uint64 claimed = 0;
+	tell_own_leases(ring, key, request.call_time);
 	if (!is_idle(definition, ring, request.call_time))
 		claimed = claim_from(ring, definition, choice.path, request, output);
 	if (claimed == 0) {

@@ -174,7 +174,6 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 	TimestampTz since = request->call_time;
 	*claimed = 0;
 	prepare_note(ring, key);
-	tell_own_leases(ring, key, request->call_time);
 	// The client of a call that waits: as shortly before the claim as can be, as a look may take long.
 	bool may_be_gone = request->has_slept;
 	while (*claimed < wanted) {

@@ -14,6 +14,7 @@
 #include "ring_waiting.hpp"
 #include "session.hpp"
 #include "shared_memory.hpp"
+#include "transaction_callbacks.hpp"
 
 namespace queue_ext::claim {
 
@@ -66,6 +67,7 @@ is_ready_in_ring(Definition *definition, Request request)
 	for (int i = 0; i < most_fills; i++) {
 		CHECK_FOR_INTERRUPTS();
 		request.call_time = GetCurrentTimestamp();
+		tell_own_leases(ring, key, request.call_time);
 		if (is_idle(definition, ring, request.call_time))
 			return false;
 		const uint32 wake_generation =

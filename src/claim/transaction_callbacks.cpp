@@ -48,7 +48,7 @@ struct Note
 	SortKey more_offered;   // the lowest of those
 	bool wakes;             // rows have become claimable anywhere in the order
 	TimestampTz due;        // the earliest time at which a row becomes claimable
-	bool is_due_told;       // to the ring, for this transaction's own claims
+	const Ring *told;       // the last ring that was told of it for this transaction's own claims
 	TimestampTz death;      // the earliest at which a row would have died
 	bool is_under_way;      // counted in the wakes as such
 	TimestampTz undone_due; // when what it has written is claimable, if it is rolled back
@@ -221,7 +221,8 @@ void
 note_lease(Ring *ring, const RingKey &key, TimestampTz end)
 {
 	Note *note = note_of_ring(ring, key);
-	note->is_due_told = note->is_due_told && end >= note->due;
+	if (end < note->due)
+		note->told = nullptr;
 	note->due = Min(note->due, end);
 }
 
@@ -229,10 +230,11 @@ void
 tell_own_leases(Ring *ring, const RingKey &key, TimestampTz now)
 {
 	for (Note *note = notes; note != nullptr; note = note->next) {
-		if (note->ring != ring || note->is_due_told || note->due > now)
+		const bool is_lease = note->ring != nullptr && note->key.table == key.table;
+		if (!is_lease || note->told == ring || note->due > now)
 			continue;
 		expect(ring, key, note->due);
-		note->is_due_told = true;
+		note->told = ring;
 	}
 }
 
@@ -675,7 +677,8 @@ merge_into(Note *parent, const Note *child)
 	parent->wakes |= child->wakes;
 	parent->has_moved |= child->has_moved;
 	parent->ends |= child->ends;
-	parent->is_due_told = parent->is_due_told && parent->due <= child->due;
+	if (child->due < parent->due)
+		parent->told = child->told;
 	parent->due = Min(parent->due, child->due);
 	parent->death = Min(parent->death, child->death);
 	parent->undone_due = Min(parent->undone_due, child->undone_due);

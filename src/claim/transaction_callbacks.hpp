@@ -39,8 +39,8 @@ void note_own_fill(Ring *ring, const RingKey &key);
 // committed.
 void note_lease(Ring *ring, const RingKey &key, TimestampTz end);
 
-// Tells the ring if leases have ended that this transaction has taken from it: until it commits, others do not need to
-// know. Takes the ring's spinlock then.
+// Tells the ring if leases of its table have ended that this transaction has taken, which others are told of when it
+// has committed. Takes the ring's spinlock then.
 void tell_own_leases(Ring *ring, const RingKey &key, TimestampTz now);
 
 // Notes that this (sub)transaction has written rows, not from a ring, that are claimable again if it is rolled back,
