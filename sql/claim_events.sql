@@ -84,6 +84,8 @@ select queue_alter('polled', kinds => true);
 create procedure test_own(path text, kinds text[], inout got text default null)
 language plpgsql as $$
 begin
+	-- Nothing is there, as both rings know.
+	perform queue_pop('polled'), queue_pop('polled', kinds => array['a']);
 	perform set_config('queue_ext.claim_path', path, true);
 	perform queue_send('polled', '3', kind => 'a');
 	commit;
@@ -100,5 +102,36 @@ call test_own('tid', null);
 call test_own('tid', array['a']);
 call test_own('direct', array['a']);
 
-select queue_drop(q) from unnest('{events,events_kept,polled}'::text[]) as q;
+-- A transaction claims what it has sent itself in its place among the others.
+select queue_create('chained', lease => '1 day', kinds => true);
+insert into chained (priority, payload, attempt, leased_until) select -1, '1', 1, now() + interval '1 day' from generate_series(1, 3000);
+select queue_send('chained', to_jsonb(n), priority => n) from generate_series(2, 6, 2) as n;
+vacuum analyze chained;
+create function popped(jobs integer default 1, kinds text[] default null) returns setof jsonb language sql as $$ select payload from queue_pop('chained', jobs, kinds => popped.kinds) $$;
+begin;
+select queue_send('chained', to_jsonb(n), priority => n, kind => 'k' || n) from unnest(array[1, 3, 5, 7]) as n;
+select popped();
+savepoint a;
+select popped(2);
+rollback to a;
+select queue_send('chained', '4.5', priority => 4, run_at => now() + interval '1 day');
+select popped(1, array['k3', 'k7']);
+select popped(10);
+select popped(10);
+insert into chained (payload) values ('"plain"');
+select popped(10);
+rollback;
+begin;
+select queue_send('chained', to_jsonb(n), priority => n) from unnest(array[1, 3, 5, 7]) as n;
+select popped(2);
+commit;
+select popped(10);
+-- It needs no statement for that.
+begin;
+select queue_send('chained', '1') > 0 as sent;
+select queue_claim_path('chained');
+rollback;
+
+select queue_drop(q) from unnest('{events,events_kept,polled,chained}'::text[]) as q;
+drop function popped;
 drop procedure test_sweeps, test_polls, test_own;

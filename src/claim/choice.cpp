@@ -63,7 +63,8 @@ choose_path(Definition *definition)
 	const CompiledClaim *claim = compiled_claim_of(definition);
 	if (claim->path == Path::portable)
 		return {Path::portable, claim->obstacle};
-	if (has_wakes(definition->source))
+	if (has_unlisted(definition->source) ||
+		(!claim->key.is_sorted && has_offers(definition->source)))
 		return {Path::portable,
 				{"this transaction has made rows of the table claimable",
 				 "Claims of later transactions take another path."}};

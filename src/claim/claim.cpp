@@ -73,7 +73,7 @@ claim_by_ring(Definition *definition, const Choice &choice, const Request &reque
 	const bool was_chosen = request.is_chosen != nullptr && *request.is_chosen;
 	uint64 claimed = 0;
 	tell_own_leases(ring, key, request.call_time);
-	if (!is_idle(definition, ring, request.call_time))
+	if (has_offers(definition->source) || !is_idle(definition, ring, request.call_time))
 		claimed = claim_from(ring, definition, choice.path, request, output);
 	if (claimed == 0) {
 		RingCounters counters{};

@@ -25,7 +25,7 @@ is_told_idle(const CompiledClaim *claim, Ring *ring, TimestampTz call_time)
 	pg_read_barrier();
 	const uint32 wake_generation = pg_atomic_read_u32(&wakes->generation);
 	return is_told && is_shared_by_all() &&
-		   take(ring, claim->key, call_time, wake_generation, nullptr, 0, nullptr).is_idle;
+		   take(ring, claim->key, call_time, wake_generation, nullptr, nullptr, 0, nullptr).is_idle;
 }
 
 // Whether no transaction that writes has ended since a sweep found nothing: then nothing is pending
@@ -35,7 +35,8 @@ is_unchanged(const CompiledClaim *claim, Ring *ring, TimestampTz call_time)
 {
 	if (!may_stay_empty(claim))
 		return false;
-	const uint64 nothing_at = take(ring, claim->key, call_time, 0, nullptr, 0, nullptr).nothing_at;
+	const uint64 nothing_at =
+		take(ring, claim->key, call_time, 0, nullptr, nullptr, 0, nullptr).nothing_at;
 	return nothing_at != 0 && nothing_at == ended_transactions();
 }
 
@@ -151,6 +152,57 @@ is_done(const Definition *definition, Ring *ring, const Request *request, const 
 						pg_atomic_read_u32(&watch.wakes->generation), watch.sweep_generation);
 }
 
+namespace {
+
+// What this transaction has made claimable, and no other backend can see yet.
+struct Own
+{
+	OwnOffer *offers; // in their order
+	int count;
+	int next; // the first that has not been tried
+};
+
+} // namespace
+
+static Own
+list_own(const Definition *definition)
+{
+	Own own{};
+	if (has_offers(definition->source))
+		own.offers = list_offers(definition->source, definition->claim->kinds, &own.count);
+	return own;
+}
+
+// The place of the next one that is due, or null.
+static const SortKey *
+next_key(Own *own, TimestampTz call_time, SortKey *key)
+{
+	while (own->next < own->count && own->offers[own->next].candidate.run_at > call_time)
+		own->next++;
+	if (own->next == own->count)
+		return nullptr;
+	*key = own->offers[own->next].candidate.sort_key();
+	return key;
+}
+
+// Tries the next one. It has been claimed before if its row is gone, which says nothing about the ring.
+static Tried
+try_own(Definition *definition, Ring *ring, Request *request, const Trier &trier, Own *own)
+{
+	const RingKey &key = definition->claim->key;
+	const OwnOffer offer = own->offers[own->next++];
+	Candidate candidate = offer.candidate;
+	const Tried tried = trier.try_all(trier.state, request, &candidate, 1);
+	if (tried.counters.claims + tried.counters.gone > 0)
+		withdraw_offer(definition->source, offer);
+	if (tried.due != PG_INT64_MAX)
+		note_lease(ring, key, tried.due);
+	RingCounters counters{};
+	counters.claims = tried.counters.claims;
+	add(ring, key, counters);
+	return tried;
+}
+
 bool
 drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, uint64 *claimed)
 {
@@ -174,6 +226,8 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 	TimestampTz since = request->call_time;
 	*claimed = 0;
 	prepare_note(ring, key);
+	Own own = list_own(definition);
+	SortKey own_key;
 	// The client of a call that waits: as shortly before the claim as can be, as a look may take long.
 	bool may_be_gone = request->has_slept;
 	while (*claimed < wanted) {
@@ -181,9 +235,10 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			compat::check_client();
 		CHECK_FOR_INTERRUPTS();
 		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
+		const SortKey *own_next = next_key(&own, request->call_time, &own_key);
 		const Taken taken =
 			take(ring, key, request->call_time, pg_atomic_read_u32(&watch.wakes->generation),
-				 request->is_chosen, asked, candidates);
+				 request->is_chosen, own_next, asked, candidates);
 		if (taken.is_foreign)
 			return false;
 		if (!has_begun)
@@ -203,13 +258,21 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			}
 			continue;
 		}
+		if (own_next != nullptr && taken.has_none_before) {
+			const Tried tried = try_own(definition, ring, request, trier, &own);
+			*claimed += static_cast<uint64>(tried.counters.claims);
+			if (tried.needs_statement)
+				return false;
+			continue;
+		}
 		// Whatever comes back is announced to those who wait.
-		if (request->is_waiting && taken.is_quiet && is_shared_by_all())
+		const bool is_last = own_next == nullptr;
+		if (is_last && request->is_waiting && taken.is_quiet && is_shared_by_all())
 			return true;
-		if (is_done(definition, ring, request, pass, watch, *claimed))
+		if (is_last && is_done(definition, ring, request, pass, watch, *claimed))
 			return *claimed > 0 || is_shared_by_all();
 		// Others have the last candidates in hand, and claim them or put them back, or tell of some more.
-		if (taken.is_quiet && rests < most_rests && is_shared_by_all()) {
+		if (is_last && taken.is_quiet && rests < most_rests && is_shared_by_all()) {
 			rests++;
 			pg_usleep(rest_us);
 			request->call_time = GetCurrentTimestamp();
@@ -227,7 +290,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		request->call_time = GetCurrentTimestamp();
 		since = request->call_time;
 		follow(&pass, filled);
-		if (filled.is_mine && filled.is_sweep && filled.read == 0)
+		if (is_last && filled.is_mine && filled.is_sweep && filled.read == 0)
 			return true;
 	}
 	return true;

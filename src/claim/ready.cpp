@@ -91,7 +91,7 @@ is_job_ready(Definition *definition, const Request &request)
 	if (!request.is_rolled_back)
 		send_lost_sometimes(definition, request.call_time);
 	const Choice choice = choose_path(definition);
-	if (choice.path == Path::portable)
+	if (choice.path == Path::portable || has_offers(definition->source))
 		return is_ready_by_statement(definition, request);
 	bool is_ready = false;
 	with_variant(definition, request, [&] { is_ready = is_ready_in_ring(definition, request); });

@@ -98,7 +98,7 @@ is_of(Ring *ring, const RingKey &key)
 
 Taken
 take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, bool *is_chosen,
-	 int max_count, Candidate *candidates)
+	 const SortKey *own, int max_count, Candidate *candidates)
 {
 	Taken taken{};
 	taken.is_low = true;
@@ -113,6 +113,9 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, bo
 		taken.is_quiet = taken.is_quiet && ring->count == 0;
 		taken.is_idle = taken.is_quiet && ring->in_flight == 0;
 		taken.count = takeable(ring, max_count);
+		while (own != nullptr && taken.count > 0 && *own < at(ring, taken.count - 1)->sort_key())
+			taken.count--;
+		taken.has_none_before = own != nullptr && taken.count == 0 && covers(ring, *own);
 		for (int i = 0; i < taken.count; i++)
 			candidates[i] = *at(ring, i);
 		ring->first = (ring->first + taken.count) % ring_size;

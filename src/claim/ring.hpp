@@ -51,13 +51,16 @@ struct Taken
 	bool is_quiet;           // no row is claimable that is not in flight
 	bool is_idle;            // no row is claimable
 	uint64 nothing_at;       // nothing is pending while no more transactions than these have ended
+	bool has_none_before;    // no row is claimable that comes before the caller's own
 };
 
 // Takes up to max_count candidates, in order, into candidates; none when a sweep is due. They are
 // in flight until let_go(). wake_generation: the table's current one. is_chosen: null, or whether the caller was
 // woken for a candidate; reset when it has one.
+// own: null, or the place in the order of a sorted ring up to which to take, as a row stands there that only the caller
+// can see.
 Taken take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, bool *is_chosen,
-		   int max_count, Candidate *candidates);
+		   const SortKey *own, int max_count, Candidate *candidates);
 
 // Whether there was a moment since sweep sweep_generation at which no row was claimable: a later
 // sweep has read the queue to its end, all candidates have been tried in vain, and since it began

@@ -307,13 +307,92 @@ has_wake(const Note *note)
 		   (note->wakes || note->offered.count > 0 || note->due != PG_INT64_MAX);
 }
 
-bool
-has_wakes(Oid table)
+// Reads the clock only where there is a time.
+static bool
+is_over(TimestampTz time)
 {
-	for (const Note *note = notes; note != nullptr; note = note->next)
-		if (note->key.table == table && has_wake(note))
+	return time != PG_INT64_MAX && time <= GetCurrentTimestamp();
+}
+
+// Calls visit(Note *) for the notes of the table.
+template <typename Visit>
+static void
+visit_table(Oid table, Visit &&visit)
+{
+	for (Note *note = notes; note != nullptr; note = note->next)
+		if (note->ring == nullptr && note->key.table == table)
+			visit(note);
+}
+
+bool
+has_unlisted(Oid table)
+{
+	bool is_any = false;
+	visit_table(table, [&](const Note *note) {
+		is_any |= note->wakes || note->has_more_offered || is_over(note->due);
+	});
+	return is_any;
+}
+
+bool
+has_offers(Oid table)
+{
+	bool is_any = false;
+	visit_table(table, [&](const Note *note) { is_any |= note->offered.count > 0; });
+	return is_any;
+}
+
+static int
+compare_own(const void *left, const void *right)
+{
+	const SortKey one = static_cast<const OwnOffer *>(left)->candidate.sort_key();
+	const SortKey other = static_cast<const OwnOffer *>(right)->candidate.sort_key();
+	if (one == other)
+		return 0;
+	return one < other ? -1 : 1;
+}
+
+static bool
+may_be_of(const Note *note, const Kinds *kinds)
+{
+	if (kinds == nullptr || note->key.variant == unknown_kind)
+		return true;
+	for (int i = 0; i < kinds->count; i++)
+		if (kinds->hashes[i] == note->key.variant)
 			return true;
 	return false;
+}
+
+OwnOffer *
+list_offers(Oid table, const Kinds *kinds, int *count)
+{
+	int most = 0;
+	*count = 0;
+	visit_table(table, [&](const Note *note) { most += note->offered.count; });
+	auto *offers = static_cast<OwnOffer *>(palloc(sizeof(OwnOffer) * Max(most, 1)));
+	visit_table(table, [&](const Note *note) {
+		for (int i = 0; may_be_of(note, kinds) && i < note->offered.count; i++)
+			offers[(*count)++] = {note->offered.elements[i], note->made_in};
+	});
+	qsort(offers, *count, sizeof(OwnOffer), compare_own);
+	return offers;
+}
+
+void
+withdraw_offer(Oid table, const OwnOffer &offer)
+{
+	if (offer.made_in != GetCurrentSubTransactionId())
+		return;
+	visit_table(table, [&](Note *note) {
+		Candidates *offered = &note->offered;
+		for (int i = 0; note->made_in == offer.made_in && i < offered->count; i++)
+			if (offered->elements[i].is_at_place_of(offer.candidate)) {
+				offered->count--;
+				memmove(&offered->elements[i], &offered->elements[i + 1],
+						sizeof(Candidate) * (offered->count - i));
+				return;
+			}
+	});
 }
 
 // Whether no candidate has the sort key of the one before, or a lower one.
@@ -548,13 +627,6 @@ let_all_go(const Note *note)
 		let_go(note->ring, note->key, note->in_flight, note->flight_sweep);
 	if (note->has_more_taken)
 		ask_for_sweep(note->ring, note->key);
-}
-
-// Reads the clock only where there is a time.
-static bool
-is_over(TimestampTz time)
-{
-	return time != PG_INT64_MAX && time <= GetCurrentTimestamp();
 }
 
 // Tells of rows that were written, while others may have passed them by as they were locked. A row that is leased for

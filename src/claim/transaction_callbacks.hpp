@@ -71,9 +71,25 @@ void note_offer(Oid table, const Candidate &candidate, uint64 kind);
 // has committed.
 void note_due(Oid table, TimestampTz due, uint64 kind);
 
-// Whether this transaction has made a row of the table claimable, which other backends do not know
-// yet.
-bool has_wakes(Oid table);
+// Whether this transaction has made rows of the table claimable that are not all in its list of offers.
+bool has_unlisted(Oid table);
+
+// Whether it has offers of the table.
+bool has_offers(Oid table);
+
+// A row of a managed queue that this transaction offers.
+struct OwnOffer
+{
+	Candidate candidate;
+	SubTransactionId made_in;
+};
+
+// Lists the offers of the table's jobs that may be of those kinds (null: of all), in the order of their sort keys, in the
+// current memory context. Raises 53200.
+OwnOffer *list_offers(Oid table, const Kinds *kinds, int *count);
+
+// Takes the offer off the list, unless a rollback to a savepoint may bring it back: its row is not there any more.
+void withdraw_offer(Oid table, const OwnOffer &offer);
 
 // Registers the callbacks. Called once, by _PG_init.
 void register_transaction_callbacks();
