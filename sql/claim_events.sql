@@ -1,6 +1,7 @@
 -- What happens beside claims does not have them read the table from its head: that is done at intervals, and
 -- where knowledge was lost. Sweeps are counted, and the intervals that there was time for.
 set client_min_messages = warning;
+set queue_ext.claim_path = direct;
 select queue_create('events');
 insert into events (priority, payload, attempt, leased_until) select -1, '1', 1, now() + interval '1 day' from generate_series(1, 3000);
 insert into events (payload) select '1' from generate_series(1, 3000);
@@ -68,6 +69,7 @@ call test_polls('polled');
 -- So does a session that has just begun.
 select sum(sweeps) as before, clock_timestamp() as began from queue_claim_stats where source = 'polled'::regclass \gset
 \c -
+set queue_ext.claim_path = direct;
 select count(*) from queue_pop('polled');
 select sum(sweeps) - :before <= extract(epoch from clock_timestamp() - :'began') / 60 as few
 from queue_claim_stats where source = 'polled'::regclass;
@@ -77,6 +79,7 @@ insert into polled (payload) values ('2');
 alter table polled enable always trigger queue_ext_wake;
 \c -
 set client_min_messages = warning;
+set queue_ext.claim_path = direct;
 select payload from queue_pop('polled');
 
 -- A transaction's own lease that ends before it commits.

@@ -9,6 +9,7 @@
 #include "claim_text.hpp"
 #include "compiled_claim.hpp"
 #include "cursor_row.hpp"
+#include "transaction_callbacks.hpp"
 
 namespace queue_ext::claim {
 
@@ -301,6 +302,20 @@ set_sort_key(Fill *fill)
 	fill->cursor.sort_key = fill->candidates[fill->count - 1].sort_key();
 }
 
+// What this transaction offers, and no other backend can see yet, is not for the ring: the call merges it with what the
+// ring has.
+static void
+leave_offers_out(Oid table, Fill *fill)
+{
+	if (!has_offers(table))
+		return;
+	int count = 0;
+	for (int i = 0; i < fill->count; i++)
+		if (!is_offered(table, fill->candidates[i].tid))
+			fill->candidates[count++] = fill->candidates[i];
+	fill->count = count;
+}
+
 bool
 read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
 {
@@ -328,6 +343,8 @@ read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, 
 		set_sort_key(fill);
 	else
 		set_cursor(claim, order, *rows, fill);
+	if (claim->key.is_sorted && fill->has_own)
+		leave_offers_out(claim->key.table, fill);
 	return true;
 }
 

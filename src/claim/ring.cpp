@@ -544,7 +544,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 		ring->filler = 0;
 		ring->is_at_end = fill.is_complete;
 		ring->reads_again = fill.reads_again;
-		if (fill.count > 0)
+		if (fill.count > 0 || fill.cursor.size > 0)
 			ring->cursor = fill.cursor;
 		if (key.is_sorted) {
 			merge(ring, fill);

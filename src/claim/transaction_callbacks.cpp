@@ -378,6 +378,18 @@ list_offers(Oid table, const Kinds *kinds, int *count)
 	return offers;
 }
 
+bool
+is_offered(Oid table, const ItemPointerData &tid)
+{
+	bool is_it = false;
+	visit_table(table, [&](const Note *note) {
+		for (int i = 0; i < note->offered.count && !is_it; i++)
+			is_it =
+				ItemPointerEquals(&note->offered.elements[i].tid, const_cast<ItemPointer>(&tid));
+	});
+	return is_it;
+}
+
 void
 withdraw_offer(Oid table, const OwnOffer &offer)
 {

@@ -88,6 +88,9 @@ struct OwnOffer
 // current memory context. Raises 53200.
 OwnOffer *list_offers(Oid table, const Kinds *kinds, int *count);
 
+// Whether the row at that TID is on the list.
+bool is_offered(Oid table, const ItemPointerData &tid);
+
 // Takes the offer off the list, unless a rollback to a savepoint may bring it back: its row is not there any more.
 void withdraw_offer(Oid table, const OwnOffer &offer);
 
