@@ -133,7 +133,7 @@ inline bool
 is_quiet(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
 	return ring->is_quiet && ring->is_at_end && ring->filler == 0 && now < ring->quiet_until &&
-		   ring->quiet_until - now <= most_sweep_interval_us &&
+		   ring->quiet_until - now <= 2 * most_sweep_interval_us &&
 		   !is_row_due(ring, now, wake_generation);
 }
 
