@@ -190,9 +190,9 @@ static Tried
 try_own(Definition *definition, Ring *ring, Request *request, const Trier &trier, Own *own)
 {
 	const RingKey &key = definition->claim->key;
-	const OwnOffer offer = own->offers[own->next++];
-	Candidate candidate = offer.candidate;
-	const Tried tried = trier.try_all(trier.state, request, &candidate, 1);
+	OwnOffer *next = &own->offers[own->next++];
+	const OwnOffer offer = *next;
+	const Tried tried = trier.try_all(trier.state, request, &next->candidate, 1);
 	if (tried.counters.claims + tried.counters.gone > 0)
 		withdraw_offer(definition->source, offer);
 	if (tried.due != PG_INT64_MAX)
