@@ -108,20 +108,20 @@ count_former(Oid table, stats::Tally *tally, const JobRow &job, const JobRow &fo
 		claim::note_death(table, tally, former.dead_at);
 }
 
-// Counts a row that was inserted, by us or others; notes since when one is ready, or when its lease ends.
+// Counts a row that was inserted, by us or others; notes since when one is ready, or when its lease ends. former: null, or
+// what it was before.
 static void
-count_row(Oid table, const Written &written, TupleDesc descriptor, const JobRow &job)
+count_row(Oid table, const JobRow &job, const JobRow *former)
 {
 	stats::Tally *tally = stats::tally_of_table(table);
 	if (tally == nullptr)
 		return;
 	bool was_scheduled = false;
-	if (written.old == nullptr)
+	if (former == nullptr)
 		tally->counts.add(stats::Counter::sent, 1);
 	else {
-		const JobRow former = read_job(written.old, descriptor);
-		was_scheduled = former.is_scheduled(GetCurrentTimestamp());
-		count_former(table, tally, job, former);
+		was_scheduled = former->is_scheduled(GetCurrentTimestamp());
+		count_former(table, tally, job, *former);
 	}
 	if (job.is_dead)
 		return;
@@ -140,32 +140,28 @@ kind_of(HeapTuple row, TupleDesc descriptor)
 			   : claim::no_kind;
 }
 
-// Notes a row of a managed queue for the end of the transaction. False if the row does not have the
-// columns of a managed queue's table. Leaves out a row with dead_at set, which does not become
+// Notes a row of a managed queue for the end of the transaction, and for a rollback what it was before. False if the row
+// does not have the columns of a managed queue's table. Leaves out a row with dead_at set, which does not become
 // claimable by itself.
 static bool
 note_row(Oid table, const Written &written, TupleDesc descriptor)
 {
 	const JobRow job = read_job(written.row, descriptor);
+	const bool is_update = written.old != nullptr;
+	const JobRow former = is_update ? read_job(written.old, descriptor) : JobRow{};
+	if (is_update)
+		claim::note_writes(table, former.has_place ? former.due() : claim::at_once);
 	if (!job.has_place)
 		return false;
-	count_row(table, written, descriptor, job);
+	count_row(table, job, is_update ? &former : nullptr);
 	if (job.is_dead)
 		return true;
 	const uint64 kind = kind_of(written.row, descriptor);
 	if (job.is_leased)
-		claim::note_due(table, Max(job.leased_until, job.run_at), kind);
+		claim::note_due(table, job.due(), kind);
 	else
 		claim::note_offer(table, {written.row->t_self, job.priority, job.run_at, {job.id}}, kind);
 	return true;
-}
-
-// Notes for a rollback the row that was updated.
-static void
-note_old_row(Oid table, HeapTuple row, TupleDesc descriptor)
-{
-	const JobRow former = read_job(row, descriptor);
-	claim::note_writes(table, former.has_place ? former.due() : claim::at_once);
 }
 
 // Notes nothing of a claim's own write, of which the claim notes what is needed. The rollback of
@@ -190,14 +186,11 @@ queue_ext_queue_wake(PG_FUNCTION_ARGS)
 		claim::note_wake(table);
 		return static_cast<Datum>(0);
 	}
-	const TupleDesc columns = RelationGetDescr(data->tg_relation);
 	const Written written = TRIGGER_FIRED_BY_UPDATE(event)
 								? Written{data->tg_newtuple, data->tg_trigtuple}
 								: Written{data->tg_trigtuple, nullptr};
-	if (!note_row(table, written, columns))
+	if (!note_row(table, written, RelationGetDescr(data->tg_relation)))
 		claim::note_wake(table);
-	if (written.old != nullptr)
-		note_old_row(table, written.old, columns);
 	return static_cast<Datum>(0);
 }
 

@@ -301,26 +301,33 @@ is_known(const Entry *entry, uint64 number)
 	return entry != nullptr ? entry->number == number : table != nullptr && number == stage();
 }
 
-static bool
-knows_place(const Definition *definition)
+// The place that was found last, by what is remembered of it; what find() finds, if that is not known any more.
+template <typename Find>
+static Place
+remembered(Entry **entry, uint64 *number, Find &&find)
 {
-	return is_known(definition->stats, definition->stats_number);
+	if (!is_known(*entry, *number)) {
+		const uint64 before = stage();
+		const Place place = find();
+		*entry = place.entry;
+		*number = place.entry != nullptr ? place.number : before;
+	}
+	return {*entry, *entry != nullptr ? *number : 0};
 }
 
-static Place
-known_place(const Definition *definition)
+static Key
+key_of(const Definition *definition)
 {
-	return {definition->stats, definition->stats == nullptr ? 0 : definition->stats_number};
+	return key_of(definition->source, definition->name, definition->is_managed);
 }
 
 // The name is for the readers of a managed queue's entry, whose key has none.
-static void
-remember(Definition *definition, const Place &place, uint64 stage)
+static Place
+named(const Place &place, const Definition *definition)
 {
 	if (place.entry != nullptr)
 		with_entry(place, [&](Entry *entry) { namestrcpy(&entry->name, definition->name); });
-	definition->stats = place.entry;
-	definition->stats_number = place.entry != nullptr ? place.number : stage;
+	return place;
 }
 
 Place
@@ -328,14 +335,10 @@ place_of(Definition *definition)
 {
 	if (!is_tracking)
 		return {};
-	if (knows_place(definition))
-		return known_place(definition);
-	bool is_new;
-	const uint64 before = stage();
-	const Place place =
-		place_of(key_of(definition->source, definition->name, definition->is_managed), &is_new);
-	remember(definition, place, before);
-	return place;
+	return remembered(&definition->stats, &definition->stats_number, [&] {
+		bool is_new;
+		return named(place_of(key_of(definition), &is_new), definition);
+	});
 }
 
 namespace {
@@ -360,13 +363,12 @@ place_of_table(Oid source)
 	if (!is_tracking)
 		return {};
 	FoundTable *found = &all_found[source % most_found];
-	if (found->table != source || !is_known(found->entry, found->number)) {
+	if (found->table != source)
+		*found = {source, nullptr, 0};
+	return remembered(&found->entry, &found->number, [&] {
 		bool is_new;
-		const uint64 before = stage();
-		const Place place = place_of(key_of_table(source), &is_new);
-		*found = {source, place.entry, place.entry != nullptr ? place.number : before};
-	}
-	return {found->entry, found->entry == nullptr ? 0 : found->number};
+		return place_of(key_of_table(source), &is_new);
+	});
 }
 
 // What this session does is not counted, but others count.
@@ -387,13 +389,8 @@ untracked_place_of(Definition *definition)
 {
 	if (is_tracking || !attach_if_there())
 		return {};
-	if (knows_place(definition))
-		return known_place(definition);
-	const uint64 before = stage();
-	const Place place =
-		look_up(key_of(definition->source, definition->name, definition->is_managed));
-	remember(definition, place, before);
-	return place;
+	return remembered(&definition->stats, &definition->stats_number,
+					  [&] { return named(look_up(key_of(definition)), definition); });
 }
 
 bool
