@@ -84,8 +84,7 @@ install_shard() {
 	local extension
 	check_encoding "$1" 'a shard'
 	# In the schema where the database has its extensions.
-	[[ -n $(schema_of "$1" queue_ext) ]] || run_with '' "$1" -c 'create extension queue_ext'
-	run "$1" -c 'create schema if not exists queue_shard'
+	run_with '' "$1" -c 'create extension if not exists queue_ext' -c 'create schema if not exists queue_shard'
 	check_schemas "$1" 'a shard' queue_shard
 	extension=$(schema_of "$1" queue_ext)
 	{
@@ -102,13 +101,28 @@ digest_of() {
 	printf '%s %s' "$1" "$2" | md5sum | cut -d ' ' -f 1
 }
 
-# Ends the script unless a proxy's server reaches a shard by the string that this script has for it; with an
-# installation, unless it reaches that shard of it.
+# Sets variables, arguments for psql: name0, conninfo0 and so on are those of the shards.
+name_shards() {
+	local i
+	variables=()
+	for ((i = 0; i < ${#names[@]}; i++)); do variables+=(-v "name$i=${names[i]}" -v "conninfo$i=${strings[i]}"); done
+}
+
+# Ends the script unless a proxy's server reaches each shard, from number $4 on, by the string that this script has for
+# it; with an installation, unless it reaches that shard of it.
 check_reach() {
-	run "$1" -v shard="$3" -v name="${names[$3]}" -v conninfo="${strings[$3]}" -v installation="$4" -o /dev/null <<-'SQL' ||
-		select queue_proxy.check_string(:shard, :'name', :'conninfo', :'installation')
-	SQL
-		die "$2 does not reach shard ${names[$3]} by its connection string"
+	local i tried variables
+	(($4 < ${#names[@]})) || return 0
+	name_shards
+	# The last that it names is the one that failed.
+	tried=$(
+		for ((i = $4; i < ${#names[@]}; i++)); do
+			printf '%s\n' "\\echo $i" "select queue_proxy.check_string($i, :'name$i', :'conninfo$i', :'installation');"
+		done | run "$1" "${variables[@]}" -v installation="$3" -o /dev/null
+	) || {
+		i=${tried##*$'\n'}
+		die "$2 does not reach shard ${names[${i:-$4}]} by its connection string"
+	}
 }
 
 # Tells the shards that a proxy may have this version of the map.
