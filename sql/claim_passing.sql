@@ -16,31 +16,52 @@ begin
 	perform pg_sleep(0.001);
 	return false;
 end $$;
-create table doors (id integer primary key, state integer not null default 0);
-create index on doors (id) where state = 0;
-create table gates (like doors including all);
 create function nothing() returns trigger language plpgsql as 'begin return new; end';
-create trigger nothing before update on gates for each row execute function nothing();
-insert into doors select generate_series(0, 240);
-insert into gates select generate_series(0, 240);
-select queue_attach('doors', 'doors', 'state = 0 and is_open(id)', 'id', 'state = 1');
-select queue_attach('gates', 'gates', 'state = 0 and is_open(id)', 'id', 'state = 1');
--- Directly.
-set queue_ext.claim_path = direct;
-set test.closed = 'no';
-select id from queue_pop_rows(null::doors);
-set test.closed = 'yes';
-select id from queue_pop_rows(null::doors);
-select pg_sleep(0.9);
-select id from queue_pop_rows(null::doors, max_jobs => 3);
-select sweeps, not_pending from queue_claim_stats where source = 'doors'::regclass;
--- By TID.
-set queue_ext.claim_path = tid;
-set test.closed = 'no';
-select id from queue_pop_rows(null::gates);
-set test.closed = 'yes';
-select id from queue_pop_rows(null::gates);
-select pg_sleep(0.9);
-select id from queue_pop_rows(null::gates, max_jobs => 3);
-select sweeps, not_pending from queue_claim_stats where source = 'gates'::regclass;
+-- Two claims, and a third 0.9 seconds later: what they got and what the ring has counted, of the first of forty tries
+-- with new tables in which the machine let them follow each other in time.
+create procedure try(path text) language plpgsql as $$
+declare
+	pop text := $q$select concat_ws(' ', $1, string_agg(id::text, ',')) from queue_pop_rows(null::doors, max_jobs => $2)$q$;
+	began timestamptz;
+	claimed text;
+	is_late boolean;
+begin
+	perform set_config('queue_ext.claim_path', path, false);
+	for i in 1 .. 40 loop
+		create table doors (id integer primary key, state integer not null default 0);
+		create index on doors (id) where state = 0;
+		if path = 'tid' then
+			create trigger nothing before update on doors for each row execute function nothing();
+		end if;
+		insert into doors select generate_series(0, 240);
+		perform queue_attach('doors', 'doors', 'state = 0 and is_open(id)', 'id', 'state = 1');
+		commit;
+		began := clock_timestamp();
+		perform set_config('test.closed', 'no', false);
+		execute pop into claimed using null::text, 1;
+		commit;
+		perform set_config('test.closed', 'yes', false);
+		is_late := clock_timestamp() > began + interval '0.5 s';
+		execute pop into claimed using claimed, 1;
+		commit;
+		perform pg_sleep(0.9);
+		commit;
+		execute pop into claimed using claimed, 3;
+		is_late := is_late or clock_timestamp() > began + interval '4 s';
+		commit;
+		if not is_late then
+			raise info '%: claimed %; sweeps and not pending: %', path, claimed,
+				(select (sweeps, not_pending) from queue_claim_stats where source = 'doors'::regclass);
+		end if;
+		perform queue_detach('doors');
+		drop table doors;
+		commit;
+		if not is_late then
+			return;
+		end if;
+	end loop;
+	raise 'the machine stalls';
+end $$;
+call try('direct');
+call try('tid');
 drop schema test_claim_passing cascade;
