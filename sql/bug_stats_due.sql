@@ -6,17 +6,17 @@ set search_path = test_stats_due, public;
 select queue_create('q');
 select from queue_pop('q');
 -- Each of these comes to its end before the time, in one message of the client.
-begin \; select from queue_send('q', '1', run_at => clock_timestamp() + '1 s') \; select queue_cancel('q', id) from q \; commit;
+begin \; select from queue_send('q', '1', run_at => clock_timestamp() + '5 s') \; select queue_cancel('q', id) from q \; commit;
 -- In a subtransaction; and a schedule that is made anew at once.
-begin \; savepoint s \; select from queue_send('q', '1', run_at => clock_timestamp() + '1 s') \; release s \; select queue_cancel('q', id) from q \; commit;
-select from pg_sleep(1.1);
+begin \; savepoint s \; select from queue_send('q', '1', run_at => clock_timestamp() + '5 s') \; release s \; select queue_cancel('q', id) from q \; commit;
+select from pg_sleep(5.1);
 select oldest_ready_at is null as none, ready, scheduled from queue_stats where source = 'q'::regclass;
-begin \; select from queue_schedule('q', 's', every => '1 day', starts_at => clock_timestamp() + '1 s') \; select from queue_schedule('q', 's', every => '1 day', starts_at => clock_timestamp() + '1 day') \; commit;
-select from pg_sleep(1.1);
+begin \; select from queue_schedule('q', 's', every => '1 day', starts_at => clock_timestamp() + '5 s') \; select from queue_schedule('q', 's', every => '1 day', starts_at => clock_timestamp() + '1 day') \; commit;
+select from pg_sleep(5.1);
 select oldest_ready_at is null as none, ready, scheduled from queue_stats where source = 'q'::regclass;
 -- One that is left is told.
-begin \; select from queue_send('q', '1', run_at => clock_timestamp() + '1 s') \; select from queue_send('q', '2', run_at => clock_timestamp() + '1 s') \; select queue_cancel('q', id) from q where payload = '1' \; commit;
-select from pg_sleep(1.1);
+begin \; select from queue_send('q', '1', run_at => clock_timestamp() + '5 s') \; select from queue_send('q', '2', run_at => clock_timestamp() + '5 s') \; select queue_cancel('q', id) from q where payload = '1' \; commit;
+select from pg_sleep(5.1);
 select from queue_pop('q', worker => 'me');
 select queue_release('q', id, attempt) from q where leased_by = 'me';
 select oldest_ready_at = (select run_at from q where run_at < now()) as is_its, ready from queue_stats where source = 'q'::regclass;
@@ -24,10 +24,10 @@ select oldest_ready_at = (select run_at from q where run_at < now()) as is_its, 
 set queue_ext.claim_path = auto;
 select queue_create('became_due');
 select from queue_pop('became_due');
-select from queue_send('became_due', '1', run_at => clock_timestamp() + '1 s');
+select from queue_send('became_due', '1', run_at => clock_timestamp() + '5 s');
 begin;
 select queue_cancel('became_due', id) from became_due;
-select from pg_sleep(1.1);
+select from pg_sleep(5.1);
 select from queue_pop('became_due');
 commit;
 select queue_send('became_due', '2', run_at => clock_timestamp() + '1 hour');

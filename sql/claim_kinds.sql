@@ -102,8 +102,8 @@ select popped('{a}'), popped('{b}'), popped('{b}');
 -- By the clock, in the rings that did not claim it, too.
 select count(queue_extend('jobs', id, attempt, '1 microsecond')) from jobs where payload = '"sent"';
 select popped('{a}'), popped('{a,b}'), popped('{b}');
-select queue_send('jobs', '"later"', run_at => clock_timestamp() + '1 s', kind => 'a') is not null as sent \; select popped('{a}'), popped('{b}');
-select pg_sleep(1.1);
+select queue_send('jobs', '"later"', run_at => clock_timestamp() + '5 s', kind => 'a') is not null as sent \; select popped('{a}'), popped('{b}');
+select pg_sleep(5.1);
 select popped('{b}'), popped('{a}'), popped('{a}');
 -- By the end of a lease, of a job that the others have never heard of.
 select popped('{a}'), popped('{a,b}');

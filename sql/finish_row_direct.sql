@@ -144,10 +144,10 @@ drop publication regress_row_direct;
 select error_of($$queue_complete_row('added', row(2, 1)::test_row_direct.added)$$);
 
 -- A completion makes no sweep where it leaves nothing to claim; a row that is pending
--- after it is found at once. (To read a row takes a moment, so that no sweep comes by the clock.)
+-- after it is found at once. (To read the last row takes three seconds, which puts off sweeps by the clock for a minute.)
 create table woken (id integer primary key, state integer not null default 0, rounds integer not null default 2);
 insert into woken select generate_series(1, 8);
-select queue_attach('woken', 'woken', $$state = 0 and pg_sleep(0.01)::text = ''$$, 'id', 'state = 1',
+select queue_attach('woken', 'woken', $$state = 0 and pg_sleep(case id when 8 then 3 else 0 end)::text = ''$$, 'id', 'state = 1',
 	'state = case when rounds > 1 and id = 3 then 0 else 2 end, rounds = rounds - 1', wake => true);
 select queue_complete_row('woken', j) from queue_pop_rows(null::woken) as j;
 select from queue_claim_stats_reset();

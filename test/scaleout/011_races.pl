@@ -140,7 +140,7 @@ sub hold
 	$until = $at + $timeout if $timed && $until > $at + $timeout;
 	$client->note_down('held', n => $number, id => $row->[1], at => $from, until => $until) if $from < $until;
 	my ($how, $released);
-	for (1 .. 50)
+	for (1 .. 600)
 	{
 		($how, $released) = $client->call(q{select mutex_release($1, $2)}, $name, $row->[1]);
 		last if $how ne 'refused';

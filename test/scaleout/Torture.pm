@@ -222,7 +222,7 @@ sub kill_server
 sub start_server
 {
 	my ($node) = @_;
-	for (1 .. 100)
+	for (1 .. 600)
 	{
 		# What the one that was killed has left in its directory is not the process of this one.
 		$node->{_pid} = undef;

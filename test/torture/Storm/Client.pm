@@ -694,7 +694,7 @@ sub run
 		};
 	}
 	# The locks are given back when the server is well again.
-	for (1 .. 100)
+	for (1 .. 1200)
 	{
 		last unless $self->{kind} eq 'locker';
 		last if eval { $self->connect unless $self->{db}; $self->pay; 1 };

@@ -175,7 +175,7 @@ sub start
 {
 	my ($self) = @_;
 	$self->allow_shared_memory;
-	for (1 .. 100)
+	for (1 .. 400)
 	{
 		if ($self->postmaster || $self->pg_ctl('start'))
 		{
