@@ -1,4 +1,5 @@
--- The wording of our own errors; all other tests look at the SQLSTATE alone.
+-- The wording of our own errors, but for those of api_errors_more; other tests look at the SQLSTATE alone,
+-- unless that does not say which of several errors it is.
 set client_min_messages = warning;
 create schema test_errors;
 set search_path = test_errors, public;

@@ -136,14 +136,18 @@ select queue_complete_receipt('t', :'r') as found;
 -- Another queue of the table; the same queue attached anew, and with other claims.
 select queue_receipt('t', j) as r from queue_pop_rows(null::t, 't', worker => 'ada') as j \gset
 select queue_attach('u', 't', 'state is null', 'name', on_claim => 'state = worker');
+\set VERBOSITY terse
 select queue_complete_receipt('u', :'r');
 select queue_complete_receipts('u', array[:'r']);
 select queue_create('jobs');
 select queue_complete_receipt('jobs', :'r');
+\set VERBOSITY default
 select queue_detach('u');
 create temporary table d as select * from queues where queue = 'test_receipt.t';
 select queue_detach('t'), queue_attach('t', 't', pending, order_by, 'state = worker', on_complete, on_release, on_fail) from d;
+\set VERBOSITY terse
 select queue_complete_receipt('t', :'r');
+\set VERBOSITY default
 select queue_detach('t'), queue_attach('t', 't', pending, order_by, on_claim, on_complete, on_release, on_fail) from d;
 select queue_complete_receipt('t', :'r');
 drop table d;
@@ -155,6 +159,7 @@ insert into n select i, i from generate_series(1, 5) as i;
 select queue_attach('n', 'n', 'state is null', 'id', 'state = ''taken''', on_complete => 'state = ''done''');
 select array_agg(queue_receipt('n', j)) as rs from queue_pop_rows(null::n, 'n', 3) as j \gset
 alter table n alter id type bigint;
+\set VERBOSITY terse
 select queue_complete_receipt('n', (:'rs'::text[])[1]);
 alter table n alter id type integer;
 select queue_complete_receipt('n', (:'rs'::text[])[1]);
@@ -193,7 +198,9 @@ select queue_fail_receipt('s', (:'rs'::text[])[3]), queue_fail_receipt('s', (:'r
 reset timezone;
 select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid();
 select id, state from x order by id;
+\set VERBOSITY terse
 select queue_complete_receipt('x', (:'rs'::text[])[3]);
+\set VERBOSITY default
 
 -- Partitions: the row may move from one to another.
 create table p (id integer, part integer not null default 0, state text, tries integer not null default 0, primary key (id, part)) partition by list (part);

@@ -163,8 +163,10 @@ select id, priority from counted where priority in (7, 8);
 
 -- The variable call_time, and no other ones of fragments.
 call queue_delete_where('counted', 'created_at < call_time - interval $q$1 day$q$');
+\set VERBOSITY sqlstate
 call queue_delete_where('counted', 'lease is null');
 call queue_delete_where('counted', 'call.worker is null');
+\set VERBOSITY default
 
 -- Bad conditions: nothing is done.
 \set VERBOSITY sqlstate
@@ -177,9 +179,7 @@ call queue_delete_where('counted', 'true) or (true');
 call queue_delete_where('counted', 'true) -- ');
 call queue_delete_where('counted', 'where true');
 call queue_delete_where('counted', 'true order by 1');
-\set VERBOSITY default
 call queue_delete_where('counted', 'id = $1');
-\set VERBOSITY sqlstate
 call queue_delete_where('counted', 'count(*) > 0');
 call queue_delete_where('counted', 'id = generate_series(1, 2)');
 call queue_delete_where('counted', 'exists (select from t for update)');
@@ -197,9 +197,11 @@ select count(*) as jobs from counted;
 \set SHOW_CONTEXT errors
 call queue_requeue_where('counted', 'no_such_column = 1');
 \set SHOW_CONTEXT never
+\set VERBOSITY sqlstate
 call queue_change_where('counted', 'true');
 -- An error of the condition: no job of its window is touched.
 call queue_delete_where('counted', '1 / (9 - id) is not null', batch_size => 1);
+\set VERBOSITY default
 select array_agg(id order by id) from counted;
 -- An error of the write: the batches before it are done.
 create function keep() returns trigger language plpgsql as $$ begin
@@ -212,11 +214,13 @@ select array_agg(id order by id) from counted;
 drop trigger keep on counted;
 
 -- Where it cannot commit.
+\set VERBOSITY sqlstate
 begin;
 call queue_cancel_where('counted', 'true');
 rollback;
 create function in_function() returns bigint language plpgsql as $$ declare n bigint; begin call queue_cancel_where('counted', 'true', jobs => n); return n; end $$;
 select in_function();
+\set VERBOSITY default
 do $$
 declare
 	n bigint;
@@ -236,7 +240,9 @@ begin
 	end loop;
 end $$;
 set default_transaction_read_only = on;
+\set VERBOSITY sqlstate
 call queue_cancel_where('counted', 'true');
+\set VERBOSITY default
 reset default_transaction_read_only;
 -- Every isolation level.
 set default_transaction_isolation = 'repeatable read';
@@ -248,7 +254,9 @@ reset default_transaction_isolation;
 -- A queue of a table of its own.
 create table own (id integer primary key, state text);
 select queue_attach('own', 'own', $$state = 'new'$$, on_claim => $$state = 'done'$$);
+\set VERBOSITY sqlstate
 call queue_cancel_where('own', 'true');
+\set VERBOSITY default
 
 -- Rights, and row security.
 create role regress_repair;

@@ -48,7 +48,8 @@ select call, state_of(call) from unnest(array[
 	'queue_unschedule(''jobs'', null)',
 	'queue_unschedule(''jobs'', '''')']) as call;
 
--- An error points at the field.
+-- Cron expressions, and what is not given or known.
+\set VERBOSITY sqlstate
 select queue_schedule('jobs', 's', cron => '0 25 * * *');
 select queue_schedule('jobs', 's', cron => '0 0 30 2 *');
 select queue_schedule('jobs', 's', cron => '0 0 * *');
@@ -66,6 +67,7 @@ rollback;
 begin read only;
 select queue_unschedule('jobs', 's');
 rollback;
+\set VERBOSITY default
 -- The longest name.
 select queue_schedule('jobs', repeat('x', 255), '1 hour') > now() as later;
 select count(*) from jobs;

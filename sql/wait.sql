@@ -79,7 +79,9 @@ insert into t values (2);
 call queue_wait('t');
 select * from queue_pop_rows(null::t);
 call queue_wait('t', '0');
+\set VERBOSITY sqlstate
 call queue_pop_wait('t');
+\set VERBOSITY default
 
 -- A paused queue hands out nothing, and the wait goes on.
 select queue_send('jobs', '"b"') is not null as sent;
@@ -101,6 +103,7 @@ savepoint s;
 call queue_wait('jobs');
 release s;
 commit;
+\set VERBOSITY sqlstate
 begin isolation level repeatable read;
 call queue_wait('jobs');
 rollback;
@@ -122,6 +125,7 @@ rollback;
 do $$ begin begin call queue_wait('jobs'); exception when division_by_zero then null; end; end $$;
 create function wait_in_function() returns void language plpgsql as $$ begin call queue_wait('jobs'); end $$;
 select wait_in_function();
+\set VERBOSITY default
 -- Nothing is broken after a refusal that was handled.
 do $$ begin
 	begin
@@ -133,12 +137,14 @@ do $$ begin
 end $$;
 
 -- queue_pop_wait must commit.
+\set VERBOSITY sqlstate
 begin;
 call queue_pop_wait('jobs');
 rollback;
 do $$ begin begin call pop(); exception when division_by_zero then null; end; end $$;
 create function pop_in_function() returns void language plpgsql as $$ begin call pop(); end $$;
 select pop_in_function();
+\set VERBOSITY default
 
 -- Any isolation level will do outside a transaction block.
 set default_transaction_isolation = 'repeatable read';
@@ -152,6 +158,7 @@ call pop('10 ms');
 reset default_transaction_isolation;
 
 -- Bad arguments.
+\set VERBOSITY sqlstate
 call queue_wait(null);
 call queue_wait('jobs', null);
 call queue_wait('jobs', '-1 s');
@@ -168,6 +175,7 @@ rollback;
 set default_transaction_read_only = on;
 call queue_pop_wait('jobs');
 reset default_transaction_read_only;
+\set VERBOSITY default
 
 -- Rights: those of a claim.
 create role regress_wait;
@@ -199,7 +207,9 @@ reset queue_ext.claim_path;
 create table held (id integer primary key);
 select queue_attach('held', 'held', pending => 'true', order_by => 'id', claim_mode => 'session');
 alter table held drop constraint held_pkey;
+\set VERBOSITY sqlstate
 call queue_wait('held', '0');
+\set VERBOSITY default
 drop table held;
 
 drop owned by regress_wait;
