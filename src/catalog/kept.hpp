@@ -6,6 +6,9 @@
 
 namespace queue_ext::catalog {
 
+// A session may keep thousands of such objects, of which half a larger block would be empty.
+constexpr Size kept_block_size = ALLOCSET_SMALL_INITSIZE;
+
 // Calls make(context) with a new memory context of that name, for the object; the current context
 // meanwhile is a scratch context that is deleted afterwards, as parsing leaves many times the
 // memory behind that its result takes. On success the new context becomes a child of the parent; on
@@ -17,7 +20,8 @@ make_kept(const char *name, MemoryContext parent, Make &&make)
 	static_assert(std::is_trivially_destructible_v<std::remove_reference_t<Make>>);
 	MemoryContext scratch =
 		AllocSetContextCreate(CurrentMemoryContext, "queue_ext scratch", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext kept = AllocSetContextCreateInternal(scratch, name, ALLOCSET_SMALL_SIZES);
+	MemoryContext kept = AllocSetContextCreateInternal(scratch, name, ALLOCSET_SMALL_MINSIZE,
+													   kept_block_size, kept_block_size);
 	MemoryContext old = MemoryContextSwitchTo(scratch);
 	make(kept);
 	MemoryContextSetParent(kept, parent);

@@ -131,7 +131,7 @@ static constexpr Oid job_types[job_column_count] = {JSONBOID, INT2OID, TIMESTAMP
 static const Statement &
 send_statement(Definition *definition)
 {
-	Statement *statement = &definition->prepared[static_cast<int>(Prepared::send_occurrence)];
+	Statement *statement = place_of(definition, Prepared::send_occurrence);
 	if (!statement->is_prepared()) {
 		const bool has_kind =
 			definition::layout_of(definition->source) == definition::Layout::second;

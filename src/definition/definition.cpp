@@ -6,22 +6,39 @@
 
 namespace queue_ext::definition {
 
-// Set by note_growth(), so that the cache need not look at each definition.
-static bool any_grown = false;
+// A list, so that the cache need not look at each definition.
+static Definition *grown = nullptr;
 
 void
 note_growth(Definition *definition)
 {
+	if (definition->has_grown)
+		return;
 	definition->has_grown = true;
-	any_grown = true;
+	definition->next_grown = grown;
+	grown = definition;
 }
 
-bool
-take_growth()
+Definition *
+take_grown()
 {
-	const bool has_any = any_grown;
-	any_grown = false;
-	return has_any;
+	Definition *definition = grown;
+	if (definition == nullptr)
+		return nullptr;
+	grown = definition->next_grown;
+	definition->has_grown = false;
+	return definition;
+}
+
+// A session uses few of the kinds, and of many queues only two or three.
+statement::Statement *
+place_of(Definition *definition, Prepared which)
+{
+	statement::Statement **place = &definition->prepared[static_cast<int>(which)];
+	if (*place == nullptr)
+		*place = static_cast<statement::Statement *>(
+			MemoryContextAllocZero(definition->context, sizeof(statement::Statement)));
+	return *place;
 }
 
 // Searches the text for the archive's qualified name; a false match only adds a check.

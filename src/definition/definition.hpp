@@ -38,6 +38,7 @@ struct Fragments
 };
 
 struct Compiled; // compiled.hpp
+struct Meaning;  // meaning.hpp
 
 // How the claim of a worker keeps others from the job.
 enum class ClaimMode {
@@ -154,9 +155,12 @@ struct Definition
 {
 	MemoryContext context; // with its children: this struct and all it points to but plans
 	catalog::Dependent dependent;
-	catalog::Links<Definition> links; // of all definitions of this backend
-	Size size;                        // with its statements, when last measured
+	catalog::Links<Definition> links; // of all definitions of this backend, by their last use
+	catalog::Links<Definition> age;   // likewise, by when they were made
+	Size size;                        // with its statements and meanings, when last measured
 	bool has_grown;                   // since it was measured
+	Definition *next_grown;           // of those that have
+	Meaning *meanings;                // what is remembered to mean it, the newest first
 
 	const char *name;           // as stored: one part, not quoted
 	Oid source;                 // the table
@@ -194,10 +198,10 @@ struct Definition
 	uint64 stats_number;
 	Recurrence recurrence;
 
-	statement::Statement prepared[prepared_count];
-	PreparedClaim claims[prepared_claim_count]; // the most recently prepared first
-	PreparedLeaf *leaves;                       // prepared_leaf_count of them; null until needed
-	int next_leaf;                              // the one to be replaced next
+	statement::Statement *prepared[prepared_count]; // each is null until it is needed
+	PreparedClaim claims[prepared_claim_count];     // the most recently prepared first
+	PreparedLeaf *leaves; // prepared_leaf_count of them; null until needed
+	int next_leaf;        // the one to be replaced next
 	statement::Statement
 		*fills; // read candidates behind the cursor (filler.cpp); null until needed
 	int fill_count;
@@ -218,8 +222,12 @@ lease_of(const Definition *definition, const Interval *asked)
 // To be called when memory has been added to the definition, so that it is measured again.
 void note_growth(Definition *definition);
 
-// Whether note_growth() was called for any definition since the last call of this function.
-bool take_growth();
+// One that note_growth() was called for, and this function has not returned since; null if there is
+// none.
+Definition *take_grown();
+
+// The place of the definition's statement of that kind, made when first asked for.
+statement::Statement *place_of(Definition *definition, Prepared which);
 
 // Those of the definition's tables that the text of a statement names. The list is the
 // definition's.
@@ -251,8 +259,7 @@ template <typename MakeText>
 const statement::Statement &
 prepared_of(Definition *definition, Prepared which, statement::Access access, MakeText &&make_text)
 {
-	return prepared_of(definition, &definition->prepared[static_cast<int>(which)], access,
-					   act_of(which), make_text);
+	return prepared_of(definition, place_of(definition, which), access, act_of(which), make_text);
 }
 
 // Likewise, for a statement that finds its rows by any index.

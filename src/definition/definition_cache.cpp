@@ -38,14 +38,15 @@ struct Key
 struct Entry
 {
 	Key key;
-	Definition *definition; // null if entry_of() has just made the entry
+	Definition *definition; // null: it was given up, or entry_of() has just made the entry
 };
 
 } // namespace
 
 static HTAB *entries = nullptr;
-// All definitions, the invalid ones too, the most recently used first.
+// All definitions, the invalid ones too, the most recently used first, and the newest first.
 static catalog::Chain<Definition, &Definition::links> by_use;
+static catalog::Chain<Definition, &Definition::age> by_age;
 static Size total_size = 0; // as measured
 static uint64 invalidations_seen = 0;
 
@@ -114,8 +115,9 @@ static Size
 measure(const Definition *definition)
 {
 	Size size = MemoryContextMemAllocated(definition->context, true);
-	for (const Statement &statement : definition->prepared)
-		size += size_of(statement);
+	size += size_of_meanings(definition);
+	for (const Statement *statement : definition->prepared)
+		size += statement == nullptr ? 0 : size_of(*statement);
 	for (const PreparedClaim &claim : definition->claims)
 		size += size_of(claim.statement);
 	for (int i = 0; definition->leaves != nullptr && i < prepared_leaf_count; i++)
@@ -127,51 +129,32 @@ measure(const Definition *definition)
 	return size;
 }
 
-// Walks all definitions, but only after something was added to one.
 static void
 measure_grown()
 {
-	if (!take_growth())
-		return;
-	for (Definition *definition = by_use.first; definition != nullptr;
-		 definition = definition->links.next) {
-		if (!definition->has_grown)
-			continue;
-		definition->has_grown = false;
+	while (Definition *definition = take_grown()) {
 		total_size -= definition->size;
 		definition->size = measure(definition);
 		total_size += definition->size;
 	}
 }
 
-// Marks the least recently used definitions invalid until the others fit, but never the most
-// recently used one. Returns whether there were any.
-static bool
-give_up_least_used()
-{
-	const Size limit = cache_limit();
-	Size rest = total_size;
-	bool any = false;
-	for (Definition *definition = by_use.last; rest > limit && definition != by_use.first;
-		 definition = definition->links.previous) {
-		rest -= definition->size;
-		definition->dependent.is_valid = false;
-		any = true;
-	}
-	return any;
-}
-
-// The cache's entry may belong to a newer definition of the same queue.
+// The cache's entry may belong to a newer definition of the same queue, or may be that of a queue whose
+// definition is being given up.
 static void
 free_definition(Definition *definition)
 {
+	Assert(!definition->has_grown);
+	forget_meanings_of(definition);
 	by_use.remove(definition);
+	by_age.remove(definition);
 	total_size -= definition->size;
 	const Entry *entry = entry_of(definition->source, definition->name, HASH_FIND);
 	if (entry != nullptr && entry->definition == definition)
 		(void) entry_of(definition->source, definition->name, HASH_REMOVE);
-	for (Statement &statement : definition->prepared)
-		discard(&statement);
+	for (Statement *statement : definition->prepared)
+		if (statement != nullptr)
+			discard(statement);
 	for (PreparedClaim &claim : definition->claims)
 		discard(&claim.statement);
 	for (int i = 0; definition->leaves != nullptr && i < prepared_leaf_count; i++) {
@@ -183,6 +166,67 @@ free_definition(Definition *definition)
 	for (int i = 0; i < definition->kind_fill_count; i++)
 		discard(&definition->kind_fills[i]);
 	MemoryContextDelete(definition->context);
+}
+
+// Whether the newest definition is of a queue whose former one had been given up.
+static bool has_come_back = false;
+static uint32 turn = 0;
+
+// The definition to be given up next; never the most recently used one. Null if there is no other.
+//
+// A session that goes through more queues than fit, round and round, needs next the one that it has
+// used least recently. So where a queue has come back, the one that was made before it makes room for it,
+// and all older ones stay: of each round so many definitions are found as fit. One turn of a few is
+// the least recently used one's, so that queues that the session has left go.
+static Definition *
+next_to_go()
+{
+	constexpr uint32 turns = 16;
+	Definition *next = by_use.last;
+	if (has_come_back && ++turn % turns != 0)
+		next = by_age.first != by_use.first ? by_age.first : by_age.first->age.next;
+	return next != by_use.first ? next : nullptr;
+}
+
+static long given_up_count = 0; // entries without a definition
+
+// dynahash allows the removal of the entry that a scan has just returned.
+static void
+forget_given_up()
+{
+	HASH_SEQ_STATUS scan;
+	hash_seq_init(&scan, entries);
+	while (const auto *entry = static_cast<Entry *>(hash_seq_search(&scan)))
+		if (entry->definition == nullptr)
+			(void) hash_search(entries, &entry->key, HASH_REMOVE, nullptr);
+	given_up_count = 0;
+}
+
+// Leaves the entry, which tells that the queue has come back.
+static void
+give_up(Definition *definition)
+{
+	constexpr long most_given_up = 10000;
+	Entry *entry = entry_of(definition->source, definition->name, HASH_FIND);
+	if (entry != nullptr && entry->definition == definition) {
+		entry->definition = nullptr;
+		given_up_count++;
+	}
+	free_definition(definition);
+	if (given_up_count > most_given_up)
+		forget_given_up();
+}
+
+static void
+keep_to_limit()
+{
+	const Size limit = cache_limit();
+	while (total_size > limit) {
+		Definition *definition = next_to_go();
+		if (definition == nullptr)
+			return;
+		give_up(definition);
+	}
 }
 
 // The plans of statements that other ones have replaced.
@@ -200,11 +244,11 @@ tidy()
 {
 	free_plans(&replaced);
 	measure_grown();
-	const bool is_any_given_up = give_up_least_used();
-	if (!is_any_given_up && invalidations_seen == catalog::invalidation_count())
+	keep_to_limit();
+	if (invalidations_seen == catalog::invalidation_count())
 		return;
 	invalidations_seen = catalog::invalidation_count();
-	forget_meanings_of_invalid();
+	forget_invalid_meanings();
 	for (Definition *next, *definition = by_use.first; definition != nullptr; definition = next) {
 		next = definition->links.next;
 		if (!definition->dependent.is_valid)
@@ -292,6 +336,7 @@ build(Oid source, const char *name)
 		MemoryContextDelete(definition->context);
 		return nullptr;
 	}
+	MemoryContextSetIdentifier(definition->context, definition->name);
 	return definition;
 }
 
@@ -308,11 +353,15 @@ find_definition(Oid source, const char *name)
 	const Entry *known = entry_of(source, name, HASH_FIND);
 	if (known != nullptr && known->definition != nullptr && known->definition->dependent.is_valid)
 		return known->definition;
+	const bool was_given_up = known != nullptr && known->definition == nullptr;
 	Definition *definition = build(source, name);
 	if (definition == nullptr)
 		return nullptr;
 	by_use.push_front(definition);
+	by_age.push_front(definition);
 	note_growth(definition);
+	has_come_back = was_given_up;
+	given_up_count -= was_given_up;
 	// An invalid definition that the entry had before stays in by_use, and tidy() frees it.
 	Entry *entry = entry_of(source, name, HASH_ENTER);
 	entry->definition = definition;
@@ -336,9 +385,8 @@ register_definition_cache()
 	DefineCustomIntVariable(
 		"queue_ext.definition_cache_size",
 		"Sets the memory for the definitions and statements of queues that a session keeps.",
-		"Those of the least recently used queues are dropped, and made again when they are needed.",
-		&cache_size, cache_size, 64, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr,
-		nullptr);
+		"What exceeds it is dropped, and made again when it is needed.", &cache_size, cache_size,
+		64, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
 	RegisterXactCallback(on_transaction_end, nullptr);
 }
 

@@ -2,8 +2,8 @@
 // queue_ext.definition_cache_size.
 //
 // Invariant: a valid definition agrees with the registry and the catalogs, as far as this backend
-// has accepted invalidation messages. A definition is freed when it is invalid, or the least
-// recently used of too many; never while a call may be using one.
+// has accepted invalidation messages. A definition is freed when it is invalid, or gives its place
+// up where there are too many; never while a call may be using one.
 
 #pragma once
 

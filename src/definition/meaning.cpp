@@ -10,9 +10,8 @@
 
 namespace queue_ext::definition {
 
-// When there are more, all are forgotten: a session that uses so many names will hardly use one of
-// them again soon.
-constexpr long max_meanings = 1000;
+// The spellings of a queue's name of which the meaning is remembered.
+constexpr int most_spellings = 8;
 
 namespace {
 
@@ -46,30 +45,31 @@ find(const char *text, HASHACTION action)
 
 // Deleting the context ends the meaning's dependencies.
 static void
+remove(Meaning *meaning)
+{
+	Meaning **link = &meaning->definition->meanings;
+	while (*link != meaning)
+		link = &(*link)->next;
+	*link = meaning->next;
+	MemoryContextDelete(meaning->dependent.context);
+}
+
+static void
 forget(Remembered *entry)
 {
 	Meaning *meaning = entry->meaning;
 	(void) hash_search(remembered, entry->text, HASH_REMOVE, nullptr);
 	if (meaning != nullptr)
-		MemoryContextDelete(meaning->dependent.context);
+		remove(meaning);
 }
 
-// Forgets the meanings for which are_meant(meaning) holds. dynahash allows the removal of the entry
-// that a scan has just returned.
-template <typename Choose>
 static void
-forget_if(Choose &&are_meant)
+forget(const Meaning *meaning)
 {
-	if (remembered == nullptr)
-		return;
-	HASH_SEQ_STATUS scan;
-	hash_seq_init(&scan, remembered);
-	while (auto *entry = static_cast<Remembered *>(hash_seq_search(&scan)))
-		if (entry->meaning == nullptr || are_meant(entry->meaning))
-			forget(entry);
+	forget(find(meaning->text, HASH_FIND));
 }
 
-// The definition is not freed before forget_meanings_of_invalid(), so it can be looked at.
+// The definition is not freed before forget_meanings_of(), so it can be looked at.
 static bool
 is_valid(const Meaning *meaning)
 {
@@ -122,6 +122,22 @@ begin_meaning()
 	return meaning;
 }
 
+// Of too many the oldest is forgotten.
+static void
+add(Definition *definition, Meaning *meaning)
+{
+	meaning->next = definition->meanings;
+	definition->meanings = meaning;
+	note_growth(definition);
+	int count = 1;
+	while (meaning->next != nullptr) {
+		meaning = meaning->next;
+		count++;
+	}
+	if (count > most_spellings)
+		forget(meaning);
+}
+
 void
 end_meaning(const char *text, Meaning *meaning)
 {
@@ -130,19 +146,42 @@ end_meaning(const char *text, Meaning *meaning)
 		MemoryContextDelete(meaning->dependent.context);
 		return;
 	}
-	if (remembered != nullptr && hash_get_num_entries(remembered) >= max_meanings)
-		forget_if([](const Meaning *) { return true; });
+	meaning->text = MemoryContextStrdup(meaning->dependent.context, text);
 	Remembered *entry = find(text, HASH_ENTER);
 	if (entry->meaning != nullptr)
-		MemoryContextDelete(entry->meaning->dependent.context);
+		remove(entry->meaning);
 	entry->meaning = meaning;
 	MemoryContextSetParent(meaning->dependent.context, CacheMemoryContext);
+	add(meaning->definition, meaning);
+}
+
+Size
+size_of_meanings(const Definition *definition)
+{
+	Size size = 0;
+	for (const Meaning *one = definition->meanings; one != nullptr; one = one->next)
+		size += MemoryContextMemAllocated(one->dependent.context, true) + sizeof(Remembered);
+	return size;
+}
+
+// dynahash allows the removal of the entry that a scan has just returned.
+void
+forget_invalid_meanings()
+{
+	if (remembered == nullptr)
+		return;
+	HASH_SEQ_STATUS scan;
+	hash_seq_init(&scan, remembered);
+	while (auto *entry = static_cast<Remembered *>(hash_seq_search(&scan)))
+		if (entry->meaning == nullptr || !is_valid(entry->meaning))
+			forget(entry);
 }
 
 void
-forget_meanings_of_invalid()
+forget_meanings_of(Definition *definition)
 {
-	forget_if([](const Meaning *meaning) { return !is_valid(meaning); });
+	while (definition->meanings != nullptr)
+		forget(definition->meanings);
 }
 
 } // namespace queue_ext::definition

@@ -20,6 +20,8 @@ struct Meaning
 {
 	catalog::Dependent dependent;
 	Definition *definition; // null: no such queue
+	const char *text;       // as written
+	Meaning *next;          // of those of the definition; null before it is remembered
 	Oid schema;             // of a qualified name, or InvalidOid
 	bool is_path_free;      // the name means the same under every search path
 	int path_length;
@@ -54,7 +56,13 @@ meaning_of(const char *text, Find &&find)
 	return definition;
 }
 
-// Forgets the meanings of invalid definitions; to be called before these are freed. Never raises.
-void forget_meanings_of_invalid();
+// The memory of the definition's meanings. Never raises.
+Size size_of_meanings(const Definition *definition);
+
+// Forgets invalid meanings, and those of invalid definitions. Never raises.
+void forget_invalid_meanings();
+
+// Forgets the meanings of the definition; to be called before it is freed. Never raises.
+void forget_meanings_of(Definition *definition);
 
 } // namespace queue_ext::definition
