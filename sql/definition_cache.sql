@@ -284,12 +284,21 @@ begin
 		perform * from queue_pop('many_' || i);
 	end loop;
 end $$;
+create function kept_bytes() returns numeric language sql as $$
+	select sum(total_bytes) from pg_backend_memory_contexts
+	where name in ('queue_ext definition', 'queue_ext fragments', 'queue_ext compiled claim', 'queue_ext queue name',
+		'CachedPlanSource', 'CachedPlanQuery', 'CachedPlan', 'SPI Plan')
+$$;
+set queue_ext.definition_cache_size = '64kB';
+call pop_last(1);
+select kept_bytes() as bytes \gset
+set queue_ext.definition_cache_size = '1MB';
 call add_many(120);
 set queue_ext.claim_path = portable;
 call pop_last(120);
-select queues from kept() \gset
-call pop_last(:queues);
-select queues < :queues as is_bound from kept();
+select kept_bytes() - :bytes between 512 * 1024 and 1280 * 1024 as is_bound;
+call pop_last(10);
+select kept_bytes() - :bytes between 512 * 1024 and 1280 * 1024 as is_bound;
 reset queue_ext.claim_path;
 -- Of more sizes than are kept each has its plan for a while.
 create function plans() returns bigint language sql as $$
@@ -336,6 +345,6 @@ drop table keyed, source, parent, more, entire, nothing, outermost, looked;
 set client_min_messages = warning;
 drop schema parts, nothing, compares cascade;
 drop type nothing_at_all;
-drop function nothing(), compiled(text), kept(), plans(), pop_within(), is_wanted(integer);
+drop function nothing(), compiled(text), kept(), kept_bytes(), plans(), pop_within(), is_wanted(integer);
 drop procedure pop_both(), insert_unique(), pop_many(integer), add_many(integer), pop_last(integer);
 select queue_drop('kept'), queue_drop('other');

@@ -157,10 +157,14 @@ struct Definition
 	catalog::Dependent dependent;
 	catalog::Links<Definition> links; // of all definitions of this backend, by their last use
 	catalog::Links<Definition> age;   // likewise, by when they were made
-	Size size;                        // with its statements and meanings, when last measured
-	bool has_grown;                   // since it was measured
-	Definition *next_grown;           // of those that have
-	Meaning *meanings;                // what is remembered to mean it, the newest first
+	// Of those with statements, by when the last one of them was prepared.
+	catalog::Links<Definition> statements_age;
+	Size size;              // with its statements and meanings, when last measured
+	Size statements_size;   // of that the statements
+	bool gave_statements;   // has given up statements before
+	bool has_grown;         // since it was measured
+	Definition *next_grown; // of those that have
+	Meaning *meanings;      // what is remembered to mean it, the newest first
 
 	const char *name;           // as stored: one part, not quoted
 	Oid source;                 // the table

@@ -47,7 +47,11 @@ static HTAB *entries = nullptr;
 // All definitions, the invalid ones too, the most recently used first, and the newest first.
 static catalog::Chain<Definition, &Definition::links> by_use;
 static catalog::Chain<Definition, &Definition::age> by_age;
-static Size total_size = 0; // as measured
+// Those with statements, the one that has prepared the last statement first.
+static catalog::Chain<Definition, &Definition::statements_age> with_statements;
+// As measured.
+static Size total_size = 0;
+static Size total_statements_size = 0;
 static uint64 invalidations_seen = 0;
 
 namespace {
@@ -110,32 +114,72 @@ entry_of(Oid source, const char *name, HASHACTION action)
 	return entry;
 }
 
-// Plans are in contexts of their own, so they are added.
-static Size
-measure(const Definition *definition)
+// Calls visit(Statement *) for each place of a statement, prepared or not.
+template <typename Visit>
+static void
+each_statement(Definition *definition, Visit &&visit)
 {
-	Size size = MemoryContextMemAllocated(definition->context, true);
-	size += size_of_meanings(definition);
-	for (const Statement *statement : definition->prepared)
-		size += statement == nullptr ? 0 : size_of(*statement);
-	for (const PreparedClaim &claim : definition->claims)
-		size += size_of(claim.statement);
-	for (int i = 0; definition->leaves != nullptr && i < prepared_leaf_count; i++)
-		size += size_of(definition->leaves[i].many) + size_of(definition->leaves[i].one);
-	for (int i = 0; i < definition->kind_fill_count; i++)
-		size += size_of(definition->kind_fills[i]);
+	for (Statement *statement : definition->prepared)
+		if (statement != nullptr)
+			visit(statement);
+	for (PreparedClaim &claim : definition->claims)
+		visit(&claim.statement);
+	for (int i = 0; definition->leaves != nullptr && i < prepared_leaf_count; i++) {
+		visit(&definition->leaves[i].many);
+		visit(&definition->leaves[i].one);
+	}
 	for (int i = 0; i < definition->fill_count; i++)
-		size += size_of(definition->fills[i]);
-	return size;
+		visit(&definition->fills[i]);
+	for (int i = 0; i < definition->kind_fill_count; i++)
+		visit(&definition->kind_fills[i]);
 }
+
+// Sets the sizes of the definition. Plans are in contexts of their own.
+static void
+measure(Definition *definition)
+{
+	definition->statements_size = 0;
+	each_statement(definition, [&](const Statement *statement) {
+		definition->statements_size += size_of(*statement);
+	});
+	definition->size = MemoryContextMemAllocated(definition->context, true) +
+					   size_of_meanings(definition) + definition->statements_size;
+}
+
+// Takes the definition out of the sums, and of those with statements.
+static void
+take_out(Definition *definition)
+{
+	total_size -= definition->size;
+	total_statements_size -= definition->statements_size;
+	if (definition->statements_size > 0)
+		with_statements.remove(definition);
+}
+
+static void
+put_in(Definition *definition)
+{
+	total_size += definition->size;
+	total_statements_size += definition->statements_size;
+	if (definition->statements_size > 0)
+		with_statements.push_front(definition);
+}
+
+// Whether the newest definition is of a queue whose former one had been given up; and the newest
+// statement of a definition that had given up its own.
+static bool has_come_back = false;
+static bool have_statements_come_back = false;
 
 static void
 measure_grown()
 {
 	while (Definition *definition = take_grown()) {
-		total_size -= definition->size;
-		definition->size = measure(definition);
-		total_size += definition->size;
+		const Size former = definition->statements_size;
+		take_out(definition);
+		measure(definition);
+		put_in(definition);
+		if (definition->statements_size > former)
+			have_statements_come_back = definition->gave_statements;
 	}
 }
 
@@ -148,44 +192,53 @@ free_definition(Definition *definition)
 	forget_meanings_of(definition);
 	by_use.remove(definition);
 	by_age.remove(definition);
-	total_size -= definition->size;
+	take_out(definition);
 	const Entry *entry = entry_of(definition->source, definition->name, HASH_FIND);
 	if (entry != nullptr && entry->definition == definition)
 		(void) entry_of(definition->source, definition->name, HASH_REMOVE);
-	for (Statement *statement : definition->prepared)
-		if (statement != nullptr)
-			discard(statement);
-	for (PreparedClaim &claim : definition->claims)
-		discard(&claim.statement);
-	for (int i = 0; definition->leaves != nullptr && i < prepared_leaf_count; i++) {
-		discard(&definition->leaves[i].many);
-		discard(&definition->leaves[i].one);
-	}
-	for (int i = 0; i < definition->fill_count; i++)
-		discard(&definition->fills[i]);
-	for (int i = 0; i < definition->kind_fill_count; i++)
-		discard(&definition->kind_fills[i]);
+	each_statement(definition, [](Statement *statement) { discard(statement); });
 	MemoryContextDelete(definition->context);
 }
 
-// Whether the newest definition is of a queue whose former one had been given up.
-static bool has_come_back = false;
-static uint32 turn = 0;
-
-// The definition to be given up next; never the most recently used one. Null if there is no other.
+// The definition to make room for what was made last: one of those in the chain, which has the newest
+// first, and never the most recently used one. Null if there is no other.
 //
 // A session that goes through more queues than fit, round and round, needs next the one that it has
 // used least recently. So where a queue has come back, the one that was made before it makes room for it,
 // and all older ones stay: of each round so many definitions are found as fit. One turn of a few is
 // the least recently used one's, so that queues that the session has left go.
+template <catalog::Links<Definition> Definition::*links>
 static Definition *
-next_to_go()
+next_to_go(const catalog::Chain<Definition, links> &by_age, Definition *least_used, bool is_back)
 {
 	constexpr uint32 turns = 16;
-	Definition *next = by_use.last;
-	if (has_come_back && ++turn % turns != 0)
-		next = by_age.first != by_use.first ? by_age.first : by_age.first->age.next;
-	return next != by_use.first ? next : nullptr;
+	static uint32 turn = 0;
+	if (!is_back || ++turn % turns == 0)
+		return least_used != by_use.first ? least_used : nullptr;
+	return by_age.first != by_use.first ? by_age.first : (by_age.first->*links).next;
+}
+
+// A claim on the direct path needs its statements only for a sweep. So these go first, as long as they are
+// more than a fourth of all that may be kept: paths with a statement for each call have that much.
+static Definition *
+next_to_give_statements()
+{
+	constexpr Size share = 4;
+	if (with_statements.is_empty() || total_statements_size <= cache_limit() / share)
+		return nullptr;
+	return next_to_go(with_statements, with_statements.last, have_statements_come_back);
+}
+
+static void
+give_up_statements(Definition *definition)
+{
+	take_out(definition);
+	each_statement(definition, [](Statement *statement) { discard(statement); });
+	for (PreparedClaim &claim : definition->claims)
+		claim = {}; // a claim finds its statement by the number of jobs
+	measure(definition);
+	definition->gave_statements = true;
+	put_in(definition);
 }
 
 static long given_up_count = 0; // entries without a definition
@@ -222,7 +275,12 @@ keep_to_limit()
 {
 	const Size limit = cache_limit();
 	while (total_size > limit) {
-		Definition *definition = next_to_go();
+		Definition *definition = next_to_give_statements();
+		if (definition != nullptr) {
+			give_up_statements(definition);
+			continue;
+		}
+		definition = next_to_go(by_age, by_use.last, has_come_back);
 		if (definition == nullptr)
 			return;
 		give_up(definition);
