@@ -6,7 +6,8 @@
 
 namespace queue_ext::catalog {
 
-// A session may keep thousands of such objects, of which half a larger block would be empty.
+// A session may keep thousands of such objects, of which half a larger block would be empty. As the
+// minimum of a context, too: PostgreSQL gives others a context that was made for larger blocks.
 constexpr Size kept_block_size = ALLOCSET_SMALL_INITSIZE;
 
 // Calls make(context) with a new memory context of that name, for the object; the current context
@@ -20,7 +21,7 @@ make_kept(const char *name, MemoryContext parent, Make &&make)
 	static_assert(std::is_trivially_destructible_v<std::remove_reference_t<Make>>);
 	MemoryContext scratch =
 		AllocSetContextCreate(CurrentMemoryContext, "queue_ext scratch", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext kept = AllocSetContextCreateInternal(scratch, name, ALLOCSET_SMALL_MINSIZE,
+	MemoryContext kept = AllocSetContextCreateInternal(scratch, name, kept_block_size,
 													   kept_block_size, kept_block_size);
 	MemoryContext old = MemoryContextSwitchTo(scratch);
 	make(kept);
