@@ -34,9 +34,10 @@ find_job_columns(Relation table, JobColumns *columns)
 		find_column(table, "leased_until", TIMESTAMPTZOID),
 		find_column(table, "dead_at", TIMESTAMPTZOID),
 		find_column(table, "priority", INT2OID),
+		find_column(table, "created_at", TIMESTAMPTZOID),
 	};
 	return columns->id > 0 && columns->run_at > 0 && columns->leased_until > 0 &&
-		   columns->dead_at > 0 && columns->priority > 0;
+		   columns->dead_at > 0 && columns->priority > 0 && columns->created_at > 0;
 }
 
 // Whether the index's first keys are these columns. Reads its row in pg_index: opening an index
@@ -161,19 +162,37 @@ time_of(TupleTableSlot *slot, AttrNumber column)
 	return is_null ? DT_NOBEGIN : DatumGetTimestampTz(value);
 }
 
+// When the job of that row was made; now, if nobody knows.
+static TimestampTz
+made_time(TupleTableSlot *slot, const JobColumns &columns, TimestampTz now)
+{
+	const TimestampTz made_at = time_of(slot, columns.created_at);
+	return TIMESTAMP_NOT_FINITE(made_at) ? now : Min(made_at, now);
+}
+
+static void
+add_job(HeadJobs *head, TupleTableSlot *slot, const JobColumns &columns, TimestampTz now)
+{
+	const TimestampTz ready_at =
+		Max(time_of(slot, columns.run_at), time_of(slot, columns.leased_until));
+	if (ready_at > now)
+		return;
+	const TimestampTz made_at = made_time(slot, columns, now);
+	head->oldest_at = Min(head->oldest_at, TIMESTAMP_IS_NOBEGIN(ready_at) ? made_at : ready_at);
+	head->there_at = Min(head->there_at, Max(ready_at, made_at));
+}
+
 HeadJobs
 read_head(Relation table, Oid index, const JobColumns &columns, TimestampTz now)
 {
 	HeadJobs head{};
 	head.oldest_at = DT_NOEND;
-	const int left = visit_entries(
-		table, index, ForwardScanDirection, nullptr, 0, most_entries, [&](TupleTableSlot *slot) {
-			const TimestampTz ready_at =
-				Max(time_of(slot, columns.run_at), time_of(slot, columns.leased_until));
-			if (ready_at <= now)
-				head.oldest_at = Min(head.oldest_at, ready_at);
-			return true;
-		});
+	head.there_at = DT_NOEND;
+	const int left = visit_entries(table, index, ForwardScanDirection, nullptr, 0, most_entries,
+								   [&](TupleTableSlot *slot) {
+									   add_job(&head, slot, columns, now);
+									   return true;
+								   });
 	head.is_all = left > 0;
 	return head;
 }

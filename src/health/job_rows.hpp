@@ -20,6 +20,7 @@ struct JobColumns
 	AttrNumber leased_until;
 	AttrNumber dead_at;
 	AttrNumber priority;
+	AttrNumber created_at;
 };
 
 // False if the table lacks one, or one has another type.
@@ -39,10 +40,11 @@ JobIndexes find_job_indexes(Relation table, const JobColumns &columns);
 // InvalidOid unless that is the id.
 Oid find_id_index(Relation table, AttrNumber *column);
 
-// Of the jobs at the head of the order.
+// Of the jobs at the head of the order. A job that has always been ready counts from when it was made.
 struct HeadJobs
 {
 	TimestampTz oldest_at; // since when the oldest that is ready has been so; DT_NOEND: none is
+	TimestampTz there_at;  // the same, but for the time before a job was made
 	bool is_all;           // there are no more jobs than these
 };
 

@@ -3,7 +3,7 @@
 // Invariant: no job that the marks were told of became ready before the ready_at of its priority, or
 // before that of the rest where the priority has no mark. Jobs leave without the marks being told when they
 // were the first of their priority, until someone looks at the table again (look.hpp). A job that has been
-// ready since sure_at, or since spare_at, is there: of those that leave the run_at is told.
+// ready since sure_at, or since spare_at, is there: of those that leave the run_at is told. These two are finite.
 
 #pragma once
 
@@ -118,11 +118,12 @@ lower(Marks *marks, int16 priority, const Since &since)
 	marks->count++;
 }
 
-// A job that is there.
+// A job that is there. One that has always been ready has no age, and leaves theirs to the others.
 inline void
 lower(Marks *marks, int16 priority, TimestampTz ready_at)
 {
-	lower(marks, priority, Since{ready_at, ready_at, ready_at});
+	const TimestampTz sure_at = TIMESTAMP_IS_NOBEGIN(ready_at) ? PG_INT64_MAX : ready_at;
+	lower(marks, priority, Since{ready_at, sure_at, sure_at});
 }
 
 inline void
