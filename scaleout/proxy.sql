@@ -84,7 +84,8 @@ create or replace function queue_remote.queue_alter(
 	claimed_at text,
 	kinds boolean,
 	archive_keep interval,
-	dead_keep interval
+	dead_keep interval,
+	wake boolean
 ) returns boolean
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_alter; $$;
@@ -1221,7 +1222,8 @@ create or replace function @schema@.queue_alter(
 	claimed_at text default NULL::text,
 	kinds boolean default NULL::boolean,
 	archive_keep interval default NULL::interval,
-	dead_keep interval default NULL::interval
+	dead_keep interval default NULL::interval,
+	wake boolean default NULL::boolean
 ) returns void
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -1248,7 +1250,7 @@ begin
 		loop
 			_version := queue_proxy.version();
 			begin
-				perform queue_remote.queue_alter(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
+				perform queue_remote.queue_alter(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
 				exit;
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -1260,9 +1262,9 @@ begin
 	return;
 end
 $$;
-comment on function @schema@.queue_alter(text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval) is
+comment on function @schema@.queue_alter(text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval, boolean) is
 	'changes the settings of a queue; null leaves a setting unchanged';
-insert into queue_proxy.member values ('function', '@schema@.queue_alter(text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval)');
+insert into queue_proxy.member values ('function', '@schema@.queue_alter(text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval, boolean)');
 
 create or replace function @schema@.queue_cancel(
 	queue text,

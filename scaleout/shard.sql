@@ -132,14 +132,15 @@ create or replace function queue_shard.queue_alter(
 	claimed_at text,
 	kinds boolean,
 	archive_keep interval,
-	dead_keep interval
+	dead_keep interval,
+	wake boolean
 ) returns boolean
 language plpgsql volatile parallel unsafe
 as $$
 #variable_conflict use_variable
 begin
 	perform queue_shard.check_map($1, $2, $3);
-	perform @extschema@.queue_alter($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
+	perform @extschema@.queue_alter($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 	return true;
 end
 $$;

@@ -67,7 +67,7 @@ insert into calls (function, arguments) values
 		'backoff_cap', $$'1 day'::interval$$, 'archive', 'true', 'kinds', 'true', 'archive_keep', $$'30 days'::interval$$, 'dead_keep', $$'0'::interval$$]),
 	('queue_alter', array['queue', $$'jobs'$$, 'lease', $$'1 hour'::interval$$, 'max_attempts', '1', 'backoff_base', $$'1 hour'::interval$$,
 		'backoff_cap', $$'1 day'::interval$$, 'archive', 'false', 'ready_at', 'null::text', 'claimed_at', 'null::text', 'kinds', 'true',
-		'archive_keep', $$'30 days'::interval$$, 'dead_keep', $$'0'::interval$$]),
+		'archive_keep', $$'30 days'::interval$$, 'dead_keep', $$'0'::interval$$, 'wake', 'true']),
 	('queue_attach', array['queue', $$'q'$$, 'source', $$'t'::regclass$$, 'pending', $$'state = 0'$$, 'order_by', $$'id'$$, 'on_claim', $$'state = 1'$$,
 		'on_complete', $$'state = 2'$$, 'on_release', $$'state = 0'$$, 'on_fail', $$'state = 0'$$, 'claim_mode', $$'update'$$, 'on_extend', $$'state = 1'$$,
 		'lease', $$'1 hour'::interval$$, 'wake', 'false', 'ready_at', $$''$$, 'claimed_at', $$''$$]),

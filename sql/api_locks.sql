@@ -91,6 +91,7 @@ from unnest(array[
 	'queue_alter(''jobs'', max_attempts => 3)',
 	'queue_alter(''jobs'', archive => false)',
 	'queue_alter(''jobs'', kinds => true)',
+	'queue_alter(''jobs'', wake => true)',
 	'queue_create(''more'')',
 	'queue_attach(''others'', ''others'', ''true'', claim_mode => ''transaction'')',
 	'queue_attach(''woken'', ''others'', ''true'', claim_mode => ''transaction'', wake => true)',

@@ -51,6 +51,8 @@ prepare q4 as select queue_alter($1, $2, $3, $4, $5, $6, $7, $8, $9);
 execute q4('jobs', '1 hour', 5, '1 second', '1 minute', false, null, null, true);
 prepare q4b as select queue_alter($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
 execute q4b('jobs', '1 hour', 5, '1 second', '1 minute', false, null, null, null, '1 day', '0');
+prepare q4c as select queue_alter($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
+execute q4c('jobs', null, null, null, null, null, null, null, null, null, null, true);
 prepare q5 as select queue_pause($1);
 execute q5('jobs');
 prepare q6 as select queue_resume($1);

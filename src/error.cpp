@@ -794,6 +794,14 @@ not_managed(const char *queue, const char *hint)
 }
 
 void
+wake_needed(const char *queue)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("queue \"%s\" is a managed queue", queue),
+					errhint("Its table needs the trigger queue_ext_wake: omit wake.")));
+}
+
+void
 ages_known(const char *queue)
 {
 	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

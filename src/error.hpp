@@ -183,6 +183,8 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void inexact_binary(const char *column, Oid type);
 // 55000: the queue is not a managed one; the hint names the function for other queues.
 [[noreturn]] void not_managed(const char *queue, const char *hint);
+// 55000: the queue is a managed one, which does not go without the trigger queue_ext_wake.
+[[noreturn]] void wake_needed(const char *queue);
 // 55000: the queue is a managed one, and needs no columns with the ages of its jobs.
 [[noreturn]] void ages_known(const char *queue);
 // Of schedules.

@@ -428,13 +428,15 @@ create function @extschema@.queue_alter(
 	claimed_at text default null,
 	kinds boolean default null,
 	archive_keep interval default null,
-	dead_keep interval default null
+	dead_keep interval default null,
+	wake boolean default null
 ) returns void
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_alter';
 
 comment on function @extschema@.queue_alter(
-	text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval
+	text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval,
+	boolean
 ) is
 	'changes the settings of a queue; null leaves a setting unchanged';
 

@@ -124,12 +124,50 @@ count_claims(Definition *definition, const Request &request, uint64 claimed)
 		stats::note_clock(tally, tally->claimed.priorities.to, lease_end(definition, request));
 }
 
+// Whether an error is for its queue's owner to see to: none that ends the call from outside, that passes, or that is
+// of the caller's transaction.
+static bool
+is_of_queue(int code)
+{
+	switch (ERRCODE_TO_CATEGORY(code)) {
+		case ERRCODE_TRANSACTION_ROLLBACK:
+		case ERRCODE_INSUFFICIENT_RESOURCES:
+		case ERRCODE_PROGRAM_LIMIT_EXCEEDED:
+		case ERRCODE_OPERATOR_INTERVENTION:
+		case ERRCODE_INVALID_TRANSACTION_STATE:
+			return false;
+		default:
+			return code != ERRCODE_LOCK_NOT_AVAILABLE;
+	}
+}
+
+// Notes at once whether it has failed, for queue_health().
+static uint64
+claim_and_note(Definition *definition, const Request &request, const Output &output)
+{
+	const stats::Place place = stats::place_of(definition);
+	volatile uint64 claimed = 0;
+	PG_TRY();
+	{
+		claimed = claim_with_lost(definition, request, output);
+	}
+	PG_CATCH();
+	{
+		if (is_of_queue(geterrcode()))
+			stats::note_failure(place, geterrcode());
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	stats::note_success(place);
+	return claimed;
+}
+
 uint64
 claim(Definition *definition, const Request &request, const Output &output)
 {
 	Occurrences occurrences{NIL, CurrentMemoryContext};
 	const uint64 claimed =
-		claim_with_lost(definition, request, {output.store, output.descriptor, &occurrences});
+		claim_and_note(definition, request, {output.store, output.descriptor, &occurrences});
 	count_claims(definition, request, claimed);
 	follow_occurrences(definition, occurrences);
 	return claimed;

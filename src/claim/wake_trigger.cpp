@@ -25,18 +25,53 @@ is_wake_function(Oid function)
 	return is_it;
 }
 
-// The name of the table's trigger, or null.
-static const char *
+namespace {
+
+// The trigger of a table.
+struct Found
+{
+	const char *name; // null: it has none
+	Oid trigger;
+	bool is_for_each_row;
+	bool is_always;
+};
+
+} // namespace
+
+static Found
 find_trigger(Oid table)
 {
 	Relation relation = table_open(table, AccessShareLock);
 	// A copy, as reading a trigger's function may process an invalidation that frees the original.
 	const TriggerDesc *triggers = CopyTriggerDesc(relation->trigdesc);
 	table_close(relation, AccessShareLock);
-	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
-		if (is_wake_function(triggers->triggers[i].tgfoid))
-			return triggers->triggers[i].tgname;
-	return nullptr;
+	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
+		const Trigger &trigger = triggers->triggers[i];
+		if (is_wake_function(trigger.tgfoid))
+			return {trigger.tgname, trigger.tgoid, TRIGGER_FOR_ROW(trigger.tgtype) != 0,
+					trigger.tgenabled == TRIGGER_FIRES_ALWAYS};
+	}
+	return {};
+}
+
+// In any session_replication_role: a row that was replicated is a job, too.
+static void
+enable_always(const statement::Named &table, const char *trigger)
+{
+	definition::run_command_on(table, psprintf("alter table %s enable always trigger %s",
+											   table.name, quote_identifier(trigger)));
+}
+
+// DROP EXTENSION drops the trigger, and leaves the table.
+static void
+leave_to_extension(Oid trigger)
+{
+	(void) deleteDependencyRecordsForClass(TriggerRelationId, trigger, ExtensionRelationId,
+										   DEPENDENCY_AUTO_EXTENSION);
+	const ObjectAddress dropped{TriggerRelationId, trigger, 0};
+	const ObjectAddress extension{ExtensionRelationId, get_extension_oid("queue_ext", false), 0};
+	recordDependencyOn(&dropped, &extension, DEPENDENCY_AUTO_EXTENSION);
+	CommandCounterIncrement();
 }
 
 // The table may have been renamed by an event trigger: run_command_on() checks the name after each
@@ -44,31 +79,37 @@ find_trigger(Oid table)
 void
 create_wake_trigger(Oid table, bool for_each_row)
 {
-	if (find_trigger(table) != nullptr)
+	if (find_trigger(table).name != nullptr)
 		return;
 	const char *schema = catalog::own_schema();
-	const char *name = definition::qualified_name(table);
-	const statement::Named named{table, name};
-	definition::run_command_on(named,
-							   psprintf("create trigger %s after insert or update on %s for each %s"
-										" execute function %s.queue_wake()",
-										wake_trigger_name, name, for_each_row ? "row" : "statement",
-										quote_identifier(schema)));
-	// In any session_replication_role: a row that was replicated is a job, too.
+	const statement::Named named{table, definition::qualified_name(table)};
 	definition::run_command_on(
-		named, psprintf("alter table %s enable always trigger %s", name, wake_trigger_name));
-	// DROP EXTENSION drops the trigger, and leaves the table.
-	const ObjectAddress trigger{TriggerRelationId, get_trigger_oid(table, wake_trigger_name, false),
-								0};
-	const ObjectAddress extension{ExtensionRelationId, get_extension_oid("queue_ext", false), 0};
-	recordDependencyOn(&trigger, &extension, DEPENDENCY_AUTO_EXTENSION);
-	CommandCounterIncrement();
+		named, psprintf("create trigger %s after insert or update on %s for each %s"
+						" execute function %s.queue_wake()",
+						wake_trigger_name, named.name, for_each_row ? "row" : "statement",
+						quote_identifier(schema)));
+	enable_always(named, wake_trigger_name);
+	leave_to_extension(get_trigger_oid(table, wake_trigger_name, false));
+}
+
+void
+mend_wake_trigger(Oid table, bool for_each_row)
+{
+	const Found found = find_trigger(table);
+	if (found.name == nullptr || (for_each_row && !found.is_for_each_row)) {
+		drop_wake_trigger(table);
+		create_wake_trigger(table, for_each_row);
+		return;
+	}
+	if (!found.is_always)
+		enable_always({table, definition::qualified_name(table)}, found.name);
+	leave_to_extension(found.trigger);
 }
 
 void
 drop_wake_trigger(Oid table)
 {
-	const char *trigger = find_trigger(table);
+	const char *trigger = find_trigger(table).name;
 	if (trigger == nullptr)
 		return;
 	const char *name = definition::qualified_name(table);

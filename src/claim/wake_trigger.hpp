@@ -24,6 +24,10 @@ bool is_wake_function(Oid function);
 // raises what these raise.
 void create_wake_trigger(Oid table, bool for_each_row);
 
+// The same, and mends a trigger that the table has: one that somebody has disabled, has made for each statement where
+// it is to be for each row, or has made by hand, so that DROP EXTENSION would not drop it.
+void mend_wake_trigger(Oid table, bool for_each_row);
+
 // Drops the trigger as the caller, if the table has it. Takes the locks of DROP TRIGGER, and raises
 // what it raises.
 void drop_wake_trigger(Oid table);

@@ -134,6 +134,32 @@ look(const Subject &subject, Relation table)
 	return compiled;
 }
 
+// Not where they do not compile, which is a finding of its own.
+static void
+check_failures(const Subject &subject)
+{
+	const Definition *definition = subject.definition;
+	stats::Entry entry;
+	if (!stats::find_entry(
+			stats::key_of(definition->source, definition->name, definition->is_managed), &entry))
+		return;
+	const stats::Failure &failure = entry.failure;
+	if (failure.at == 0 || (!failure.is_last && subject.now() - failure.at > patience_us()))
+		return;
+	const char *name = quote_literal_cstr(subject.name);
+	subject.put(
+		{"claims_fail", failure.is_last ? Severity::critical : Severity::warning,
+		 psprintf("A claim has failed at %s, with SQLSTATE %s; %s since.", moment_text(failure.at),
+				  unpack_sql_state(failure.code),
+				  failure.is_last ? "none has gone well" : "others have gone well"),
+		 psprintf(
+			 "As a worker's role, BEGIN; SELECT * FROM %s; ROLLBACK; raises it again, with its "
+			 "message.",
+			 definition->is_managed
+				 ? psprintf("queue_pop(%s)", name)
+				 : psprintf("queue_pop_rows(null::%s, %s)", definition->source_name, name))});
+}
+
 static void
 check_path(const Subject &subject, const Compiled &compiled)
 {
@@ -196,8 +222,10 @@ check_claims(const Subject &subject, Relation table)
 	check_sweeps(subject);
 	if (!subject.may_read)
 		return false;
-	if (is_as_created(subject, table))
+	if (is_as_created(subject, table)) {
+		check_failures(subject);
 		return true;
+	}
 	const Compiled compiled =
 		is_of_caller(subject.definition) ? compile(subject) : look(subject, table);
 	if (compiled.is_locked)
@@ -212,6 +240,7 @@ check_claims(const Subject &subject, Relation table)
 							quote_literal_cstr(subject.name))});
 		return false;
 	}
+	check_failures(subject);
 	if (!compiled.is_served)
 		subject.put(
 			{"claim_index_missing", Severity::warning,

@@ -15,6 +15,7 @@
 #include "claims.hpp"
 #include "jobs.hpp"
 #include "keep.hpp"
+#include "rights.hpp"
 #include "server.hpp"
 #include "table.hpp"
 
@@ -71,6 +72,7 @@ check_open(const Findings &findings, const Known &known, Relation table, Definit
 						  counted_of(known, definition),
 						  workers_of(known.workers, oid, definition->name),
 						  may_read(oid)};
+	check_rights(subject, table);
 	check_table(subject, table);
 	const bool are_claims_noted = check_claims(subject, table);
 	if (!definition->is_managed)
@@ -154,6 +156,7 @@ queue_ext_queue_health(PG_FUNCTION_ARGS)
 		return static_cast<Datum>(0);
 	}
 	check_all(findings, known);
+	check_server_rights(findings, known.counted != nullptr);
 	check_vacuum(findings);
 	check_version(findings);
 	return static_cast<Datum>(0);

@@ -49,18 +49,20 @@ check_age(const Subject &subject, TimestampTz oldest_at)
 						  subject.definition->is_paused ? "; the queue is paused" : ""),
 				 subject.definition->is_paused
 					 ? psprintf("SELECT queue_resume(%s);", quote_literal_cstr(subject.name))
-					 : "Run more workers, or send less urgent jobs with a larger priority."});
+					 : "Run more workers, or send less urgent jobs with a larger priority. A job "
+					   "counts from its run_at, which is before the end of the transaction that "
+					   "sent it."});
 }
 
 // Where rings are scarce, workers leave no trace.
 static void
-check_workers(const Subject &subject, TimestampTz oldest_at)
+check_workers(const Subject &subject, TimestampTz there_at)
 {
 	if (subject.definition->is_paused || (subject.workers == nullptr && subject.all->is_full) ||
 		(subject.workers != nullptr && subject.workers->waiting > 0))
 		return;
 	const TimestampTz came_at = subject.workers == nullptr ? PgStartTime : subject.workers->came_at;
-	const TimestampTz since = Max(came_at, oldest_at);
+	const TimestampTz since = Max(came_at, there_at);
 	if (subject.now() - since < patience_us())
 		return;
 	subject.put({"no_worker", Severity::critical,
@@ -87,15 +89,19 @@ check_dead(const Subject &subject, const DeadJobs &jobs)
 
 // Where the head of the order is not all: more may hide behind leased jobs, and at larger priorities,
 // so that what the statistics know counts, too. They do not see what plain SQL changes, until a
-// worker comes. DT_NOEND: no job is ready.
-static TimestampTz
-oldest_ready(const Subject &subject, Relation table, Oid index, const JobColumns &columns)
+// worker comes, nor when a job was made, but when its queue was.
+static HeadJobs
+find_ready(const Subject &subject, Relation table, Oid index, const JobColumns &columns)
 {
-	const TimestampTz counted = subject.counted == nullptr ? DT_NOEND : subject.counted->oldest_at;
-	if (!OidIsValid(index))
-		return counted;
-	const HeadJobs head = read_head(table, index, columns, subject.now());
-	return head.is_all ? head.oldest_at : Min(head.oldest_at, counted);
+	HeadJobs found{DT_NOEND, DT_NOEND, false};
+	if (OidIsValid(index))
+		found = read_head(table, index, columns, subject.now());
+	const Counted *counted = subject.counted;
+	if (found.is_all || counted == nullptr || counted->oldest_at == DT_NOEND)
+		return found;
+	found.oldest_at = Min(found.oldest_at, counted->oldest_at);
+	found.there_at = Min(found.there_at, Max(counted->oldest_at, counted->since));
+	return found;
 }
 
 // Few are left out, since a worker may be killed now and then.
@@ -142,11 +148,11 @@ check_jobs(const Subject &subject, Relation table, bool are_claims_noted)
 			 psprintf("SELECT queue_upgrade(%s);", quote_literal_cstr(subject.name))});
 	if (!subject.may_read)
 		return;
-	const TimestampTz oldest_at = oldest_ready(subject, table, indexes.claim, columns);
-	if (oldest_at != DT_NOEND) {
-		check_age(subject, oldest_at);
+	const HeadJobs ready = find_ready(subject, table, indexes.claim, columns);
+	if (ready.oldest_at != DT_NOEND) {
+		check_age(subject, ready.oldest_at);
 		if (are_claims_noted)
-			check_workers(subject, oldest_at);
+			check_workers(subject, ready.there_at);
 	}
 	check_leases(subject);
 	if (OidIsValid(indexes.dead))

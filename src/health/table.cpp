@@ -4,7 +4,6 @@
 
 #include "table.hpp"
 
-#include "../catalog/own_table.hpp"
 #include "../claim/wake_trigger.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/name.hpp"
@@ -23,24 +22,21 @@ check_wake_trigger(const Subject &subject, Relation table)
 	for (int i = 0; triggers != nullptr && i < triggers->numtriggers && wake == nullptr; i++)
 		if (claim::is_wake_function(triggers->triggers[i].tgfoid))
 			wake = &triggers->triggers[i];
-	const char *name = subject.definition->source_name;
+	const char *hint =
+		psprintf("SELECT queue_alter(%s, wake => true);", quote_literal_cstr(subject.name));
 	if (wake == nullptr && subject.definition->is_managed)
 		subject.put(
 			{"wake_trigger_missing", Severity::warning,
 			 "Its table has no trigger that makes rows of plain SQL known: claims find such "
 			 "jobs late, and nothing counts them.",
-			 psprintf("CREATE TRIGGER %s AFTER INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE "
-					  "FUNCTION %s.queue_wake(); ALTER TABLE %s ENABLE ALWAYS TRIGGER %s;",
-					  claim::wake_trigger_name, name, quote_identifier(catalog::own_schema()), name,
-					  claim::wake_trigger_name)});
+			 hint});
 	if (wake != nullptr &&
 		(wake->tgenabled == TRIGGER_DISABLED || wake->tgenabled == TRIGGER_FIRES_ON_REPLICA))
 		subject.put(
 			{"wake_trigger_disabled", Severity::warning,
 			 psprintf("Its trigger \"%s\" does not fire: claims find jobs of plain SQL late.",
 					  wake->tgname),
-			 psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s;", name,
-					  quote_identifier(wake->tgname))});
+			 hint});
 }
 
 // By what VACUUM and ANALYZE have noted: nothing is read.

@@ -5,6 +5,7 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../claim/wake_trigger.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
@@ -48,20 +49,35 @@ alter_kinds(const Definition *definition, bool has_kinds)
 		definition::drop_kind_index(definition->source);
 }
 
+// Makes or mends the trigger, or drops that of an attached queue. Raises 55000 where the table has a managed queue,
+// which needs it.
+static void
+alter_wake(const Definition *definition, bool wakes)
+{
+	const char *managed = definition::find_managed_name(definition->source);
+	if (wakes)
+		claim::mend_wake_trigger(definition->source, managed != nullptr);
+	else if (managed != nullptr)
+		error::wake_needed(managed);
+	else
+		claim::drop_wake_trigger(definition->source);
+}
+
 // Null options leave a setting as it is. Raises 55000 for a setting that an attached queue does not
 // have. The table's comment is written from the new row of the registry, which has the other
 // settings, too.
 static void
-alter(const text *name, Options options, const bool *archived, const bool *kinds)
+alter(const text *name, Options options, const bool *archived, const bool *kinds, const bool *wakes)
 {
 	const Definition *definition = open_queue(name, Use::own);
 	check_ages(definition, options.ages);
 	if (!definition->is_managed &&
 		(options.max_attempts != nullptr || archived != nullptr || kinds != nullptr ||
 		 options.archive_keep != nullptr || options.dead_keep != nullptr))
-		error::not_managed(definition->name, "Only its lease, its backoff, ready_at and claimed_at "
-											 "can be altered; detach it "
-											 "and attach it anew to change more.");
+		error::not_managed(definition->name,
+						   "Only its lease, its backoff, ready_at, claimed_at and "
+						   "wake can be altered; detach it "
+						   "and attach it anew to change more.");
 	if (options.max_attempts != nullptr)
 		definition::run_command_on(
 			definition->tables[0],
@@ -69,6 +85,8 @@ alter(const text *name, Options options, const bool *archived, const bool *kinds
 					 definition->source_name, *options.max_attempts));
 	if (kinds != nullptr)
 		alter_kinds(definition, *kinds);
+	if (wakes != nullptr)
+		alter_wake(definition, *wakes);
 	// An archive that was switched off still exists and is used again.
 	Oid archive = InvalidOid;
 	options.is_archived = archived;
@@ -109,8 +127,10 @@ queue_ext_queue_alter(PG_FUNCTION_ARGS)
 		options.archive_keep = argument::optional_keep(fcinfo, 9, "archive_keep");
 		options.dead_keep = argument::optional_keep(fcinfo, 10, "dead_keep");
 	}
+	const bool wakes = PG_NARGS() > 11 && !PG_ARGISNULL(11) && PG_GETARG_BOOL(11);
 	alter(name, options, PG_ARGISNULL(5) ? nullptr : &archived,
-		  PG_NARGS() <= 8 || PG_ARGISNULL(8) ? nullptr : &has_kinds);
+		  PG_NARGS() <= 8 || PG_ARGISNULL(8) ? nullptr : &has_kinds,
+		  PG_NARGS() <= 11 || PG_ARGISNULL(11) ? nullptr : &wakes);
 	PG_RETURN_VOID();
 }
 

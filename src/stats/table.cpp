@@ -172,6 +172,7 @@ reset(Entry *entry, TimestampTz since)
 {
 	entry->since = since;
 	entry->counts = {};
+	entry->failure = {};
 }
 
 void
@@ -415,6 +416,27 @@ note_claims(const Place &place, Claims claims)
 {
 	if (place.entry != nullptr && place.entry->claims != claims)
 		with_entry(place, [&](Entry *entry) { entry->claims = claims; });
+}
+
+// Where the claim does not compile, that has been noted.
+void
+note_failure(const Place &place, int code)
+{
+	const TimestampTz now = GetCurrentTimestamp();
+	if (place.entry == nullptr)
+		return;
+	with_entry(place, [&](Entry *entry) {
+		if (entry->claims != Claims::broken)
+			entry->failure = {now, code, true};
+	});
+}
+
+// Read as a hint before.
+void
+note_success(const Place &place)
+{
+	if (place.entry != nullptr && place.entry->failure.is_last)
+		with_entry(place, [&](Entry *entry) { entry->failure.is_last = false; });
 }
 
 void

@@ -114,6 +114,14 @@ enum class Claims : uint8 {
 	broken,       // they do not compile
 };
 
+// The last error that a claim of the queue has raised, at once, whatever became of its transaction.
+struct Failure
+{
+	TimestampTz at; // 0: none has
+	int code;
+	bool is_last; // no claim has ended without one since
+};
+
 // One queue's statistics. Two queues' do not share a cache line.
 struct alignas(PG_CACHE_LINE_SIZE) Entry
 {
@@ -125,6 +133,7 @@ struct alignas(PG_CACHE_LINE_SIZE) Entry
 	Counts counts;
 	Outlook outlook;
 	Claims claims;
+	Failure failure;
 };
 
 // Empties it.
@@ -171,6 +180,10 @@ bool find_entry(const Key &key, Entry *copy);
 
 // Notes how the queue's claims were compiled. Takes the spinlock if that is new. Never raises.
 void note_claims(const Place &place, Claims claims);
+
+// Notes that a claim has raised that error, or has ended without. Likewise.
+void note_failure(const Place &place, int code);
+void note_success(const Place &place);
 
 // Frees the entry. Takes the LWLock. Never raises.
 void give_up(const Place &place);

@@ -35,7 +35,8 @@ insert into wanted values
 		'backoff_base interval DEFAULT NULL::interval, backoff_cap interval DEFAULT NULL::interval, '
 		'archive boolean DEFAULT NULL::boolean, ready_at text DEFAULT NULL::text, claimed_at text DEFAULT NULL::text, '
 		'kinds boolean DEFAULT NULL::boolean, '
-		'archive_keep interval DEFAULT NULL::interval, dead_keep interval DEFAULT NULL::interval)', 'void'),
+		'archive_keep interval DEFAULT NULL::interval, dead_keep interval DEFAULT NULL::interval, '
+		'wake boolean DEFAULT NULL::boolean)', 'void'),
 	('queue_attach(queue text, source regclass, pending text, order_by text DEFAULT NULL::text, '
 		'on_claim text DEFAULT NULL::text, on_complete text DEFAULT NULL::text, on_release text DEFAULT NULL::text, '
 		'on_fail text DEFAULT NULL::text, claim_mode text DEFAULT ''update''::text, '
