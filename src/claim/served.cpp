@@ -6,6 +6,7 @@
 
 #include "../definition/fragment.hpp"
 #include "../definition/registry.hpp"
+#include "../row/rights.hpp"
 #include "../statement/plan_tree.hpp"
 #include "../statement/qualify.hpp"
 #include "claim_text.hpp"
@@ -99,14 +100,6 @@ sample(const char *table, const statement::Named &named, const char *leads, cons
 	return {count(1), count(2)};
 }
 
-// Another role may own a partition: then the caller may not be able to read it as such.
-static bool
-can_read(Oid table)
-{
-	return pg_class_aclcheck(table, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
-		   check_enable_rls(table, InvalidOid, true) != RLS_ENABLED;
-}
-
 // Few rows in all are read at once, whatever they are.
 Oid
 find_excessive_index(Definition *definition)
@@ -120,7 +113,8 @@ find_excessive_index(Definition *definition)
 	ListCell *cell;
 	foreach (cell, reads) {
 		const auto *read = static_cast<IndexRead *>(lfirst(cell));
-		if (!can_read(read->table))
+		// Another role may own a partition: then the caller may not be able to read it as such.
+		if (!row::may_read_all(read->table))
 			continue;
 		const char *leaves = conditions_text(read->leaves, read->table);
 		const char *leads = conditions_text(read->leads, read->table);

@@ -11,6 +11,7 @@
 #include "../definition/open.hpp"
 #include "../definition/definition_cache.hpp"
 #include "../definition/registry.hpp"
+#include "../row/rights.hpp"
 #include "../statement/subtransaction.hpp"
 #include "claims.hpp"
 #include "jobs.hpp"
@@ -25,14 +26,6 @@ using definition::Definition;
 using definition::Registered;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_health);
-
-// Whether the caller may read all rows and columns.
-static bool
-may_read(Oid table)
-{
-	return pg_class_aclcheck(table, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
-		   check_enable_rls(table, InvalidOid, true) != RLS_ENABLED;
-}
 
 namespace {
 
@@ -71,7 +64,7 @@ check_open(const Findings &findings, const Known &known, Relation table, Definit
 						  &known.workers,
 						  counted_of(known, definition),
 						  workers_of(known.workers, oid, definition->name),
-						  may_read(oid)};
+						  row::may_read_all(oid)};
 	check_rights(subject, table);
 	check_table(subject, table);
 	const bool are_claims_noted = check_claims(subject, table);

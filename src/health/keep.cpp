@@ -8,6 +8,7 @@
 #include "keep.hpp"
 
 #include "../definition/keep.hpp"
+#include "../row/rights.hpp"
 #include "job_rows.hpp"
 #include "unlocked.hpp"
 
@@ -28,8 +29,7 @@ oldest_archived(const definition::Definition *definition)
 {
 	const Oid archive = definition->archive;
 	TimestampTz oldest = DT_NOEND;
-	if (pg_class_aclcheck(archive, GetUserId(), ACL_SELECT) != ACLCHECK_OK ||
-		check_enable_rls(archive, InvalidOid, true) == RLS_ENABLED)
+	if (!row::may_read_all(archive))
 		return oldest;
 	const List *tables = definition->has_slots ? find_inheritance_children(archive, NoLock)
 											   : list_make1_oid(archive);

@@ -7,6 +7,7 @@
 #include "../catalog/own_table.hpp"
 #include "../compat.hpp"
 #include "../definition/name.hpp"
+#include "../row/rights.hpp"
 
 namespace queue_ext::health {
 
@@ -59,8 +60,7 @@ check_rights(const Subject &subject, Relation table)
 	if (OidIsValid(sequence) && !may_select(sequence))
 		tell(subject, sequence, "its sequence", "the ids to come");
 	if (definition->is_archived && definition->archive_name != nullptr &&
-		(!may_select(definition->archive) ||
-		 check_enable_rls(definition->archive, InvalidOid, true) == RLS_ENABLED))
+		!row::may_read_all(definition->archive))
 		tell(subject, definition->archive, "its archive", "the jobs and ids in that");
 }
 

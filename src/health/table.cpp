@@ -7,6 +7,7 @@
 #include "../claim/wake_trigger.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/name.hpp"
+#include "../row/rights.hpp"
 #include "job_rows.hpp"
 #include "sequence.hpp"
 #include "unlocked.hpp"
@@ -97,8 +98,7 @@ greatest_archived_id(const definition::Definition *definition)
 {
 	const Oid archive = definition->archive;
 	if (!definition->is_archived || definition->archive_name == nullptr ||
-		pg_class_aclcheck(archive, GetUserId(), ACL_SELECT) != ACLCHECK_OK ||
-		check_enable_rls(archive, InvalidOid, true) == RLS_ENABLED)
+		!row::may_read_all(archive))
 		return 0;
 	if (!definition->has_slots)
 		return greatest_id_of_unlocked(archive);

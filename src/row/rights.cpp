@@ -34,4 +34,11 @@ has_right_on(Oid table, AclMode right, const AttrNumber *columns, int count)
 	return true;
 }
 
+bool
+may_read_all(Oid table)
+{
+	return pg_class_aclcheck(table, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
+		   check_enable_rls(table, InvalidOid, true) != RLS_ENABLED;
+}
+
 } // namespace queue_ext::row

@@ -18,4 +18,7 @@ bool has_rights(Oid table, AclMode rights);
 // Likewise for one right, on the table or on each of these columns.
 bool has_right_on(Oid table, AclMode right, const AttrNumber *columns, int count);
 
+// Whether the caller may read all rows and columns. An extension that checks statements is not asked.
+bool may_read_all(Oid table);
+
 } // namespace queue_ext::row
