@@ -84,17 +84,6 @@ add_fence(Completion *completion, const Bitmapset *written)
 			static_cast<AttrNumber>(member + FirstLowInvalidHeapAttributeNumber);
 }
 
-// Disabled or not: if in doubt, the queue is swept.
-static bool
-has_wake_trigger_at_all(Relation table)
-{
-	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
-	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
-		if (is_wake_function(triggers->triggers[i].tgfoid))
-			return true;
-	return false;
-}
-
 // Returns whether completions can be direct; where not, what comes after is not filled in.
 static bool
 fill_in(Completion *completion, Definition *definition, const Compiled &compiled, Relation table)
@@ -112,7 +101,8 @@ fill_in(Completion *completion, Definition *definition, const Compiled &compiled
 			find_trigger(table, TRIGGER_TYPE_UPDATE, written_by(completion)) != nullptr)
 			return false;
 		completion->has_foreign_key = RelationGetFKeyList(table) != NIL;
-		completion->fires_wake = has_wake_trigger_at_all(table);
+		// Disabled or not: if in doubt, the queue is swept.
+		completion->fires_wake = find_wake_trigger(table) != nullptr;
 	}
 	add_key(completion, compiled.receipt_key);
 	if (definition->claim_mode == ClaimMode::update)

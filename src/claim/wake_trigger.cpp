@@ -25,33 +25,24 @@ is_wake_function(Oid function)
 	return is_it;
 }
 
-namespace {
-
-// The trigger of a table.
-struct Found
+// Of a copy, as reading a trigger's function may process an invalidation that frees the original.
+const Trigger *
+find_wake_trigger(Relation table)
 {
-	const char *name; // null: it has none
-	Oid trigger;
-	bool is_for_each_row;
-	bool is_always;
-};
+	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
+	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
+		if (is_wake_function(triggers->triggers[i].tgfoid))
+			return &triggers->triggers[i];
+	return nullptr;
+}
 
-} // namespace
-
-static Found
-find_trigger(Oid table)
+static const Trigger *
+find_wake_trigger(Oid table)
 {
 	Relation relation = table_open(table, AccessShareLock);
-	// A copy, as reading a trigger's function may process an invalidation that frees the original.
-	const TriggerDesc *triggers = CopyTriggerDesc(relation->trigdesc);
+	const Trigger *trigger = find_wake_trigger(relation);
 	table_close(relation, AccessShareLock);
-	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
-		const Trigger &trigger = triggers->triggers[i];
-		if (is_wake_function(trigger.tgfoid))
-			return {trigger.tgname, trigger.tgoid, TRIGGER_FOR_ROW(trigger.tgtype) != 0,
-					trigger.tgenabled == TRIGGER_FIRES_ALWAYS};
-	}
-	return {};
+	return trigger;
 }
 
 // In any session_replication_role: a row that was replicated is a job, too.
@@ -79,7 +70,7 @@ leave_to_extension(Oid trigger)
 void
 create_wake_trigger(Oid table, bool for_each_row)
 {
-	if (find_trigger(table).name != nullptr)
+	if (find_wake_trigger(table) != nullptr)
 		return;
 	const char *schema = catalog::own_schema();
 	const statement::Named named{table, definition::qualified_name(table)};
@@ -95,26 +86,26 @@ create_wake_trigger(Oid table, bool for_each_row)
 void
 mend_wake_trigger(Oid table, bool for_each_row)
 {
-	const Found found = find_trigger(table);
-	if (found.name == nullptr || (for_each_row && !found.is_for_each_row)) {
+	const Trigger *found = find_wake_trigger(table);
+	if (found == nullptr || (for_each_row && !TRIGGER_FOR_ROW(found->tgtype))) {
 		drop_wake_trigger(table);
 		create_wake_trigger(table, for_each_row);
 		return;
 	}
-	if (!found.is_always)
-		enable_always({table, definition::qualified_name(table)}, found.name);
-	leave_to_extension(found.trigger);
+	if (found->tgenabled != TRIGGER_FIRES_ALWAYS)
+		enable_always({table, definition::qualified_name(table)}, found->tgname);
+	leave_to_extension(found->tgoid);
 }
 
 void
 drop_wake_trigger(Oid table)
 {
-	const char *trigger = find_trigger(table).name;
+	const Trigger *trigger = find_wake_trigger(table);
 	if (trigger == nullptr)
 		return;
 	const char *name = definition::qualified_name(table);
-	definition::run_command_on({table, name},
-							   psprintf("drop trigger %s on %s", quote_identifier(trigger), name));
+	definition::run_command_on(
+		{table, name}, psprintf("drop trigger %s on %s", quote_identifier(trigger->tgname), name));
 }
 
 } // namespace queue_ext::claim

@@ -19,6 +19,9 @@ constexpr const char *wake_trigger_name = "queue_ext_wake";
 // Whether the function is the trigger's. Reads the system catalogs.
 bool is_wake_function(Oid function);
 
+// A copy of the table's trigger, enabled or not, in the current memory context; null if it has none. Likewise.
+const Trigger *find_wake_trigger(Relation table);
+
 // Creates the trigger as the caller, unless the table has it: for each row, as for tables of
 // managed queues, or for each statement. Takes the locks of CREATE TRIGGER and ALTER TABLE, and
 // raises what these raise.

@@ -18,11 +18,7 @@ namespace queue_ext::health {
 static void
 check_wake_trigger(const Subject &subject, Relation table)
 {
-	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
-	const Trigger *wake = nullptr;
-	for (int i = 0; triggers != nullptr && i < triggers->numtriggers && wake == nullptr; i++)
-		if (claim::is_wake_function(triggers->triggers[i].tgfoid))
-			wake = &triggers->triggers[i];
+	const Trigger *wake = claim::find_wake_trigger(table);
 	const char *hint =
 		psprintf("SELECT queue_alter(%s, wake => true);", quote_literal_cstr(subject.name));
 	if (wake == nullptr && subject.definition->is_managed)
