@@ -12,13 +12,13 @@ my $node = PostgreSQL::Test::Cluster->new('conflict');
 $node->init;
 $node->start;
 
-# The condition is a function that has another session change the row, so many times. It writes nothing to that
-# program, which may end without having read it.
-my $psql = 'psql -qX -h ' . $node->host . ' -p ' . $node->port . ' -d postgres';
+# The condition is a function that has another session change the row, so many times.
+my $other = 'host=' . $node->host . ' port=' . $node->port . ' dbname=postgres';
 $node->safe_psql(
 	'postgres', qq{
 	set client_min_messages = error;
 	create extension queue_ext;
+	create extension dblink;
 	create table t (id integer primary key, state integer not null default 0, changes integer not null default 0);
 	insert into t values (1);
 	create table most (changes integer);
@@ -26,7 +26,8 @@ $node->safe_psql(
 	create function is_free(state integer) returns boolean language plpgsql volatile as \$\$
 	begin
 		if state = 0 and nextval('tries') <= (select changes from most) then
-			copy (select where false) to program '$psql -c "update t set changes = changes + 1"';
+			perform dblink_connect('other', '$other') where 'other' <> all (coalesce(dblink_get_connections(), '{}'));
+			perform dblink_exec('other', 'update t set changes = changes + 1');
 		end if;
 		return state = 0;
 	end \$\$;

@@ -80,7 +80,8 @@ sub scans
 sub is_claimed_without_scan
 {
 	my ($table, $name) = @_;
-	for my $analyzed (0, 1)
+	# Both before ANALYZE and after it; of a sample in turns.
+	for my $analyzed (($ENV{QUEUE_EXT_SAMPLE} || 1) > 1 ? $counter / 2 % 2 : (0, 1))
 	{
 		$node->safe_psql('postgres', "analyze $table") if $analyzed;
 		my $before = scans($table);
@@ -88,7 +89,7 @@ sub is_claimed_without_scan
 			select count(*) from queue_pop_rows(null::$table, '$name', 1);
 			select count(*) from queue_pop_rows(null::$table, '$name', 3);
 			select count(*) from queue_pop_rows(null::$table, '$name', 1000)});
-		like($popped, qr/^1\n3\n/, "$name: rows are popped") unless $analyzed;
+		like($popped, qr/^1\n3\n/, "$name: rows are popped");
 		is(scans($table), $before, "$name: without reading all of $table");
 		$node->safe_psql('postgres', "update $table set state = case when id % 100 = 0 then 'new' else 'old' end, locked_at = null where state = 'taken'");
 	}
