@@ -119,7 +119,7 @@ do $$ begin loop perform queue_send('sent', '1'); commit; exit when to_regclass(
 \echo has sent
 }) for @senders;
 ok($primary->poll_query_until('postgres', q{select count(*) >= 1000 from sent}), 'jobs are sent');
-is($primary->safe_psql('postgres', q{select count(*) from generate_series(1, 250) as n, queue_health(case when n > 0 then 'sent' end) where finding = 'sequence_behind'}),
+is($primary->safe_psql('postgres', q{select count(*) from generate_series(1, 1000) as n, queue_health(case when n > 0 then 'sent' end) where finding = 'sequence_behind'}),
 	'0', 'the sequence is not behind');
 $primary->safe_psql('postgres', q{create table enough ()});
 $_->query_until(qr/has sent/, '') for @senders;
