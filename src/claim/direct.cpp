@@ -48,6 +48,8 @@ struct Claimer
 	RingCounters counters;
 	bool is_taken;        // another transaction has locked the last candidate
 	bool needs_statement; // the next row cannot be claimed here
+	DueJob *leased;       // what a managed queue's claims have written, with the ends of the leases
+	int leased_count;
 };
 
 } // namespace
@@ -64,6 +66,8 @@ open_claimer(Definition *definition, const Request &request, const Output *outpu
 								 writes ? CMD_UPDATE : CMD_SELECT);
 	Relation table = claimer.writer.table;
 	claimer.old = open_candidate_row(table, claimer.writer.claim, GetCurrentCommandId(false));
+	claimer.leased =
+		static_cast<DueJob *>(palloc(sizeof(DueJob) * Min(request.max_jobs, run_length)));
 	claimer.map = convert_tuples_by_name(RelationGetDescr(table), output->descriptor);
 	if (claimer.map != nullptr)
 		claimer.result = MakeSingleTupleTableSlot(output->descriptor, &TTSOpsVirtual);
@@ -95,14 +99,13 @@ set_clock(const Claimer *claimer)
 	parameter->value = TimestampTzGetDatum(claimer->request->call_time);
 }
 
-// Whether the row read is pending. A job sent after this call began may have a run_at after
-// call_time and be due by now.
+// Whether the row read is pending. A job may have become due after this call began.
 static bool
-is_pending_by_now(Claimer *claimer, const Candidate &candidate)
+is_pending_by_now(Claimer *claimer)
 {
 	if (is_pending(claimer, claimer->old.slot))
 		return true;
-	if (!claimer->writer.claim->key.is_sorted || candidate.run_at <= claimer->request->call_time)
+	if (!claimer->writer.claim->key.is_sorted)
 		return false;
 	claimer->request->call_time = GetCurrentTimestamp();
 	set_clock(claimer);
@@ -178,7 +181,7 @@ read(Claimer *claimer, Candidate *candidate)
 		return false;
 	}
 	if (is_own(&claimer->old) || !is_of_kinds(&claimer->old, claimer->request->kinds) ||
-		!is_pending_by_now(claimer, *candidate)) {
+		!is_pending_by_now(claimer)) {
 		claimer->counters.not_pending++;
 		return false;
 	}
@@ -214,6 +217,30 @@ is_to_be_handed_out(const Claimer *claimer)
 		return true;
 	return take_occurrence(claimer->definition, claimer->output->occurrences, unique_key,
 						   DatumGetInt64(slot_getattr(claimer->old.slot, claim->id, &is_null)));
+}
+
+// Notes when the job that was claimed is claimable again by itself, if it is.
+static void
+note_leased(Claimer *claimer)
+{
+	const CompiledClaim *claim = claimer->writer.claim;
+	TupleTableSlot *row = claimer->writer.row;
+	bool is_null = true;
+	if (claim->dead_at != InvalidAttrNumber)
+		(void) slot_getattr(row, claim->dead_at, &is_null);
+	if (!claimer->definition->is_managed || !is_null)
+		return;
+	const auto value = [&](AttrNumber column) {
+		return slot_getattr(row, column, &is_null);
+	};
+	DueJob *leased = &claimer->leased[claimer->leased_count++];
+	Candidate *candidate = &leased->row.candidate;
+	candidate->tid = row->tts_tid;
+	candidate->priority = DatumGetInt16(value(claim->priority));
+	candidate->run_at = DatumGetTimestampTz(value(claim->run_at));
+	candidate->id = DatumGetInt64(value(claim->id));
+	leased->row.due = Max(candidate->run_at, DatumGetTimestampTz(value(claim->leased_until)));
+	leased->kind = kind_in(row, claim->kind);
 }
 
 // Claims by writing. Waits for an index entry: for a transaction that has written the same key into a
@@ -252,6 +279,7 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 		claimer->counters.not_pending++;
 		return false;
 	}
+	note_leased(claimer);
 	put(claimer, claimer->writer.row);
 	count_ready(definition, job, claimer->request->call_time, claimed_from(*claimer->request));
 	return true;
@@ -332,6 +360,7 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 {
 	auto *claimer = static_cast<Claimer *>(state);
 	claimer->counters = {};
+	claimer->leased_count = 0;
 	claimer->request = request;
 	set_clock(claimer);
 	uint64 locked = 0;
@@ -343,10 +372,8 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 		if (claimer->is_taken)
 			locked |= UINT64CONST(1) << i;
 	}
-	// Only a managed queue's claims have leases.
-	const bool is_leased = claimer->counters.claims > 0 && claimer->definition->is_managed;
-	const TimestampTz due = is_leased ? lease_end(claimer->definition, *request) : PG_INT64_MAX;
-	return {claimer->counters, locked, claimer->needs_statement, due};
+	return {claimer->counters, locked,          claimer->needs_statement,
+			PG_INT64_MAX,      claimer->leased, claimer->leased_count};
 }
 
 bool

@@ -6,6 +6,7 @@
 
 #include "../compat.hpp"
 #include "../stats/tally.hpp"
+#include "due.hpp"
 #include "filler.hpp"
 #include "shared_memory.hpp"
 #include "transaction_callbacks.hpp"
@@ -25,7 +26,8 @@ is_told_idle(const CompiledClaim *claim, Ring *ring, TimestampTz call_time)
 	pg_read_barrier();
 	const uint32 wake_generation = pg_atomic_read_u32(&wakes->generation);
 	return is_told && is_shared_by_all() &&
-		   take(ring, claim->key, call_time, wake_generation, nullptr, nullptr, 0, nullptr).is_idle;
+		   take(ring, claim->key, call_time, {wake_generation}, nullptr, nullptr, 0, nullptr)
+			   .is_idle;
 }
 
 // Whether no transaction that writes has ended since a sweep found nothing: then nothing is pending
@@ -36,7 +38,7 @@ is_unchanged(const CompiledClaim *claim, Ring *ring, TimestampTz call_time)
 	if (!may_stay_empty(claim))
 		return false;
 	const uint64 nothing_at =
-		take(ring, claim->key, call_time, 0, nullptr, nullptr, 0, nullptr).nothing_at;
+		take(ring, claim->key, call_time, {}, nullptr, nullptr, 0, nullptr).nothing_at;
 	return nothing_at != 0 && nothing_at == ended_transactions();
 }
 
@@ -66,6 +68,19 @@ take_passing_time(const RingCounters &counters, int tried, TimestampTz *since)
 	return spent * passed / tried;
 }
 
+// Notes when the claims end. A job that has its last attempt has no end of which a ring is to know.
+static void
+note_leases(Ring *ring, const RingKey &key, const Tried &tried)
+{
+	if (tried.leased == nullptr) {
+		if (tried.due != PG_INT64_MAX)
+			note_lease(ring, key, tried.due);
+		return;
+	}
+	for (int i = 0; i < tried.leased_count; i++)
+		note_leased(ring, key, tried.leased[i]);
+}
+
 // Tries candidates that were taken. An ERROR leaves them to the transaction callbacks. *since: when
 // the call began to do so, or had tried those before; 0: not known.
 static Tried
@@ -88,8 +103,7 @@ try_taken(Definition *definition, Ring *ring, Request *request, const Trier &tri
 		if (tally != nullptr)
 			stats::note_vain(tally);
 	}
-	if (tried.due != PG_INT64_MAX)
-		note_lease(ring, key, tried.due);
+	note_leases(ring, key, tried);
 	return tried;
 }
 
@@ -135,9 +149,17 @@ struct Watch
 {
 	Wakes *wakes;
 	uint32 sweep_generation; // when candidates were first taken
+	bool has_swept;
+	uint32 swept; // the wake-up generation with which its last sweep began
 };
 
 } // namespace
+
+static Generations
+generations_of(const Watch &watch)
+{
+	return {pg_atomic_read_u32(&watch.wakes->generation), watch.swept, watch.has_swept};
+}
 
 // Whether the call may end. With some jobs it may rely on its own pass; with none there must have
 // been a moment at which no row was claimable. A queue that is idle after another backend's sweep
@@ -195,8 +217,7 @@ try_own(Definition *definition, Ring *ring, Request *request, const Trier &trier
 	const Tried tried = trier.try_all(trier.state, request, &next->candidate, 1);
 	if (tried.counters.claims + tried.counters.gone > 0)
 		withdraw_offer(definition->source, offer);
-	if (tried.due != PG_INT64_MAX)
-		note_lease(ring, key, tried.due);
+	note_leases(ring, key, tried);
 	RingCounters counters{};
 	counters.claims = tried.counters.claims;
 	add(ring, key, counters);
@@ -206,12 +227,11 @@ try_own(Definition *definition, Ring *ring, Request *request, const Trier &trier
 bool
 drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, uint64 *claimed)
 {
-	constexpr int run_length = BITS_PER_BYTE * sizeof(Tried::locked);
 	Candidate candidates[run_length];
 	const CompiledClaim *claim = definition->claim;
 	const RingKey &key = claim->key;
 	const auto wanted = static_cast<uint64>(request->max_jobs);
-	Watch watch{get_wakes(definition->source), 0};
+	Watch watch{get_wakes(definition->source)};
 	constexpr int most_futile = 100;
 	// A read from the same row cannot get past the first rows while those are locked.
 	constexpr int most_repeated = 1;
@@ -235,10 +255,10 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			compat::check_client();
 		CHECK_FOR_INTERRUPTS();
 		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
+		admit_due(definition, ring, request->call_time);
 		const SortKey *own_next = next_key(&own, request->call_time, &own_key);
-		const Taken taken =
-			take(ring, key, request->call_time, pg_atomic_read_u32(&watch.wakes->generation),
-				 request->is_chosen, own_next, asked, candidates);
+		const Taken taken = take(ring, key, request->call_time, generations_of(watch),
+								 request->is_chosen, own_next, asked, candidates);
 		if (taken.is_foreign)
 			return false;
 		if (!has_begun)
@@ -290,6 +310,10 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		request->call_time = GetCurrentTimestamp();
 		since = request->call_time;
 		follow(&pass, filled);
+		if (filled.is_mine && filled.is_sweep) {
+			watch.has_swept = true;
+			watch.swept = filled.wake_generation;
+		}
 		if (is_last && filled.is_mine && filled.is_sweep && filled.read == 0)
 			return true;
 	}

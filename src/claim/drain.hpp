@@ -22,7 +22,12 @@ struct Tried
 	uint64 locked;        // a bit for each candidate that another transaction has locked
 	bool needs_statement; // the rest cannot be claimed in this way
 	TimestampTz due;      // when the first of a managed queue's claims ends; else PG_INT64_MAX
+	const DueJob *leased; // these claims' rows, of whose ends the ring is told; null: of due alone
+	int leased_count;
 };
+
+// How many candidates are tried at once, at most.
+constexpr int run_length = BITS_PER_BYTE * sizeof(Tried::locked);
 
 // Tries the candidates, in order, and puts the rows won into the call's output. It may move the
 // request's clock. Raises what the claim's write raises.

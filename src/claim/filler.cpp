@@ -4,10 +4,10 @@
 
 #include "filler.hpp"
 
-#include "../definition/compiled.hpp"
 #include "../stats/look.hpp"
 #include "../stats/tally.hpp"
 #include "claim_text.hpp"
+#include "fill_due.hpp"
 #include "fill_rows.hpp"
 #include "recurring.hpp"
 #include "shared_memory.hpp"
@@ -16,10 +16,7 @@
 namespace queue_ext::claim {
 
 using definition::Definition;
-using definition::KindForm;
-using definition::Prepared;
 using statement::Arguments;
-using statement::Statement;
 
 // Whether this database may have prepared transactions: no callback of ours runs when one of them
 // ends.
@@ -42,70 +39,6 @@ has_prepared_transactions()
 	return is_any;
 }
 
-// What has its last attempt has left the order of claims, and is found by the index of dead jobs, which
-// tables of the first layout lack.
-static const char *
-next_due_text(const Definition *definition, KindForm form)
-{
-	const bool has_index = definition->claim->claimed_at != InvalidAttrNumber;
-	const char *last =
-		has_index ? psprintf("(select pg_catalog.count(*) from %s as d"
-							 " where d.dead_at operator(pg_catalog.>) %s)",
-							 definition->source_name, placeholder(statement::Parameter::call_time))
-				  : "null::pg_catalog.int8";
-	return psprintf("select pg_catalog.min(greatest(t.run_at, t.leased_until)),"
-					" pg_catalog.count(*), pg_catalog.count(t.leased_until),"
-					" pg_catalog.max(t.priority),"
-					" pg_catalog.min(t.run_at) filter (where t.leased_until is null), %s"
-					" from %s as t where t.dead_at is null%s",
-					last, definition->source_name, kind_condition(form));
-}
-
-// When the first row of the queue becomes claimable by the clock alone; and how many do.
-static TimestampTz
-next_due(Definition *definition, const Arguments &arguments, stats::Look *look)
-{
-	constexpr Prepared forms[] = {Prepared::next_due, Prepared::next_due_of_one,
-								  Prepared::next_due_of_some};
-	const KindForm form = form_of(definition->claim->kinds);
-	const Statement &statement = definition::prepared_of(
-		definition, forms[static_cast<int>(form)],
-		form == KindForm::all ? statement::Access::by_key : statement::Access::by_kind,
-		[&] { return next_due_text(definition, form); });
-	statement::run(statement, arguments);
-	bool is_null;
-	const auto value = [&](int column) {
-		return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &is_null);
-	};
-	const auto time = [&](int column) {
-		const Datum found = value(column);
-		return is_null ? PG_INT64_MAX : DatumGetTimestampTz(found);
-	};
-	const int64 jobs = DatumGetInt64(value(2));
-	const int64 leased = DatumGetInt64(value(3));
-	look->scheduled = jobs - leased;
-	look->run_at = time(5);
-	const Datum last = value(6);
-	look->knows_leased = !is_null;
-	look->leased = leased + (is_null ? 0 : DatumGetInt64(last));
-	const Datum priority = value(4);
-	look->due = {time(1), jobs == 0 ? stats::no_clock.to : DatumGetInt16(priority)};
-	look->is_counted = true;
-	SPI_freetuptable(SPI_tuptable);
-	return look->due.at;
-}
-
-// Until when a queue stays idle after a sweep that has read nothing. Rows that become claimable by
-// a write end this earlier, by a wake-up.
-static TimestampTz
-idle_until(Definition *definition, const Arguments &arguments, stats::Look *look)
-{
-	if (!compiled_claim_of(definition)->has_columns)
-		return PG_INT64_MAX;
-	const TimestampTz due = next_due(definition, arguments, look);
-	return has_schedules(definition) ? Min(due, definition->recurrence.next) : due;
-}
-
 // Whether the ring is told of all rows that become claimable by a write after a sweep that begins
 // now. Must be asked before the sweep takes its snapshot: a transaction prepared later requests
 // another sweep.
@@ -116,13 +49,33 @@ is_told_of_all(const CompiledClaim *claim)
 		   !has_prepared_transactions();
 }
 
-// Whether a sweep of a ring that is so may declare the queue idle if it reads nothing. Rows that
-// this transaction has written look different to others, so it must not have an XID.
+// Whether a sweep of a ring that is so, which has read this, may leave it quiet. Rows that this transaction has written
+// look different to others, so it must not have an XID. What stands in a ring that is not sorted may be claimed by a
+// lock of whose end nobody tells.
 static bool
-may_be_idle(const CompiledClaim *claim)
+may_be_quiet(const CompiledClaim *claim, const Fill &fill)
 {
 	return (claim->has_columns || claim->is_timeless) &&
+		   (fill.count == 0 || (claim->key.is_sorted && fill.is_complete)) &&
 		   !TransactionIdIsValid(GetTopTransactionIdIfAny());
+}
+
+// Asks when rows become claimable by the clock alone, and enters the first of them into the ring.
+static void
+read_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *fill,
+		 stats::Look *look)
+{
+	fill->quiet_until = PG_INT64_MAX;
+	if (!compiled_claim_of(definition)->has_columns)
+		return;
+	if (fill->count == 0)
+		count_to_come(definition, arguments, look);
+	fill->knows_due = true;
+	fill->next_due = PG_INT64_MAX;
+	if (!look->is_counted || look->due.at != PG_INT64_MAX)
+		fill->next_due = expect_first_due(definition, ring, arguments);
+	if (has_schedules(definition))
+		fill->quiet_until = definition->recurrence.next;
 }
 
 bool
@@ -165,7 +118,7 @@ describe(const FillOrder &order, const Fill &fill, TimestampTz call_time, int he
 // Reads the order's rows into *fill. False if the cursor's bytes are not a row of this table.
 // Raises what the executor raises.
 static bool
-read(Definition *definition, const FillOrder &order, const Request &request, Fill *fill,
+read(Definition *definition, Ring *ring, const FillOrder &order, const Request &request, Fill *fill,
 	 stats::Look *look)
 {
 	const CompiledClaim *claim = compiled_claim_of(definition);
@@ -182,8 +135,8 @@ read(Definition *definition, const FillOrder &order, const Request &request, Fil
 	}
 	if (!read_rows(definition, order, &arguments, fill))
 		return false;
-	if (fill->is_told && may_be_idle(claim) && fill->count == 0)
-		fill->idle_until = idle_until(definition, arguments, look);
+	if (fill->is_told && may_be_quiet(claim, *fill))
+		read_due(definition, ring, arguments, fill, look);
 	fill->ended = GetCurrentTimestamp();
 	return true;
 }
@@ -254,7 +207,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	{
 		if (is_of_all)
 			begun = stats::begin_look(definition);
-		statement::with_spi([&] { is_read = read(definition, order, request, fill, &look); });
+		statement::with_spi([&] { is_read = read(definition, ring, order, request, fill, &look); });
 		if (is_of_all)
 			tally = note_own_view(definition, ring, begun, fill);
 	}
@@ -275,6 +228,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 		}
 		filled.is_mine = true;
 		filled.is_sweep = order.is_sweep;
+		filled.wake_generation = order.wake_generation;
 		filled.is_complete = fill->is_complete;
 		filled.read = fill->count;
 	}

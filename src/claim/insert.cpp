@@ -95,23 +95,14 @@ make_row(const Writer *writer, const NewJobs &jobs, int index)
 	}
 }
 
-// The kind may be the column's default.
-static uint64
-kind_in(const CompiledClaim *claim, TupleTableSlot *row)
-{
-	if (claim->kind == InvalidAttrNumber || row->tts_isnull[claim->kind - 1])
-		return no_kind;
-	return hash_of_kind(DatumGetTextPP(row->tts_values[claim->kind - 1]));
-}
-
-// Indexes and notes a row that was written. Returns its id.
+// Indexes and notes a row that was written, whose kind may be the column's default. Returns its id.
 static int64
 settle(Writer *writer, const NewJobs &jobs, TupleTableSlot *row)
 {
 	index_new_row(writer, row);
 	const int64 id = DatumGetInt64(row->tts_values[writer->claim->id - 1]);
 	note_offer(RelationGetRelid(writer->table), {row->tts_tid, jobs.priority, jobs.run_at, {id}},
-			   kind_in(writer->claim, row));
+			   kind_in(row, writer->claim->kind));
 	return id;
 }
 

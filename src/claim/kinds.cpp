@@ -21,6 +21,15 @@ hash_of_kind(const text *kind)
 	return Max(hash, no_kind + 1);
 }
 
+uint64
+kind_in(TupleTableSlot *row, AttrNumber column)
+{
+	bool is_null = true;
+	const Datum kind =
+		column == InvalidAttrNumber ? static_cast<Datum>(0) : slot_getattr(row, column, &is_null);
+	return is_null ? no_kind : hash_of_kind(DatumGetTextPP(kind));
+}
+
 static int
 compare(const text *left, const text *right)
 {

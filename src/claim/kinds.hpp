@@ -23,6 +23,9 @@ constexpr uint64 unknown_kind = 0; // of a row whose kind was not looked at
 constexpr uint64 no_kind = 1;      // of a row without a kind
 uint64 hash_of_kind(const text *kind);
 
+// Of that row's kind. There may be no such column.
+uint64 kind_in(TupleTableSlot *row, AttrNumber column);
+
 // The kinds that a call names, each once, in the order of their bytes.
 struct Kinds
 {

@@ -8,6 +8,7 @@
 #include "choice.hpp"
 #include "claim_text.hpp"
 #include "drain.hpp"
+#include "due.hpp"
 #include "filler.hpp"
 #include "portable.hpp"
 #include "recurring.hpp"
@@ -68,6 +69,7 @@ is_ready_in_ring(Definition *definition, Request request)
 		CHECK_FOR_INTERRUPTS();
 		request.call_time = GetCurrentTimestamp();
 		tell_own_leases(ring, key, request.call_time);
+		admit_due(definition, ring, request.call_time);
 		if (is_idle(definition, ring, request.call_time))
 			return false;
 		const uint32 wake_generation =

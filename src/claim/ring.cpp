@@ -75,6 +75,7 @@ reset(Ring *ring, const RingKey &key, const Kinds *kinds)
 	ring->sweep_cost_us = 0;
 	ring->fill_cost_us = 0;
 	ring->takeovers = 0;
+	clear(&ring->due_rows);
 	ring->row_due = PG_INT64_MAX;
 	ring->is_quiet = false;
 	ring->nothing_at = 0;
@@ -97,8 +98,8 @@ is_of(Ring *ring, const RingKey &key)
 }
 
 Taken
-take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, bool *is_chosen,
-	 const SortKey *own, int max_count, Candidate *candidates)
+take(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generations,
+	 bool *is_chosen, const SortKey *own, int max_count, Candidate *candidates)
 {
 	Taken taken{};
 	taken.is_low = true;
@@ -107,8 +108,10 @@ take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, bo
 		taken.nothing_at = ring->nothing_at;
 		taken.sweep_generation = ring->sweep_generation;
 		taken.reads_again = ring->reads_again;
-		taken.is_quiet = is_quiet(ring, now, wake_generation);
-		if (!taken.is_quiet && is_sweep_due(ring, now, wake_generation))
+		taken.is_quiet = is_quiet(ring, now, generations.current);
+		const bool is_swept = generations.has_swept && generations.swept == ring->wake_generation;
+		if (!taken.is_quiet &&
+			is_sweep_due(ring, now, is_swept ? generations.swept : generations.current))
 			return;
 		taken.is_quiet = taken.is_quiet && ring->count == 0;
 		taken.is_idle = taken.is_quiet && ring->in_flight == 0;
@@ -418,6 +421,65 @@ expect(Ring *ring, const RingKey &key, TimestampTz due)
 	});
 }
 
+static bool
+is_for(const Ring *ring, uint64 kind)
+{
+	bool is_it = ring->kind_count == 0;
+	for (int i = 0; i < Min(ring->kind_count, most_kinds) && !is_it; i++)
+		is_it = ring->kinds[i] == kind;
+	return is_it;
+}
+
+static void
+expect_row(Ring *ring, const DueJob &job)
+{
+	TimestampTz sweep_at = PG_INT64_MAX;
+	if (job.row.due == PG_INT64_MAX)
+		return;
+	if (is_for(ring, job.kind))
+		sweep_at = enter(&ring->due_rows, job.row);
+	else if (job.kind == unknown_kind)
+		sweep_at = job.row.due;
+	else
+		return;
+	ring->row_due = Min(ring->row_due, sweep_at);
+	announce_time(ring, job.row.due);
+}
+
+// A few at a time, so that the spinlock is held for no longer than for one pass over the rows.
+void
+expect_rows(Ring *ring, const RingKey &key, const DueJob *jobs, int count)
+{
+	for (int first = 0; first < count; first += most_due_at_once)
+		with_ring(ring, key, [&] {
+			for (int i = first; i < Min(count, first + most_due_at_once); i++)
+				expect_row(ring, jobs[i]);
+		});
+}
+
+Taken
+take_due(Ring *ring, const RingKey &key, TimestampTz now, Candidate *candidates)
+{
+	Taken taken{};
+	with_ring(ring, key, [&] {
+		while (taken.count < most_due_at_once && first_due(ring->due_rows) <= now)
+			candidates[taken.count++] = take_first(&ring->due_rows).candidate;
+		taken.sweep_generation = ring->sweep_generation;
+		ring->in_flight += taken.count;
+	});
+	return taken;
+}
+
+void
+admit(Ring *ring, const RingKey &key, const Candidate *candidates, int count, const Taken &taken)
+{
+	with_ring(ring, key, [&] {
+		insert_all(ring, candidates, count, Added::newest);
+		land(ring, taken.count, taken.sweep_generation);
+		announce_rest(ring, 1);
+	});
+}
+
 // The number of waits in vain after which the fill is taken over: twice the time that the last such
 // read took, within bounds. It doubles with each takeover, as a filler that is only slow would
 // become slower with many reading beside it.
@@ -461,11 +523,12 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generati
 		// This sweep may not see the rows of a request that comes from here on.
 		if (order.is_sweep) {
 			ring->sweep_due = PG_INT64_MAX;
-			if (now >= ring->row_due)
-				ring->row_due = PG_INT64_MAX;
+			order.row_due = now >= ring->row_due ? PG_INT64_MAX : ring->row_due;
+			ring->row_due = PG_INT64_MAX;
 			ring->is_quiet = false;
 			ring->has_locked = false;
 			ring->wake_generation = wake_generation;
+			order.wake_generation = wake_generation;
 			ring->sweep_generation++;
 			ring->in_flight = 0; // the sweep reads these rows, too
 			ring->claims_before = ring->counters.claims;
@@ -562,6 +625,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 			return;
 		}
 		ring->counters.sweeps++;
+		ring->row_due = Min(ring->row_due, fill.knows_due ? fill.next_due : order.row_due);
 		ring->is_told = fill.is_told;
 		ring->nothing_at = fill.count == 0 ? fill.nothing_at : 0;
 		ring->swept_at = fill.ended;
@@ -569,10 +633,10 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 		if (ring->sweep_due == 0) // requested since it began
 			return;
 		ring->sweep_due = next_sweep(ring);
-		// A row that fell due while the sweep read may have been claimable at each moment.
-		if (fill.idle_until > fill.ended) {
+		// What it has read stands in the ring; a row that fell due meanwhile is among those to come.
+		if (fill.quiet_until > fill.ended) {
 			ring->is_quiet = true;
-			ring->quiet_until = Min(fill.idle_until, fill.ended + most_sweep_interval_us);
+			ring->quiet_until = Min(fill.quiet_until, fill.ended + most_sweep_interval_us);
 		}
 		announce_time(ring, next_event(ring));
 	});

@@ -54,13 +54,22 @@ struct Taken
 	bool has_none_before;    // no row is claimable that comes before the caller's own
 };
 
+// The table's wake-up generation, and the one with which the call has begun a sweep of its own: rows that others have
+// told of since then may wait for the next call, as each may be followed by another.
+struct Generations
+{
+	uint32 current;
+	uint32 swept;
+	bool has_swept;
+};
+
 // Takes up to max_count candidates, in order, into candidates; none when a sweep is due. They are
-// in flight until let_go(). wake_generation: the table's current one. is_chosen: null, or whether the caller was
+// in flight until let_go().  is_chosen: null, or whether the caller was
 // woken for a candidate; reset when it has one.
 // own: null, or the place in the order of a sorted ring up to which to take, as a row stands there that only the caller
 // can see.
-Taken take(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, bool *is_chosen,
-		   const SortKey *own, int max_count, Candidate *candidates);
+Taken take(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generations,
+		   bool *is_chosen, const SortKey *own, int max_count, Candidate *candidates);
 
 // Whether there was a moment since sweep sweep_generation at which no row was claimable: a later
 // sweep has read the queue to its end, all candidates have been tried in vain, and since it began
@@ -96,6 +105,28 @@ void offer_from(Ring *ring, const RingKey &key, const SortKey &first);
 // Makes a sweep due at that time: a row becomes claimable then, anywhere in the order.
 void expect(Ring *ring, const RingKey &key, TimestampTz due);
 
+// A row to come, and the hash of its kind (kinds.hpp).
+struct DueJob
+{
+	DueRow row;
+	uint64 kind;
+};
+
+// Enters rows that become claimable by the clock, once each, at their times. A ring for other kinds leaves them out; for
+// one whose kind is not known it expects a sweep, as for those for which there is no room.
+void expect_rows(Ring *ring, const RingKey &key, const DueJob *jobs, int count);
+
+// How many rows that are due are taken at once.
+constexpr int most_due_at_once = 16;
+
+// Takes so many of the rows that are due at that time. They are in flight until admit().
+Taken take_due(Ring *ring, const RingKey &key, TimestampTz now, Candidate *candidates);
+
+// Inserts those of them that are still there, in the order of their sort keys, as candidates, and lets all go. Those who
+// wait are announced all but the one that the caller is about to take.
+void admit(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
+		   const Taken &taken);
+
 // Begins to use the ring. It is not quiet any more if it was told of what is written by triggers of another version of the
 // table: before the caller's, they may have been disabled for a while, or the table have been a child.
 void begin_trust(Ring *ring, const RingKey &key, uint64 table_version);
@@ -110,13 +141,15 @@ void ask_for_sweep(Ring *ring, const RingKey &key);
 struct FillOrder
 {
 	bool is_mine; // false: another backend is filling the ring, or has done so, or it is foreign
-	bool is_needless;  // another backend has filled it
-	int32 filler;      // PID of the filler found; 0: none, or the ring is foreign
-	uint32 generation; // of the fill: the caller's, or that filler's
-	int most_waits;    // in vain, after which that filler has lost the fill
-	int takeovers;     // of fills, since one was finished
-	bool is_sweep;     // read from the head of the order
-	Cursor cursor;     // else behind this
+	bool is_needless;       // another backend has filled it
+	int32 filler;           // PID of the filler found; 0: none, or the ring is foreign
+	uint32 generation;      // of the fill: the caller's, or that filler's
+	int most_waits;         // in vain, after which that filler has lost the fill
+	int takeovers;          // of fills, since one was finished
+	TimestampTz row_due;    // of a sweep: the ring's before it
+	bool is_sweep;          // read from the head of the order
+	uint32 wake_generation; // of the table, when a sweep began
+	Cursor cursor;          // else behind this
 };
 
 // For begin_fill(): no fill is to be taken over.
@@ -139,10 +172,13 @@ struct Fill
 	bool reads_again; // no cursor can be put behind a row of the fill
 	TimestampTz began;
 	TimestampTz ended;
-	bool is_told;           // of a sweep: the ring will be told of all that becomes claimable
-	bool has_own;           // some rows are as this transaction has written them
-	TimestampTz idle_until; // of a sweep that read nothing; 0: unknown
-	uint64 nothing_at;      // likewise: how many transactions had ended before it; 0: unknown
+	bool is_told;            // of a sweep: the ring will be told of all that becomes claimable
+	bool has_own;            // some rows are as this transaction has written them
+	TimestampTz quiet_until; // of a sweep that read to the end; 0: it proves nothing
+	bool knows_due;          // likewise: all rows to come are known to the ring
+	TimestampTz next_due;    // but for those from this time on
+	uint64
+		nothing_at; // of a sweep that read nothing: how many transactions had ended before it; 0: unknown
 };
 
 // Merges the fill into the ring and wakes the backends that wait for it. *added: by how many

@@ -7,6 +7,7 @@
 
 #include "../postgres.hpp"
 
+#include "due_rows.hpp"
 #include "ring_state.hpp"
 #include "section.hpp"
 
@@ -95,6 +96,10 @@ with_ring(Ring *ring, const RingKey &key, Body &&body, const char *section = __b
 		clear(ring);
 		request_sweep(ring);
 	}
+	if (!is_sound(ring->due_rows)) {
+		clear(&ring->due_rows);
+		request_sweep(ring);
+	}
 	if (is_ours)
 		body();
 	Woken woken;
@@ -107,12 +112,20 @@ with_ring(Ring *ring, const RingKey &key, Body &&body, const char *section = __b
 	return is_ours;
 }
 
+// The earliest time known at which a row becomes claimable.
+inline TimestampTz
+next_due(const Ring *ring)
+{
+	return Min(ring->row_due, first_due(ring->due_rows));
+}
+
 // Whether a row may be claimable that the last sweep did not see: a sweep is requested, the
 // earliest known time has come, or the table's wake-up generation has moved.
 inline bool
 is_row_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
-	return ring->sweep_due == 0 || now >= ring->row_due || wake_generation != ring->wake_generation;
+	return ring->sweep_due == 0 || now >= next_due(ring) ||
+		   wake_generation != ring->wake_generation;
 }
 
 // The longest time between sweeps, whatever they cost.
@@ -176,7 +189,7 @@ announce_rest(Ring *ring, int taken)
 inline TimestampTz
 next_event(const Ring *ring)
 {
-	return Min(ring->row_due, ring->is_quiet ? ring->quiet_until : ring->sweep_due);
+	return Min(next_due(ring), ring->is_quiet ? ring->quiet_until : ring->sweep_due);
 }
 
 } // namespace queue_ext::claim

@@ -133,6 +133,24 @@ constexpr int fill_size = 256;
 constexpr int low_water = 128;
 static_assert(low_water + fill_size <= ring_size);
 
+// A row of a managed queue that becomes claimable at a known time by the clock alone.
+struct DueRow
+{
+	Candidate candidate;
+	TimestampTz due;
+};
+
+// How many of these a sorted ring holds.
+constexpr int due_size = 512;
+
+// Those of a ring, the earliest first (due_rows.hpp).
+struct DueRows
+{
+	uint32 first; // index of the first
+	uint32 count;
+	DueRow rows[due_size];
+};
+
 // One queue's ring, in shared memory; without the segment, in a backend's own.
 struct Ring
 {
@@ -157,8 +175,10 @@ struct Ring
 	TimestampTz swept_at;   // when the last sweep ended
 	int64 sweep_cost_us;    // its duration, plus the cost of candidates tried in vain since
 	int64 fill_cost_us;     // the duration of the last read behind the cursor
-	TimestampTz row_due;    // the earliest time known at which a row becomes claimable
-	bool is_quiet; // the last sweep has read nothing, and the ring has been told of all since
+	DueRows due_rows;
+	TimestampTz
+		row_due; // the earliest time known at which a row becomes claimable that is not among these
+	bool is_quiet; // the last sweep has read to the end, and the ring has been told of all since
 	TimestampTz quiet_until;  // when that is not believed any more
 	uint64 nothing_at;        // nothing was pending after so many transactions; 0: unknown
 	int32 filler;             // PID of the backend that is filling the ring, or 0

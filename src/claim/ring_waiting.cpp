@@ -100,7 +100,7 @@ next_look(const Ring *ring, TimestampTz looked_at)
 		look = ring->quiet_until;
 	else if (ring->sweep_due != PG_INT64_MAX) // else one is under way, and announces what it finds
 		look = Max(look, ring->sweep_due);
-	return Max(Min(look, ring->row_due), looked_at + least_sleep_us);
+	return Max(Min(look, next_due(ring)), looked_at + least_sleep_us);
 }
 
 // The turn of the one that keeps time. What one before it has left to look at, it leaves to that one

@@ -17,12 +17,15 @@ constexpr int most_kinds_apart = 64;
 namespace {
 
 // A growing array, in TopTransactionContext.
-struct Candidates
+template <typename Element>
+struct List
 {
 	int count;
 	int capacity;
-	Candidate *elements;
+	Element *elements;
 };
+
+using Candidates = List<Candidate>;
 
 // What one (sub)transaction has done with one ring, or with one table.
 struct Note
@@ -48,7 +51,9 @@ struct Note
 	SortKey more_offered;   // the lowest of those
 	bool wakes;             // rows have become claimable anywhere in the order
 	TimestampTz due;        // the earliest time at which a row becomes claimable
-	const Ring *told;       // the last ring that was told of it for this transaction's own claims
+	List<DueJob> to_come;   // the rows that do so at such times, as far as they are known
+	TimestampTz unlisted;   // the earliest such time of the others
+	const Ring *told;       // the last ring that was told of due for this transaction's own claims
 	TimestampTz death;      // the earliest at which a row would have died
 	bool is_under_way;      // counted in the wakes as such
 	TimestampTz undone_due; // when what it has written is claimable, if it is rolled back
@@ -84,6 +89,7 @@ add_note(Ring *ring, const RingKey &key)
 	note->key = key;
 	note->made_in = GetCurrentSubTransactionId();
 	note->due = PG_INT64_MAX;
+	note->unlisted = PG_INT64_MAX;
 	note->death = PG_INT64_MAX;
 	note->undone_due = PG_INT64_MAX;
 	note->shared = get_wakes(key.table);
@@ -99,6 +105,8 @@ free_note(Note *note)
 		pfree(note->taken.elements);
 	if (note->offered.elements != nullptr)
 		pfree(note->offered.elements);
+	if (note->to_come.elements != nullptr)
+		pfree(note->to_come.elements);
 	pfree(note);
 }
 
@@ -139,22 +147,30 @@ note_of_rows(Oid table, uint64 kind)
 }
 
 // False when most_candidates are in it. Raises 53200.
+template <typename Element>
 static bool
-push(Candidates *candidates, const Candidate &candidate)
+push(List<Element> *list, const Element &element)
 {
 	constexpr int first_capacity = 4;
-	if (candidates->count == most_candidates)
+	if (list->count == most_candidates)
 		return false;
-	if (candidates->count == candidates->capacity) {
-		const int capacity = Max(first_capacity, candidates->capacity * 2);
-		const size_t size = sizeof(Candidate) * capacity;
-		candidates->elements = static_cast<Candidate *>(
-			candidates->elements == nullptr ? MemoryContextAlloc(TopTransactionContext, size)
-											: repalloc(candidates->elements, size));
-		candidates->capacity = capacity;
+	if (list->count == list->capacity) {
+		const int capacity = Max(first_capacity, list->capacity * 2);
+		const size_t size = sizeof(Element) * capacity;
+		list->elements = static_cast<Element *>(
+			list->elements == nullptr ? MemoryContextAlloc(TopTransactionContext, size)
+									  : repalloc(list->elements, size));
+		list->capacity = capacity;
 	}
-	candidates->elements[candidates->count++] = candidate;
+	list->elements[list->count++] = element;
 	return true;
+}
+
+static void
+add_to_come(Note *note, const DueJob &job)
+{
+	if (!push(&note->to_come, job))
+		note->unlisted = Min(note->unlisted, job.row.due);
 }
 
 void
@@ -217,13 +233,27 @@ note_own_fill(Ring *ring, const RingKey &key)
 	note_of_ring(ring, key)->has_own_fill = true;
 }
 
-void
-note_lease(Ring *ring, const RingKey &key, TimestampTz end)
+static Note *
+note_of_lease(Ring *ring, const RingKey &key, TimestampTz end)
 {
 	Note *note = note_of_ring(ring, key);
 	if (end < note->due)
 		note->told = nullptr;
 	note->due = Min(note->due, end);
+	return note;
+}
+
+void
+note_lease(Ring *ring, const RingKey &key, TimestampTz end)
+{
+	Note *note = note_of_lease(ring, key, end);
+	note->unlisted = Min(note->unlisted, end);
+}
+
+void
+note_leased(Ring *ring, const RingKey &key, const DueJob &job)
+{
+	add_to_come(note_of_lease(ring, key, job.row.due), job);
 }
 
 void
@@ -270,6 +300,13 @@ note_death(Oid table, TimestampTz death)
 	note->death = Min(note->death, death);
 }
 
+static void
+add_due(Note *note, TimestampTz due)
+{
+	note->due = Min(note->due, due);
+	note->unlisted = Min(note->unlisted, due);
+}
+
 // Of the offers beyond the limit only the lowest sort key is kept (offer_from()).
 static void
 add_more_offered(Note *note, const SortKey &sort_key)
@@ -282,8 +319,11 @@ add_more_offered(Note *note, const SortKey &sort_key)
 static void
 add_offer(Note *note, const Candidate &candidate)
 {
-	if (!push(&note->offered, candidate))
-		add_more_offered(note, candidate.sort_key());
+	if (push(&note->offered, candidate))
+		return;
+	add_more_offered(note, candidate.sort_key());
+	if (candidate.run_at > GetCurrentTransactionStartTimestamp())
+		add_due(note, candidate.run_at);
 }
 
 void
@@ -295,16 +335,23 @@ note_offer(Oid table, const Candidate &candidate, uint64 kind)
 void
 note_due(Oid table, TimestampTz due, uint64 kind)
 {
+	add_due(note_of_rows(table, kind), due);
+}
+
+void
+note_due_row(Oid table, const DueRow &row, uint64 kind)
+{
 	Note *note = note_of_rows(table, kind);
-	note->due = Min(note->due, due);
+	note->due = Min(note->due, row.due);
+	add_to_come(note, {row, note->key.variant});
 }
 
 // Whether the commit makes rows claimable. A lease, which is in a ring's note, does not.
 static bool
 has_wake(const Note *note)
 {
-	return note->ring == nullptr &&
-		   (note->wakes || note->offered.count > 0 || note->due != PG_INT64_MAX);
+	return note->ring == nullptr && (note->wakes || note->offered.count > 0 ||
+									 note->has_more_offered || note->due != PG_INT64_MAX);
 }
 
 // Reads the clock only where there is a time.
@@ -466,6 +513,24 @@ sort_offers(Candidates *offered)
 	pfree(sorted);
 }
 
+// A row that is not yet due is not put into the ring, but comes to be due there. Raises 53200.
+static void
+set_future_offers_apart(Note *note)
+{
+	const TimestampTz now = GetCurrentTimestamp();
+	int count = 0;
+	for (int i = 0; i < note->offered.count; i++) {
+		const Candidate offer = note->offered.elements[i];
+		if (offer.run_at <= now) {
+			note->offered.elements[count++] = offer;
+			continue;
+		}
+		note->due = Min(note->due, offer.run_at);
+		add_to_come(note, {{offer, offer.run_at}, note->key.variant});
+	}
+	note->offered.count = count;
+}
+
 // Counts the transaction as under way before its rows become visible, so that no backend trusts an
 // idle ring until it has been told.
 static void
@@ -473,6 +538,7 @@ announce(Note *note)
 {
 	if (!has_wake(note))
 		return;
+	set_future_offers_apart(note);
 	sort_offers(&note->offered);
 	pg_atomic_fetch_add_u32(&note->shared->under_way, 1);
 	note->is_under_way = true;
@@ -499,22 +565,30 @@ wake_table(const Note *note)
 	wake_table(note->key.table, note->shared);
 }
 
-// Tells a sorted ring of the first count offers, which are due, and of the time.
+// Tells a sorted ring of the rows to come.
 static void
-tell(Ring *ring, const RingKey &key, const Note *note, int count, TimestampTz due)
+tell_to_come(Ring *ring, const RingKey &key, const Note *note)
 {
-	if (count > 0)
-		offer(ring, key, note->offered.elements, count);
+	expect_rows(ring, key, note->to_come.elements, note->to_come.count);
+	if (note->unlisted != PG_INT64_MAX)
+		expect(ring, key, note->unlisted);
+}
+
+// Likewise of the offers.
+static void
+tell(Ring *ring, const RingKey &key, const Note *note)
+{
+	if (note->offered.count > 0)
+		offer(ring, key, note->offered.elements, note->offered.count);
 	if (note->has_more_offered)
 		offer_from(ring, key, note->more_offered);
-	if (due != PG_INT64_MAX)
-		expect(ring, key, due);
+	tell_to_come(ring, key, note);
 }
 
 // Likewise the rings for the kind of the rows. Where that is not known, these read for themselves.
 // False if there is no ring for any kind.
 static bool
-tell_kinds(const Note *note, int count, TimestampTz due)
+tell_kinds(const Note *note)
 {
 	bool is_any = false;
 	for (int i = 0; i < kind_places(note); i++) {
@@ -523,12 +597,11 @@ tell_kinds(const Note *note, int count, TimestampTz due)
 		if (found.ring == nullptr || !found.is_for_kind)
 			continue;
 		if (note->key.variant != unknown_kind)
-			tell(found.ring, found.key, note, count, due);
+			tell(found.ring, found.key, note);
 		else {
-			if (count > 0 || note->has_more_offered)
+			if (note->offered.count > 0 || note->has_more_offered)
 				ask_for_sweep(found.ring, found.key);
-			if (due != PG_INT64_MAX)
-				expect(found.ring, found.key, due);
+			tell_to_come(found.ring, found.key, note);
 		}
 	}
 	return is_any;
@@ -539,22 +612,11 @@ tell_kinds(const Note *note, int count, TimestampTz due)
 static void
 wake(const Note *note)
 {
-	// A row that is not yet due is not put into the ring: a sweep at its run_at finds it.
-	const TimestampTz now = GetCurrentTimestamp();
-	TimestampTz due = note->due;
-	int count = 0;
-	for (int i = 0; i < note->offered.count; i++) {
-		const Candidate &candidate = note->offered.elements[i];
-		if (candidate.run_at > now)
-			due = Min(due, candidate.run_at);
-		else
-			note->offered.elements[count++] = candidate;
-	}
 	RingKey key;
 	Ring *ring = find_sorted_ring(note->key.table, &key);
 	if (ring != nullptr)
-		tell(ring, key, note, count, due);
-	const bool is_any_told = tell_kinds(note, count, due) || ring != nullptr;
+		tell(ring, key, note);
+	const bool is_any_told = tell_kinds(note) || ring != nullptr;
 	if (note->wakes || !is_any_told || is_partial(note))
 		wake_table(note);
 }
@@ -590,16 +652,17 @@ visit_sorted(const Note *note, Visit &&visit)
 	}
 }
 
-// Tells the other rings of the table when a lease ends that was taken from the note's ring. Most know
-// of an earlier time already, which is read without their spinlocks. Must not raise.
+// Tells the note's ring of the ends of the leases that were taken from it, and the other rings of the table. Must not
+// raise.
 static void
-tell_others_of_lease(const Note *note)
+tell_leases(const Note *note)
 {
+	tell_to_come(note->ring, note->key, note);
 	if (kind_places(note) == 0)
 		return;
 	visit_sorted(note, [&](Ring *ring, const RingKey &key) {
-		if (ring != note->ring && note->due < ring->row_due)
-			expect(ring, key, note->due);
+		if (ring != note->ring)
+			tell_to_come(ring, key, note);
 	});
 }
 
@@ -641,18 +704,13 @@ let_all_go(const Note *note)
 		ask_for_sweep(note->ring, note->key);
 }
 
-// Tells of rows that were written, while others may have passed them by as they were locked. A row that is leased for
-// longer is as the last sweep has seen it. Must not raise.
+// Tells of rows that were written, while others may have passed them by as they were locked. When a row is due that is
+// leased for longer, the rings know. Must not raise.
 static void
 undo_writes(const Note *note)
 {
-	if (note->undone_due == PG_INT64_MAX)
-		return;
 	if (is_over(note->undone_due))
 		wake_table(note);
-	else
-		visit_sorted(note,
-					 [&](Ring *ring, const RingKey &key) { expect(ring, key, note->undone_due); });
 }
 
 // Undoes what the note says. Must not raise.
@@ -681,10 +739,8 @@ after_commit(const Note *note)
 		wake_table(note);
 	if (note->ends)
 		dismiss_waiting(note->key.table);
-	if (note->ring != nullptr && note->due != PG_INT64_MAX) {
-		expect(note->ring, note->key, note->due);
-		tell_others_of_lease(note);
-	}
+	if (note->ring != nullptr && note->due != PG_INT64_MAX)
+		tell_leases(note);
 	// Where the claim was a row lock it has ended.
 	if (note->ring != nullptr && note->is_until_end) {
 		let_all_go(note);
@@ -764,6 +820,9 @@ merge_into(Note *parent, const Note *child)
 	if (child->due < parent->due)
 		parent->told = child->told;
 	parent->due = Min(parent->due, child->due);
+	parent->unlisted = Min(parent->unlisted, child->unlisted);
+	for (int i = 0; i < child->to_come.count; i++)
+		add_to_come(parent, child->to_come.elements[i]);
 	parent->death = Min(parent->death, child->death);
 	parent->undone_due = Min(parent->undone_due, child->undone_due);
 }

@@ -39,6 +39,9 @@ void note_own_fill(Ring *ring, const RingKey &key);
 // committed.
 void note_lease(Ring *ring, const RingKey &key, TimestampTz end);
 
+// The same for one of them.
+void note_leased(Ring *ring, const RingKey &key, const DueJob &job);
+
 // Tells the ring if leases of its table have ended that this transaction has taken, which others are told of when it
 // has committed. Takes the ring's spinlock then.
 void tell_own_leases(Ring *ring, const RingKey &key, TimestampTz now);
@@ -70,6 +73,9 @@ void note_offer(Oid table, const Candidate &candidate, uint64 kind);
 // Notes that a row of a managed queue, likewise, will be claimable at that time, once this transaction
 // has committed.
 void note_due(Oid table, TimestampTz due, uint64 kind);
+
+// The same where the row is known.
+void note_due_row(Oid table, const DueRow &row, uint64 kind);
 
 // Whether this transaction has made rows of the table claimable that are not all in its list of offers.
 bool has_unlisted(Oid table);

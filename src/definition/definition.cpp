@@ -110,6 +110,9 @@ act_of(Prepared which)
 		case Prepared::ready_of_some:
 		case Prepared::next_due_of_one:
 		case Prepared::next_due_of_some:
+		case Prepared::due_rows:
+		case Prepared::due_rows_of_one:
+		case Prepared::due_rows_of_some:
 		case Prepared::recheck:
 			return "search (\"pending\") in";
 		case Prepared::unique_find:

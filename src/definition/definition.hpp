@@ -92,6 +92,9 @@ enum class Prepared {
 	ready_of_some,
 	next_due_of_one,
 	next_due_of_some,
+	due_rows, // of a managed queue: the first rows that become claimable by themselves
+	due_rows_of_one,
+	due_rows_of_some,
 	recheck, // in mode session: the row, if it is still pending
 	unique_find,
 	unique_insert,

@@ -157,10 +157,11 @@ note_row(Oid table, const Written &written, TupleDesc descriptor)
 	if (job.is_dead)
 		return true;
 	const uint64 kind = kind_of(written.row, descriptor);
+	const claim::Candidate candidate{written.row->t_self, job.priority, job.run_at, {job.id}};
 	if (job.is_leased)
-		claim::note_due(table, job.due(), kind);
+		claim::note_due_row(table, {candidate, job.due()}, kind);
 	else
-		claim::note_offer(table, {written.row->t_self, job.priority, job.run_at, {job.id}}, kind);
+		claim::note_offer(table, candidate, kind);
 	return true;
 }
 

@@ -14,6 +14,8 @@
  * to its client by then.
  *
  *   spin -DRANKED -search test/model/wake.pml     a managed queue: rows are offered
+ *   spin -DRANKED -DDUE -search ...               likewise; rows may also be to come, by a time for which
+ *                                                 they are sent, or by the end of a lease
  *   spin -search test/model/wake.pml              an attached one with the trigger: the
  *                                                 table's generation is incremented
  *
@@ -21,8 +23,9 @@
  * atomic counter, or one moment at which a transaction's end becomes visible. The model has no
  * time: no sweep is due by the clock, and a queue that is idle stays so. So no result here rests
  * on a clock; in the C++ the clock only adds sweeps, and decides when a filler stands still: here
- * a filler may be replaced at any moment. The model also leaves out candidates that do not fit
- * into the ring, and the order.
+ * a filler may be replaced at any moment. With -DDUE a row that is to come is due at any moment, but for one under a
+ * lease not before the transaction that took it has told the ring: its end takes less time than a lease. The model also
+ * leaves out candidates, and rows to come, that do not fit into the ring, and the order.
  *
  * With -DSLIP_... the model has a slip, and SPIN finds the error that follows; see test/model/run.
  */
@@ -45,6 +48,7 @@
 #define ABSENT 0
 #define FREE 1
 #define LOCKED 2
+#define TO_COME 3 /* committed, and not claimable yet */
 
 byte row[ROWS];
 bool is_being_sent[ROWS];
@@ -58,7 +62,9 @@ bool candidate[ROWS];
 bool is_at_end;
 bool is_asked = true; /* sweep_due == 0 */
 byte wake_generation;
-bool is_silent;       /* is_quiet: a sweep has read nothing, and the ring has been told of all since */
+bool is_silent;       /* is_quiet: a sweep has read to the end (not RANKED: nothing), and the ring has been told of all since */
+bool due[ROWS];       /* due_rows: the row is to come, or was */
+bool is_leasing[ROWS]; /* the ring has not yet been told of its lease */
 byte filler = NOBODY; /* fill_generation: no process has two fills under way, so it names the fill */
 byte takeovers;
 bool has_in_flight[PROCESSES]; /* in_flight: one candidate each, taken since the last sweep began */
@@ -78,6 +84,7 @@ bool is_undone[ROWS]; /* likewise, freed by a rollback */
 bool is_dead[PROCESSES];
 bool may_die = true;
 byte finished;
+bool is_over;
 
 #define NOTHING_FREE (row[0] != FREE && row[1] != FREE)
 #define NOTHING_TOLD ((row[0] != FREE || is_untold[0]) && (row[1] != FREE || is_untold[1]))
@@ -89,8 +96,17 @@ byte finished;
 #else
 #define NO_FLIGHT (!has_in_flight[0] && !has_in_flight[1] && !has_in_flight[2] && !has_in_flight[3])
 #endif
+/* ring.cpp, take(): whether a sweep is due. After one of its own a call takes what that has read. */
+#define IS_OF_GENERATION (seen_generation == wake_generation || swept_generation == wake_generation)
+#ifdef DUE
+#define IS_DUE(i) (due[i] && row[i] != TO_COME)
+#else
+#define IS_DUE(i) false
+#endif
+#define NONE_DUE (!IS_DUE(0) && !IS_DUE(1))
+#define MAY_TAKE (!is_asked && IS_OF_GENERATION && NONE_DUE)
 /* ring.cpp, take(): is_idle. */
-#define IDLE (is_silent && is_at_end && filler == NOBODY && !is_asked && !candidate[0] && !candidate[1] && NO_FLIGHT)
+#define IDLE (is_silent && is_at_end && filler == NOBODY && !is_asked && NONE_DUE && !candidate[0] && !candidate[1] && NO_FLIGHT)
 #ifdef SLIP_CLAIMS_IGNORED
 #define NO_CLAIM true
 #else
@@ -139,7 +155,14 @@ inline insert(which)
 inline tell(which)
 {
 #ifdef RANKED
-	atomic { insert(which); is_untold[which] = false } /* ring.cpp, offer() */
+	atomic { /* ring.cpp, offer() and expect_rows() */
+		if
+		:: is_to_come[which] -> due[which] = true
+		:: else -> insert(which)
+		fi;
+		is_to_come[which] = false;
+		is_untold[which] = false
+	}
 #else
 	atomic { number = (number + 1) % 8; is_untold[which] = false }
 #endif
@@ -165,17 +188,79 @@ inline put_back(which)
 	}
 }
 
+/* The row is visible to others from here on. */
+inline appear(which)
+{
+	atomic {
+		row[which] = FREE;
+#ifdef DUE
+		if
+		:: row[which] = TO_COME; is_to_come[which] = true
+		:: true
+		fi;
+#endif
+		is_untold[which] = true;
+		is_being_sent[which] = false
+	}
+}
+
+/* due.cpp, admit_due(): takes what is due, looks whether it is still there, and inserts it. */
+inline admit_due()
+{
+#ifdef DUE
+	if
+	:: atomic {
+			!NONE_DUE ->
+			seen[0] = IS_DUE(0);
+			seen[1] = IS_DUE(1);
+			due[0] = due[0] && !seen[0];
+			due[1] = due[1] && !seen[1];
+#ifndef SLIP_DUE_IN_NO_HAND
+			has_in_flight[me] = true
+#endif
+		};
+		atomic { seen[0] = seen[0] && row[0] != ABSENT; seen[1] = seen[1] && row[1] != ABSENT };
+		atomic {
+			if
+			:: seen[0] -> insert(0)
+			:: else
+			fi;
+			if
+			:: seen[1] -> insert(1)
+			:: else
+			fi;
+			has_in_flight[me] = false;
+			seen[0] = false;
+			seen[1] = false
+		}
+	:: NONE_DUE
+	fi
+#else
+	skip
+#endif
+}
+
+/* fill_due.cpp, expect_first_due(): a newer snapshot, and the rows that were to come at the time of the fill. */
+inline read_due()
+{
+#if !defined(DUE) || defined(SLIP_DUE_NOT_READ)
+	skip
+#else
+	atomic { was_to_come[0] = (was_to_come[0] && row[0] != ABSENT) || row[0] == TO_COME; was_to_come[1] = (was_to_come[1] && row[1] != ABSENT) || row[1] == TO_COME };
+	atomic { due[0] = due[0] || was_to_come[0]; due[1] = due[1] || was_to_come[1]; was_to_come[0] = false; was_to_come[1] = false }
+#endif
+}
+
 /* send.cpp, and the trigger queue_wake; transaction_callbacks.cpp, on_transaction_end(). */
 inline send(which)
 {
 	/* XACT_EVENT_PRE_COMMIT: announce() */
 #ifdef SLIP_ANNOUNCE_LATE
-	atomic { row[which] = FREE; is_untold[which] = true; is_being_sent[which] = false };
+	appear(which);
 	under_way++;
 #else
 	under_way++;
-	/* The row is visible to others from here on. */
-	atomic { row[which] = FREE; is_untold[which] = true; is_being_sent[which] = false };
+	appear(which);
 #endif
 	/* XACT_EVENT_COMMIT */
 #ifdef SLIP_WITHDRAW_EARLY
@@ -206,16 +291,17 @@ inline pop()
 	:: else
 	fi;
 	/* drain() */
-	atomic { has_swept_since[me] = false; is_quiet = false; seen_generation = 0 };
+	atomic { has_swept_since[me] = false; is_quiet = false; seen_generation = 0; swept_generation = NOBODY };
 again:
+	admit_due();
 	seen_generation = number;
 	/* ring.cpp, take() */
 	atomic {
 		got = ROWS;
 		if
-		:: !is_asked && seen_generation == wake_generation && candidate[0] -> got = 0
-		:: !is_asked && seen_generation == wake_generation && candidate[1] -> got = 1
-		:: is_asked || seen_generation != wake_generation || (!candidate[0] && !candidate[1])
+		:: MAY_TAKE && candidate[0] -> got = 0
+		:: MAY_TAKE && candidate[1] -> got = 1
+		:: !MAY_TAKE || (!candidate[0] && !candidate[1])
 		fi;
 		if
 		:: got < ROWS ->
@@ -271,7 +357,7 @@ again:
 	seen_generation = number;
 	atomic {
 		is_empty = has_swept_since[me] && !candidate[0] && !candidate[1] && is_at_end && filler == NOBODY &&
-			!is_asked && seen_generation == wake_generation && NO_FLIGHT && NO_CLAIM && !has_gone_since
+			!is_asked && NONE_DUE && seen_generation == wake_generation && NO_FLIGHT && NO_CLAIM && !has_gone_since
 	};
 	if
 	:: is_empty -> goto comes_back_empty
@@ -294,6 +380,7 @@ again:
 			is_asked = false;
 			wake_generation = seen_generation;
 #endif
+			swept_generation = seen_generation;
 			is_silent = false;
 			sweep();
 			has_won_since = false;
@@ -314,7 +401,13 @@ again:
 	:: true
 	fi;
 	/* read(): takes a snapshot; it also reads a row that is locked. */
-	atomic { seen[0] = (row[0] != ABSENT); seen[1] = (row[1] != ABSENT) };
+	atomic {
+		seen[0] = (row[0] == FREE || row[0] == LOCKED);
+		seen[1] = (row[1] == FREE || row[1] == LOCKED);
+		was_to_come[0] = (row[0] == TO_COME);
+		was_to_come[1] = (row[1] == TO_COME)
+	};
+	read_due();
 	/* ring.cpp, finish_fill() */
 	atomic {
 		if
@@ -344,7 +437,11 @@ again:
 #endif
 			change();
 			if
+#ifdef RANKED
+			:: !is_asked -> is_silent = true
+#else
 			:: !is_asked && !seen[0] && !seen[1] -> is_silent = true
+#endif
 			:: else
 			fi
 #ifndef SLIP_LATE_FILL
@@ -381,7 +478,7 @@ portable:
 #ifdef SLIP_ONE_SNAPSHOT
 	is_empty = true;
 #else
-	is_empty = (row[0] == ABSENT && row[1] == ABSENT);
+	is_empty = (row[0] == ABSENT || row[0] == TO_COME) && (row[1] == ABSENT || row[1] == TO_COME);
 #endif
 	if
 	:: is_empty -> goto comes_back_empty
@@ -396,9 +493,13 @@ won_by_statement:
 	fi;
 	goto over;
 won:
-	/* The transaction ends: by a commit, and the job is done, or by a rollback. */
+	/* The transaction ends: by a commit, and the job is done, or leased, or by a rollback. */
 	if
 	:: atomic { assert(row[got] == LOCKED); row[got] = ABSENT }
+#ifdef DUE
+	:: atomic { assert(row[got] == LOCKED); row[got] = TO_COME; is_leasing[got] = true };
+		atomic { due[got] = true; is_leasing[got] = false }
+#endif
 	:: atomic { assert(row[got] == LOCKED); row[got] = FREE; is_untold[got] = true; is_undone[got] = true };
 		put_back(got)
 	fi;
@@ -413,14 +514,14 @@ comes_back_empty:
 	assert(was_told_empty[me]);
 over:
 	/* Resets the variables that are not needed any more, so that they make no new states. */
-	atomic { got = 0; seen_generation = 0; is_quiet = false; is_empty = false; is_mine = false; is_won = false; is_gone = false; seen[0] = false; seen[1] = false;
+	atomic { got = 0; seen_generation = 0; swept_generation = 0; is_quiet = false; is_empty = false; is_mine = false; is_won = false; is_gone = false; seen[0] = false; seen[1] = false; was_to_come[0] = false; was_to_come[1] = false;
 		was_empty[me] = true; was_told_empty[me] = true; was_known_empty[me] = true; has_swept_since[me] = true; has_changed_since[me] = true }
 }
 
 proctype backend(byte me)
 {
-	byte got, seen_generation;
-	bool is_quiet, is_empty, is_mine, is_won, is_gone, seen[ROWS];
+	byte got, seen_generation, swept_generation;
+	bool is_quiet, is_empty, is_mine, is_won, is_gone, seen[ROWS], was_to_come[ROWS], is_to_come[ROWS];
 	byte ops;
 	byte which;
 
@@ -438,14 +539,27 @@ next:
 	finished++
 }
 
+#ifdef DUE
+/* A row that is to come can be claimed from some moment on. */
+proctype clock()
+{
+	do
+	:: atomic { row[0] == TO_COME && !is_leasing[0] -> row[0] = FREE }
+	:: atomic { row[1] == TO_COME && !is_leasing[1] -> row[1] = FREE }
+	:: atomic { is_over -> break }
+	od
+}
+#endif
+
 /* Pops when all others have finished: it finds a row that is left, unless a wake-up was lost. */
 proctype last(byte me)
 {
-	byte got, seen_generation;
-	bool is_quiet, is_empty, is_mine, is_won, is_gone, seen[ROWS];
+	byte got, seen_generation, swept_generation;
+	bool is_quiet, is_empty, is_mine, is_won, is_gone, seen[ROWS], was_to_come[ROWS], is_to_come[ROWS];
 
 	(finished == BACKENDS);
-	pop()
+	pop();
+	is_over = true
 }
 
 init
@@ -462,6 +576,9 @@ init
 	if
 	:: row[0] = FREE
 	:: row[0] = ABSENT
+#ifdef DUE
+	:: row[0] = TO_COME
+#endif
 	fi;
 #ifdef HELD
 	row[1] = LOCKED; /* by another transaction, all the time */
@@ -470,6 +587,9 @@ init
 		run backend(0); run backend(1);
 #if BACKENDS == 3
 		run backend(2);
+#endif
+#ifdef DUE
+		run clock();
 #endif
 		run last(3)
 	}

@@ -1,0 +1,57 @@
+// due.cpp - see due.hpp.
+
+#include "../postgres.hpp"
+
+#include "due.hpp"
+
+#include "candidate_row.hpp"
+#include "compiled_claim.hpp"
+#include "due_rows.hpp"
+
+namespace queue_ext::claim {
+
+// Leaves out those whose row version is not there any more; returns how many are left.
+static int
+keep_current(const definition::Definition *definition, Candidate *candidates, int count)
+{
+	Relation table = table_open(definition->source, NoLock);
+	CandidateRow row = open_candidate_row(table, definition->claim, GetCurrentCommandId(false));
+	int kept = 0;
+	for (int i = 0; i < count; i++) {
+		CHECK_FOR_INTERRUPTS();
+		Candidate candidate = candidates[i];
+		if (fetch(&row, &candidate))
+			candidates[kept++] = candidate;
+	}
+	close_candidate_row(&row);
+	table_close(table, NoLock);
+	return kept;
+}
+
+void
+admit_due(const definition::Definition *definition, Ring *ring, TimestampTz now)
+{
+	const RingKey &key = definition->claim->key;
+	// Read without the spinlock: take() asks under it, and has the queue swept for what is missed here.
+	while (key.is_sorted && first_due(ring->due_rows) <= now) {
+		Candidate candidates[most_due_at_once];
+		const Taken taken = take_due(ring, key, now, candidates);
+		if (taken.count == 0)
+			return;
+		volatile int kept = 0;
+		PG_TRY();
+		{
+			kept = keep_current(definition, candidates, taken.count);
+		}
+		PG_CATCH();
+		{
+			ask_for_sweep(ring, key);
+			PG_RE_THROW();
+		}
+		PG_END_TRY();
+		sort_candidates(candidates, kept);
+		admit(ring, key, candidates, kept, taken);
+	}
+}
+
+} // namespace queue_ext::claim

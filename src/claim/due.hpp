@@ -1,0 +1,20 @@
+// due.hpp - rows of a managed queue that have become due become candidates, without a sweep.
+//
+// Invariant: a row that is taken from those that become due is in flight until it stands among the candidates, or is
+// known to have been replaced or removed. Where that fails, a sweep is requested.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../definition/definition.hpp"
+#include "ring.hpp"
+
+namespace queue_ext::claim {
+
+// Makes candidates of the rows that are due by that time, but for those that are not there any more: jobs that
+// were finished, or whose lease was extended. The table must be locked. Takes the ring's spinlock if there are any.
+// Raises what reading a row raises.
+void admit_due(const definition::Definition *definition, Ring *ring, TimestampTz now);
+
+} // namespace queue_ext::claim

@@ -1,0 +1,22 @@
+// fill_due.hpp - what a sweep learns of the rows of a managed queue that become claimable by the clock alone.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../definition/definition.hpp"
+#include "../stats/look.hpp"
+#include "ring.hpp"
+
+namespace queue_ext::claim {
+
+// Counts all of them, and finds when the first is due. Raises what the executor raises.
+void count_to_come(definition::Definition *definition, const statement::Arguments &arguments,
+				   stats::Look *look);
+
+// Enters the first of them into the ring; returns the time from which on there may be more, PG_INT64_MAX: these are all.
+// Takes the ring's spinlock. Likewise.
+TimestampTz expect_first_due(definition::Definition *definition, Ring *ring,
+							 const statement::Arguments &arguments);
+
+} // namespace queue_ext::claim
