@@ -5,6 +5,7 @@
 #include "drain.hpp"
 
 #include "../compat.hpp"
+#include "../stats/look.hpp"
 #include "../stats/tally.hpp"
 #include "due.hpp"
 #include "filler.hpp"
@@ -16,10 +17,20 @@ namespace queue_ext::claim {
 using definition::ClaimMode;
 using definition::Definition;
 
+// Whether the statistics have need of a look at the table, which is one at all jobs.
+static bool
+needs_look(const Definition *definition, TimestampTz now)
+{
+	const CompiledClaim *claim = definition->claim;
+	return claim->key.is_sorted && claim->kinds == nullptr &&
+		   claim->claimed_at != InvalidAttrNumber && stats::is_unsure(definition, now);
+}
+
 // Whether nothing is left of what the ring was told of since a sweep found nothing.
 static bool
-is_told_idle(const CompiledClaim *claim, Ring *ring, TimestampTz call_time)
+is_told_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
 {
+	const CompiledClaim *claim = definition->claim;
 	Wakes *wakes = get_wakes(claim->key.table);
 	// In this order: a transaction that is no longer under way has told the ring.
 	const bool is_told = pg_atomic_read_u32(&wakes->under_way) == 0;
@@ -27,7 +38,8 @@ is_told_idle(const CompiledClaim *claim, Ring *ring, TimestampTz call_time)
 	const uint32 wake_generation = pg_atomic_read_u32(&wakes->generation);
 	return is_told && is_shared_by_all() &&
 		   take(ring, claim->key, call_time, {wake_generation}, nullptr, nullptr, 0, nullptr)
-			   .is_idle;
+			   .is_idle &&
+		   !(needs_look(definition, call_time) && end_quiet(ring, claim->key, call_time));
 }
 
 // Whether no transaction that writes has ended since a sweep found nothing: then nothing is pending
@@ -48,7 +60,7 @@ bool
 is_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
 {
 	const CompiledClaim *claim = definition->claim;
-	return claim->has_wake_trigger ? is_told_idle(claim, ring, call_time)
+	return claim->has_wake_trigger ? is_told_idle(definition, ring, call_time)
 								   : is_unchanged(claim, ring, call_time);
 }
 

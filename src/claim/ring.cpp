@@ -12,6 +12,8 @@ namespace queue_ext::claim {
 // The least time between sweeps; they are also so many times the cost of the last one apart.
 constexpr int64 least_sweep_interval_us = INT64CONST(100) * 1000;
 constexpr int64 sweep_interval_factor = 20;
+// The least time between two of which only the statistics have need.
+constexpr int64 least_look_interval_us = USECS_PER_SEC;
 
 // One wait for the filler, and the bounds of all waits for one fill (most_waits_for()).
 constexpr long wait_ms = 10;
@@ -398,6 +400,17 @@ begin_trust(Ring *ring, const RingKey &key, uint64 table_version)
 		ring->is_quiet = ring->is_quiet && ring->table_version == table_version;
 		ring->table_version = table_version;
 	});
+}
+
+bool
+end_quiet(Ring *ring, const RingKey &key, TimestampTz now)
+{
+	bool is_ended = false;
+	with_ring(ring, key, [&] {
+		is_ended = now >= ring->sweep_due && now - ring->swept_at >= least_look_interval_us;
+		ring->is_quiet &= !is_ended;
+	});
+	return is_ended;
 }
 
 void

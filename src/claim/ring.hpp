@@ -131,6 +131,9 @@ void admit(Ring *ring, const RingKey &key, const Candidate *candidates, int coun
 // table: before the caller's, they may have been disabled for a while, or the table have been a child.
 void begin_trust(Ring *ring, const RingKey &key, uint64 table_version);
 
+// Has a quiet ring swept, for the statistics, if the sweep interval is over, and a second. Returns whether it is.
+bool end_quiet(Ring *ring, const RingKey &key, TimestampTz now);
+
 // Marks the ring, until its next sweep, as one that may not have all that is ready. Claims do not mind.
 void doubt_contents(Ring *ring, const RingKey &key);
 

@@ -176,8 +176,7 @@ struct Ring
 	int64 sweep_cost_us;    // its duration, plus the cost of candidates tried in vain since
 	int64 fill_cost_us;     // the duration of the last read behind the cursor
 	DueRows due_rows;
-	TimestampTz
-		row_due; // the earliest time known at which a row becomes claimable that is not among these
+	TimestampTz row_due; // the earliest time known of a row that is not among these
 	bool is_quiet; // the last sweep has read to the end, and the ring has been told of all since
 	TimestampTz quiet_until;  // when that is not believed any more
 	uint64 nothing_at;        // nothing was pending after so many transactions; 0: unknown

@@ -6,6 +6,17 @@
 
 namespace queue_ext::stats {
 
+bool
+is_unsure(const definition::Definition *definition, TimestampTz now)
+{
+	const Entry *entry = definition->stats;
+	if (entry == nullptr || entry->number != definition->stats_number || !is_on())
+		return false;
+	const Outlook &outlook = entry->outlook;
+	return !outlook.is_whole || outlook.is_doubted || !outlook.is_counted ||
+		   outlook.clock.at <= now || outlook.due <= now;
+}
+
 LookBegun
 begin_look(definition::Definition *definition)
 {

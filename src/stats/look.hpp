@@ -40,6 +40,9 @@ struct Look
 	Clock due; // of all these
 };
 
+// Whether the queue has statistics that are not exact, which a look may make. Reads a hint without the spinlock.
+bool is_unsure(const definition::Definition *definition, TimestampTz now);
+
 // Begins a look, before it takes its snapshot. Takes the entry's spinlock. Raises what place_of()
 // raises.
 LookBegun begin_look(definition::Definition *definition);
