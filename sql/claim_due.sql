@@ -87,6 +87,35 @@ call test_change('select queue_fail(''due'', $1, $2, retry_in => ''1 day'')');
 call test_change('update due set leased_until = ''infinity'' where id = $1 and attempt = $2');
 call test_change('do $do$ begin update due set leased_until = ''infinity'' where payload = ''2''; raise ''no''; exception when raise_exception then end $do$');
 
+-- A transaction that looks for what is due has removed it: after the end of that the others find it at once.
+create procedure test_undone(change text, inout after integer default null, inout later integer default null)
+language plpgsql as $$
+begin
+	perform queue_send('due', '2');
+	commit;
+	perform queue_pop('due', lease => '50 milliseconds');
+	commit;
+	begin
+		execute change;
+		perform pg_sleep(0.06);
+		select count(*) into after from queue_pop('due');
+		raise 'no';
+	exception when raise_exception then
+	end;
+	commit;
+	select count(*) into later from queue_pop('due') as j where queue_complete('due', j.id, j.attempt);
+	commit;
+	delete from due where payload = '2';
+	commit;
+end $$;
+call test_undone('delete from due where payload = ''2''');
+call test_undone('update due set leased_until = ''infinity'' where payload = ''2''');
+call test_undone('select queue_complete(''due'', id, attempt) from due where payload = ''2''');
+select queue_send('due', '2') \g /dev/null
+select queue_pop('due', lease => '50 milliseconds') \g /dev/null
+begin \; delete from due where payload = '2' \; select pg_sleep(0.06) \; select count(*) from queue_pop('due') \; rollback;
+select count(*) from queue_pop('due') as j where queue_complete('due', j.id, j.attempt);
+
 -- There is no room for all of a thousand, in whatever order they come. None is forgotten, at little cost.
 select sum(sweeps) as before, clock_timestamp() as began from queue_claim_stats where source = 'due'::regclass \gset
 insert into due (payload, run_at)
@@ -117,5 +146,5 @@ insert into due (payload, attempt, leased_until) values ('6', 1, 'infinity'), ('
 select payload from queue_pop('due', 10) order by payload;
 select count(*) from queue_pop('due', 10);
 
-drop procedure test_due, test_change, test_many;
+drop procedure test_due, test_change, test_undone, test_many;
 select queue_drop('due', true);

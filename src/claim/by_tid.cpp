@@ -225,6 +225,22 @@ ready_job_of(const Claimer *claimer, const CandidateRow *row)
 	return attached_job_in(get_attnum(table, claimer->definition->ages.ready_at), row->slot);
 }
 
+// Moves the clock of the call if the row that was read has become due since it began: its job was sent later, or
+// its lease has ended.
+static void
+move_clock(const Claimer *claimer, const CandidateRow *row, Request *request)
+{
+	if (!claimer->claim->key.is_sorted)
+		return;
+	const auto is_to_come = [&](AttrNumber column) {
+		bool is_null;
+		const Datum time = slot_getattr(row->slot, column, &is_null);
+		return !is_null && DatumGetTimestampTz(time) > request->call_time;
+	};
+	if (is_to_come(claimer->claim->run_at) || is_to_come(claimer->claim->leased_until))
+		request->call_time = GetCurrentTimestamp();
+}
+
 // Leaves out the candidates that the statement cannot claim, and counts why.
 static Batch
 select_candidates(Claimer *claimer, Request *request, Candidate *candidates, int count,
@@ -244,9 +260,7 @@ select_candidates(Claimer *claimer, Request *request, Candidate *candidates, int
 		else if (claimer->definition->claim_mode != ClaimMode::session && is_taken(row))
 			note_locked(tried, i);
 		else {
-			// A job sent after this call began may have a run_at after call_time and be due by now.
-			if (claimer->claim->key.is_sorted && candidate->run_at > request->call_time)
-				request->call_time = GetCurrentTimestamp();
+			move_clock(claimer, row, request);
 			batch.chosen[batch.count++] = {candidate, table, nullptr, ready_job_of(claimer, row)};
 		}
 	}

@@ -26,7 +26,7 @@ needs_look(const Definition *definition, TimestampTz now)
 		   claim->claimed_at != InvalidAttrNumber && stats::is_unsure(definition, now);
 }
 
-// Whether nothing is left of what the ring was told of since a sweep found nothing.
+// Whether nothing is left in a quiet ring.
 static bool
 is_told_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
 {

@@ -10,15 +10,17 @@
 
 namespace queue_ext::claim {
 
-// Leaves out those whose row version is not there any more; returns how many are left.
+// Leaves out those whose row version is not there any more; returns how many are left. What only this transaction does
+// not see may be there again after its end, so where it has written, all stay: claimers pass over those that are gone.
 static int
 keep_current(const definition::Definition *definition, Candidate *candidates, int count)
 {
+	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		return count;
 	Relation table = table_open(definition->source, NoLock);
 	CandidateRow row = open_candidate_row(table, definition->claim, GetCurrentCommandId(false));
 	int kept = 0;
 	for (int i = 0; i < count; i++) {
-		CHECK_FOR_INTERRUPTS();
 		Candidate candidate = candidates[i];
 		if (fetch(&row, &candidate))
 			candidates[kept++] = candidate;
@@ -34,10 +36,15 @@ admit_due(const definition::Definition *definition, Ring *ring, TimestampTz now)
 	const RingKey &key = definition->claim->key;
 	// Read without the spinlock: take() asks under it, and has the queue swept for what is missed here.
 	while (key.is_sorted && first_due(ring->due_rows) <= now) {
+		CHECK_FOR_INTERRUPTS();
 		Candidate candidates[most_due_at_once];
+		// A backend that is ended here would leave them to the next sweep. An ERROR resumes.
+		HOLD_INTERRUPTS();
 		const Taken taken = take_due(ring, key, now, candidates);
-		if (taken.count == 0)
+		if (taken.count == 0) {
+			RESUME_INTERRUPTS();
 			return;
+		}
 		volatile int kept = 0;
 		PG_TRY();
 		{
@@ -51,6 +58,7 @@ admit_due(const definition::Definition *definition, Ring *ring, TimestampTz now)
 		PG_END_TRY();
 		sort_candidates(candidates, kept);
 		admit(ring, key, candidates, kept, taken);
+		RESUME_INTERRUPTS();
 	}
 }
 

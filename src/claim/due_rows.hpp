@@ -83,17 +83,15 @@ inline TimestampTz
 enter(DueRows *rows, const DueRow &row)
 {
 	const uint32 index = count_until(*rows, row.due);
+	const bool is_full = rows->count == due_size;
+	if (is_full && index == rows->count)
+		return row.due;
 	for (uint32 i = index; i > 0 && at(*rows, i - 1).due == row.due; i--)
 		if (at(*rows, i - 1).candidate.is_at_place_of(row.candidate)) {
 			at(rows, i - 1)->candidate = row.candidate;
 			return PG_INT64_MAX;
 		}
-	TimestampTz lost = PG_INT64_MAX;
-	if (rows->count == due_size) {
-		if (index == rows->count)
-			return row.due;
-		lost = at(*rows, --rows->count).due;
-	}
+	const TimestampTz lost = is_full ? at(*rows, --rows->count).due : PG_INT64_MAX;
 	open_gap(rows, index);
 	*at(rows, index) = row;
 	return lost;

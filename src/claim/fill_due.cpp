@@ -114,18 +114,23 @@ expect_first_due(Definition *definition, Ring *ring, const Arguments &arguments)
 	const uint64 kind = claim->kinds == nullptr ? no_kind : claim->kinds->hashes[0];
 	Arguments newest = arguments;
 	TimestampTz next = PG_INT64_MAX;
+	auto *jobs = static_cast<DueJob *>(palloc(sizeof(DueJob) * due_size));
+	int kept = 0;
+	// The newest rows, but by the time of the call: what has become due since the sweep read is to come.
 	statement::with_newest(&newest, [&](Snapshot snapshot) {
 		const Statement &statement = statement_for(definition, forms, due_rows_text);
 		const uint64 count = statement::run_under(snapshot, statement, arguments);
 		for (uint64 i = 0; i < count; i++) {
-			const DueJob job{due_row_of(SPI_tuptable->vals[i]), kind};
-			if (i == due_size)
-				next = job.row.due;
+			const DueRow row = due_row_of(SPI_tuptable->vals[i]);
+			if (kept == due_size)
+				next = row.due;
 			else
-				expect_rows(ring, claim->key, &job, 1);
+				jobs[kept++] = {row, kind};
 		}
 		SPI_freetuptable(SPI_tuptable);
 	});
+	expect_rows(ring, claim->key, jobs, kept);
+	pfree(jobs);
 	return next;
 }
 

@@ -79,6 +79,7 @@ reset(Ring *ring, const RingKey &key, const Kinds *kinds)
 	ring->takeovers = 0;
 	clear(&ring->due_rows);
 	ring->row_due = PG_INT64_MAX;
+	ring->swept_row_due = PG_INT64_MAX;
 	ring->is_quiet = false;
 	ring->nothing_at = 0;
 	ring->filler = 0;
@@ -434,38 +435,30 @@ expect(Ring *ring, const RingKey &key, TimestampTz due)
 	});
 }
 
-static bool
-is_for(const Ring *ring, uint64 kind)
-{
-	bool is_it = ring->kind_count == 0;
-	for (int i = 0; i < Min(ring->kind_count, most_kinds) && !is_it; i++)
-		is_it = ring->kinds[i] == kind;
-	return is_it;
-}
-
 static void
 expect_row(Ring *ring, const DueJob &job)
 {
 	TimestampTz sweep_at = PG_INT64_MAX;
 	if (job.row.due == PG_INT64_MAX)
 		return;
-	if (is_for(ring, job.kind))
-		sweep_at = enter(&ring->due_rows, job.row);
-	else if (job.kind == unknown_kind)
-		sweep_at = job.row.due;
-	else
+	if (!is_for(ring, job.kind))
 		return;
+	if (ring->kind_count == 0 || job.kind != unknown_kind)
+		sweep_at = enter(&ring->due_rows, job.row);
+	else
+		sweep_at = job.row.due;
 	ring->row_due = Min(ring->row_due, sweep_at);
 	announce_time(ring, job.row.due);
 }
 
-// A few at a time, so that the spinlock is held for no longer than for one pass over the rows.
+// A few at a time: for each the spinlock is held for a pass over the rows to come, at worst.
 void
 expect_rows(Ring *ring, const RingKey &key, const DueJob *jobs, int count)
 {
-	for (int first = 0; first < count; first += most_due_at_once)
+	constexpr int most_at_once = 4;
+	for (int first = 0; first < count; first += most_at_once)
 		with_ring(ring, key, [&] {
-			for (int i = first; i < Min(count, first + most_due_at_once); i++)
+			for (int i = first; i < Min(count, first + most_at_once); i++)
 				expect_row(ring, jobs[i]);
 		});
 }
@@ -536,7 +529,8 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generati
 		// This sweep may not see the rows of a request that comes from here on.
 		if (order.is_sweep) {
 			ring->sweep_due = PG_INT64_MAX;
-			order.row_due = now >= ring->row_due ? PG_INT64_MAX : ring->row_due;
+			order.now = now;
+			ring->swept_row_due = Min(ring->swept_row_due, ring->row_due);
 			ring->row_due = PG_INT64_MAX;
 			ring->is_quiet = false;
 			ring->has_locked = false;
@@ -638,7 +632,11 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 			return;
 		}
 		ring->counters.sweeps++;
-		ring->row_due = Min(ring->row_due, fill.knows_due ? fill.next_due : order.row_due);
+		if (fill.knows_due)
+			ring->row_due = Min(ring->row_due, fill.next_due);
+		else if (ring->swept_row_due > order.now)
+			ring->row_due = Min(ring->row_due, ring->swept_row_due);
+		ring->swept_row_due = PG_INT64_MAX;
 		ring->is_told = fill.is_told;
 		ring->nothing_at = fill.count == 0 ? fill.nothing_at : 0;
 		ring->swept_at = fill.ended;
@@ -665,6 +663,8 @@ cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 		if (ring->fill_generation != order.generation)
 			return;
 		ring->filler = 0;
+		ring->row_due = Min(ring->row_due, ring->swept_row_due);
+		ring->swept_row_due = PG_INT64_MAX;
 		request_sweep(ring);
 	});
 	ConditionVariableBroadcast(&ring->filled);

@@ -64,8 +64,8 @@ struct Generations
 };
 
 // Takes up to max_count candidates, in order, into candidates; none when a sweep is due. They are
-// in flight until let_go().  is_chosen: null, or whether the caller was
-// woken for a candidate; reset when it has one.
+// in flight until let_go().
+// is_chosen: null, or whether the caller was woken for a candidate; reset when it has one.
 // own: null, or the place in the order of a sorted ring up to which to take, as a row stands there that only the caller
 // can see.
 Taken take(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generations,
@@ -149,7 +149,7 @@ struct FillOrder
 	uint32 generation;      // of the fill: the caller's, or that filler's
 	int most_waits;         // in vain, after which that filler has lost the fill
 	int takeovers;          // of fills, since one was finished
-	TimestampTz row_due;    // of a sweep: the ring's before it
+	TimestampTz now;        // of a sweep: the time by which rows are judged pending
 	bool is_sweep;          // read from the head of the order
 	uint32 wake_generation; // of the table, when a sweep began
 	Cursor cursor;          // else behind this

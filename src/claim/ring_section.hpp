@@ -140,8 +140,8 @@ is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 		   (ring->sweep_due != PG_INT64_MAX && ring->sweep_due - now > 2 * most_sweep_interval_us);
 }
 
-// Whether all that is claimable is in the ring, or in flight: since the last sweep, which found
-// nothing, the ring has been told of all that became claimable. Not if the clock has been set back since then.
+// Whether all that is claimable is in the ring, or in flight: since the last sweep, which read to the
+// end, the ring has been told of all that became claimable. Not if the clock has been set back since then.
 inline bool
 is_quiet(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
@@ -184,8 +184,8 @@ announce_rest(Ring *ring, int taken)
 	waiters->announced = Min(waiters->announced + Max(rest, 0), waiters->count);
 }
 
-// When something may become claimable that nobody tells of: at the known times, and where a sweep
-// has not found that nothing is pending, at the next sweep.
+// When something may become claimable that nobody tells of: at the known times; of a ring that is not
+// quiet, at the next sweep.
 inline TimestampTz
 next_event(const Ring *ring)
 {

@@ -176,7 +176,8 @@ struct Ring
 	int64 sweep_cost_us;    // its duration, plus the cost of candidates tried in vain since
 	int64 fill_cost_us;     // the duration of the last read behind the cursor
 	DueRows due_rows;
-	TimestampTz row_due; // the earliest time known of a row that is not among these
+	TimestampTz row_due;       // the earliest time known of a row that is not among these
+	TimestampTz swept_row_due; // likewise, when the sweep began that is under way
 	bool is_quiet; // the last sweep has read to the end, and the ring has been told of all since
 	TimestampTz quiet_until;  // when that is not believed any more
 	uint64 nothing_at;        // nothing was pending after so many transactions; 0: unknown
@@ -196,5 +197,15 @@ struct Ring
 	RingCounters counters;
 	char path[path_size]; // how claims are made by the backend that came last
 };
+
+// Whether the ring has jobs of that kind, as one for all kinds has. Its count is not trusted.
+inline bool
+is_for(const Ring *ring, uint64 kind)
+{
+	bool is_it = kind == unknown_kind || ring->kind_count == 0;
+	for (int i = 0; i < Min(ring->kind_count, most_kinds) && !is_it; i++)
+		is_it = ring->kinds[i] == kind;
+	return is_it;
+}
 
 } // namespace queue_ext::claim

@@ -321,18 +321,6 @@ find_sorted_ring(Oid table, RingKey *key)
 	return is_right ? ring : nullptr;
 }
 
-// Whether the ring is for jobs of that kind. Under its spinlock; the count is not trusted.
-static bool
-is_for(const Ring *ring, uint64 kind)
-{
-	if (kind == unknown_kind)
-		return true;
-	for (int i = 0; i < Min(ring->kind_count, most_kinds); i++)
-		if (ring->kinds[i] == kind)
-			return true;
-	return false;
-}
-
 KindRing
 kind_ring_of(Oid table, Wakes *wakes, int place, uint64 kind)
 {

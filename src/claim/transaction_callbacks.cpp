@@ -636,31 +636,44 @@ find_left(Note *note)
 	note->left.count = keep_unfinished(note->left.elements, note->taken.count);
 }
 
-// Calls visit(ring, key) for each sorted ring of the table that is known, whatever its kinds.
+// Calls visit(ring, key) for each sorted ring of the table that is known and may have jobs of that kind.
 template <typename Visit>
 static void
-visit_sorted(const Note *note, Visit &&visit)
+visit_sorted(const Note *note, uint64 kind, Visit &&visit)
 {
 	RingKey key;
 	Ring *ring = find_sorted_ring(note->key.table, &key);
 	if (ring != nullptr)
 		visit(ring, key);
 	for (int i = 0; i < kind_places(note); i++) {
-		const KindRing found = kind_ring_of(note->key.table, note->shared, i, unknown_kind);
-		if (found.ring != nullptr)
+		const KindRing found = kind_ring_of(note->key.table, note->shared, i, kind);
+		if (found.ring != nullptr && found.is_for_kind)
 			visit(found.ring, found.key);
 	}
 }
 
-// Tells the note's ring of the ends of the leases that were taken from it, and the other rings of the table. Must not
-// raise.
+// That of all rows to come, if they have one.
+static uint64
+common_kind(const Note *note)
+{
+	if (note->to_come.count == 0 || note->unlisted != PG_INT64_MAX)
+		return unknown_kind;
+	const uint64 kind = note->to_come.elements[0].kind;
+	for (int i = 1; i < note->to_come.count; i++)
+		if (note->to_come.elements[i].kind != kind)
+			return unknown_kind;
+	return kind;
+}
+
+// Tells the note's ring of the ends of the leases that were taken from it, and the other rings of the table that may
+// have these jobs. Must not raise.
 static void
 tell_leases(const Note *note)
 {
 	tell_to_come(note->ring, note->key, note);
 	if (kind_places(note) == 0)
 		return;
-	visit_sorted(note, [&](Ring *ring, const RingKey &key) {
+	visit_sorted(note, common_kind(note), [&](Ring *ring, const RingKey &key) {
 		if (ring != note->ring)
 			tell_to_come(ring, key, note);
 	});
