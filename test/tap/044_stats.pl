@@ -112,6 +112,8 @@ for my $how (qw(restart stop kill))
 	sql(q{rollback prepared 'two'});
 	is(sql($outlook), '0|0|0|f|||f|f', 'nor what was claimed and completed, and it is not done');
 	is(sql($pop), '1', 'a worker gets the job');
+	# A look that only the statistics need comes a second after the last one; after a change of the table, at once.
+	sql(q{alter table p alter payload set statistics 100});
 	is(sql($pop), '0', 'and looks for more');
 	is(sql($outlook), '0|1|0|t|0|1|f|t', 'all is known again');
 	sql(q{begin; select queue_complete('p', id, 1) from p; prepare transaction 'three'});
