@@ -127,6 +127,7 @@ extern "C" {
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 #include "utils/typcache.h"
+#include "utils/uuid.h"
 #include "utils/varlena.h"
 #include "utils/wait_event.h"
 

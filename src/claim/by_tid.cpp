@@ -38,6 +38,7 @@
 #include "own_update.hpp"
 #include "portable.hpp"
 #include "recurring.hpp"
+#include "row_context.hpp"
 #include "session.hpp"
 #include "writer.hpp"
 
@@ -509,6 +510,22 @@ statement_for(const Claimer *claimer, Form form, Oid table)
 	});
 }
 
+// The row of a batch that has no other, if it was the last to be read and the caller may see it; or null.
+static TupleTableSlot *
+only_row(const Claimer *claimer, const Batch &batch)
+{
+	if (batch.count != 1 || claimer->claim->has_policies)
+		return nullptr;
+	const Chosen &chosen = batch.chosen[0];
+	for (Leaf *leaf = claimer->leaves; leaf != nullptr; leaf = leaf->next) {
+		TupleTableSlot *slot = leaf->row.slot;
+		if (RelationGetRelid(leaf->row.table) == chosen.table && !TTS_EMPTY(slot) &&
+			ItemPointerEquals(&slot->tts_tid, &chosen.candidate->tid))
+			return slot;
+	}
+	return nullptr;
+}
+
 // Runs the statement for the batch's candidates of one table.
 static void
 run_for(const Claimer *claimer, const Request &request, Batch *batch, Oid table)
@@ -524,7 +541,12 @@ run_for(const Claimer *claimer, const Request &request, Batch *batch, Oid table)
 	else
 		arguments.set(Parameter::tids, tids_of(*batch, table));
 	const auto run = [&] {
-		return statement::run(statement, arguments);
+		RowContext context;
+		begin_context(&context, definition, nullptr);
+		context.row = only_row(claimer, *batch);
+		const uint64 returned = statement::run(statement, arguments);
+		end_context(&context);
+		return returned;
 	};
 	const uint64 returned = definition->claim_mode == ClaimMode::update
 								? with_own_update(definition->source, run)

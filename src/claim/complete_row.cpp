@@ -13,6 +13,7 @@
 #include "completion.hpp"
 #include "locate.hpp"
 #include "path.hpp"
+#include "row_context.hpp"
 #include "section.hpp"
 #include "transaction_callbacks.hpp"
 #include "writer.hpp"
@@ -311,6 +312,9 @@ complete_directly(Definition *definition, const Row &job, const statement::Argum
 	if (!completion->deletes)
 		completer.new_row = table_slot_create(table, nullptr);
 	Completed completed = Completed::stale;
+	RowContext context;
+	begin_context(&context, definition, definition::act_of(definition::Prepared::complete_row));
+	context.row = completer.locator.row;
 	with_expressions(definition, [&] {
 		completion->evaluation->ecxt_param_list_info = make_parameters(arguments);
 		if (read_receipt(&completer, job))
@@ -319,6 +323,7 @@ complete_directly(Definition *definition, const Row &job, const statement::Argum
 			note_completed(&completer);
 		completion->evaluation->ecxt_param_list_info = nullptr;
 	});
+	end_context(&context);
 	if (completer.new_row != nullptr)
 		ExecDropSingleTupleTableSlot(completer.new_row);
 	close_locator(&completer.locator);

@@ -24,6 +24,7 @@
 #include "drain.hpp"
 #include "held_row.hpp"
 #include "recurring.hpp"
+#include "row_context.hpp"
 #include "section.hpp"
 #include "writer.hpp"
 
@@ -48,7 +49,8 @@ struct Claimer
 	RingCounters counters;
 	bool is_taken;        // another transaction has locked the last candidate
 	bool needs_statement; // the next row cannot be claimed here
-	DueJob *leased;       // what a managed queue's claims have written, with the ends of the leases
+	RowContext context;
+	DueJob *leased; // what a managed queue's claims have written, with the ends of the leases
 	int leased_count;
 };
 
@@ -169,10 +171,13 @@ put(const Claimer *claimer, TupleTableSlot *row)
 static bool
 read(Claimer *claimer, Candidate *candidate)
 {
+	claimer->context.row = nullptr;
 	if (!fetch(&claimer->old, candidate)) {
 		claimer->counters.gone++;
 		return false;
 	}
+	if (!claimer->writer.claim->has_policies)
+		claimer->context.row = claimer->old.slot;
 	// A guess: the lock may have gone, or come, by the time of the write.
 	claimer->is_taken =
 		claimer->definition->claim_mode != ClaimMode::session && is_taken(&claimer->old);
@@ -185,6 +190,8 @@ read(Claimer *claimer, Candidate *candidate)
 		claimer->counters.not_pending++;
 		return false;
 	}
+	// The caller may see it.
+	claimer->context.row = claimer->old.slot;
 	return true;
 }
 
@@ -364,6 +371,8 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 	claimer->request = request;
 	set_clock(claimer);
 	uint64 locked = 0;
+	begin_context(&claimer->context, claimer->definition,
+				  definition::act_of(definition::Prepared::claim_by_tid));
 	for (int i = 0; i < count && !claimer->needs_statement; i++) {
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(claimer->writer.context);
@@ -372,6 +381,7 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 		if (claimer->is_taken)
 			locked |= UINT64CONST(1) << i;
 	}
+	end_context(&claimer->context);
 	return {claimer->counters, locked,          claimer->needs_statement,
 			PG_INT64_MAX,      claimer->leased, claimer->leased_count};
 }

@@ -8,6 +8,7 @@
 #include "../row/rights.hpp"
 #include "../stats/tally.hpp"
 #include "path.hpp"
+#include "row_context.hpp"
 #include "transaction_callbacks.hpp"
 #include "writer.hpp"
 
@@ -167,10 +168,16 @@ insert_directly(Definition *definition, const NewJobs &jobs, int64 *ids)
 		return;
 	Writer writer =
 		open_writer(definition, statement::Arguments(GetCurrentTimestamp()), CMD_INSERT);
+	RowContext context;
+	begin_context(&context, definition,
+				  definition::act_of(jobs.unique_keys == nullptr
+										 ? definition::Prepared::send
+										 : definition::Prepared::unique_insert));
 	if (jobs.count == 1)
 		insert_one(&writer, jobs, ids);
 	else
 		insert_many(&writer, jobs, ids);
+	end_context(&context);
 	close_writer(&writer);
 	count_sent(definition, jobs);
 	CommandCounterIncrement();

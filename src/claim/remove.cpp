@@ -13,6 +13,7 @@
 #include "path.hpp"
 #include "compiled_claim.hpp"
 #include "locate.hpp"
+#include "row_context.hpp"
 #include "section.hpp"
 #include "transaction_callbacks.hpp"
 #include "wake.hpp"
@@ -134,9 +135,13 @@ remove_directly(Definition *definition, const Receipt *receipts, int count, int6
 	Locator locator = open_locator(table, compat::primary_key_of(table));
 	int removed = 0;
 	TimestampTz lease_end = PG_INT64_MAX;
+	RowContext context;
+	begin_context(&context, definition, definition::act_of(definition::Prepared::complete));
+	context.row = locator.row;
 	for (int i = 0; i < count; i++)
 		if (remove(definition, claim, locator, receipts[i], &lease_end))
 			ids[removed++] = receipts[i].id;
+	end_context(&context);
 	close_locator(&locator);
 	table_close(table, NoLock);
 	if (removed > 0) {
