@@ -1,5 +1,37 @@
 \echo Use "ALTER EXTENSION queue_ext UPDATE TO '0.2'" to load this file. \quit
 
+-- Functions that get further arguments or columns are made anew. They keep their owners and privileges (see the end of
+-- this script). One that a view or a function of somebody's needs stays, as theirs, under a name that ends in _0_1.
+
+do $$
+declare
+	path text := pg_catalog.current_setting('search_path');
+	kept pg_catalog.jsonb := '[]';
+	old record;
+begin
+	set local search_path = pg_catalog, pg_temp;
+	for old in
+		select p.oid, p.oid::regprocedure as name, p.proname, p.prosrc, p.proowner, p.proacl
+		from pg_proc as p
+		where p.oid in (
+			'@extschema@.queue_claim_counters()'::regprocedure,
+			'@extschema@.queue_complete(text, bigint, integer)'::regprocedure,
+			'@extschema@.queue_complete_many(text, bigint[], integer[])'::regprocedure,
+			'@extschema@.queue_attach(text, regclass, text, text, text, text, text, text, text, text, interval, boolean)'::regprocedure,
+			'@extschema@.queue_alter(text, interval, integer, interval, interval, boolean)'::regprocedure,
+			'@extschema@.queue_create(text, interval, integer, interval, interval, boolean)'::regprocedure,
+			'@extschema@.queue_pop(text, integer, interval, text)'::regprocedure,
+			'@extschema@.queue_send(text, jsonb, integer, timestamptz, integer)'::regprocedure,
+			'@extschema@.queue_send_many(text, jsonb[], integer, timestamptz, integer)'::regprocedure,
+			'@extschema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamptz, integer)'::regprocedure,
+			'@extschema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamptz, integer)'::regprocedure)
+	loop
+		kept := kept || jsonb_build_object('oid', old.oid, 'symbol', old.prosrc, 'owner', old.proowner::bigint, 'acl', old.proacl::text);
+		execute format('alter function %s rename to %I', old.name, old.proname || '_0_1');
+	end loop;
+	perform set_config('update_of_queue_ext.kept', kept::text, true), set_config('search_path', path, true);
+end $$;
+
 create index queue_definition_source_idx on @extschema@.queue_definition (source);
 
 create function @extschema@.queue_adopt(queue text) returns regclass
@@ -30,9 +62,6 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_claim_path';
 comment on function @extschema@.queue_claim_path(text) is
 	'by which path claims of the queue by the caller are made, why by no better one, and what would change that';
 
-drop view @extschema@.queue_claim_stats;
-drop function @extschema@.queue_claim_counters();
-
 create function @extschema@.queue_claim_counters(
 	out queue text,
 	out source regclass,
@@ -55,11 +84,8 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_claim_counters';
 comment on function @extschema@.queue_claim_counters() is
 	'counters of claims from rings of candidates, for each ring of this database';
 
-create view @extschema@.queue_claim_stats as
+create or replace view @extschema@.queue_claim_stats as
 select * from @extschema@.queue_claim_counters();
-
-revoke all on @extschema@.queue_claim_stats from public;
-grant select on @extschema@.queue_claim_stats to public;
 
 comment on view @extschema@.queue_claim_stats is
 	'counters of each ring of candidates: claims, empty pops, fills and sweeps, and the candidates passed over; fill_time in milliseconds; path: how claims are made, and why by no better path; waiting and wakes: workers that wait for a job, and how often one was woken';
@@ -310,9 +336,6 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_extend_many';
 
 -- Results of jobs.
 
-drop function @extschema@.queue_complete(text, bigint, integer);
-drop function @extschema@.queue_complete_many(text, bigint[], integer[]);
-
 create function @extschema@.queue_complete(
 	queue text,
 	id bigint,
@@ -387,10 +410,6 @@ from @extschema@.queue_definition d
 join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source
 join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace;
 
-drop function @extschema@.queue_attach(
-	text, regclass, text, text, text, text, text, text, text, text, interval, boolean
-);
-
 create function @extschema@.queue_attach(
 	queue text,
 	source regclass,
@@ -414,8 +433,6 @@ comment on function @extschema@.queue_attach(
 	text, regclass, text, text, text, text, text, text, text, text, interval, boolean, text,
 	text
 ) is 'attaches an existing table as a queue';
-
-drop function @extschema@.queue_alter(text, interval, integer, interval, interval, boolean);
 
 create function @extschema@.queue_alter(
 	queue text,
@@ -443,17 +460,6 @@ comment on function @extschema@.queue_alter(
 -- The kinds of jobs. Whoever has a column of the type queue_job drops it before.
 
 alter type @extschema@.queue_job add attribute kind text;
-
-drop function @extschema@.queue_create(text, interval, integer, interval, interval, boolean);
-drop function @extschema@.queue_pop(text, integer, interval, text);
-drop function @extschema@.queue_send(text, jsonb, integer, timestamptz, integer);
-drop function @extschema@.queue_send_many(text, jsonb[], integer, timestamptz, integer);
-drop function @extschema@.queue_unique_insert(
-	text, jsonb, text[], interval, text[], integer, timestamptz, integer
-);
-drop function @extschema@.queue_unique_insert_many(
-	text, jsonb[], text[], interval, text[], integer, timestamptz, integer
-);
 
 create function @extschema@.queue_create(
 	queue text,
@@ -984,3 +990,48 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_unschedule';
 
 comment on function @extschema@.queue_unschedule(text, text) is
 	'ends a schedule and removes the occurrence that no worker has taken; false if there is none';
+
+-- The owners and privileges of the functions that were made anew. What is granted here is not what the extension
+-- itself grants, so that a dump has it.
+
+do $$
+declare
+	path text := pg_catalog.current_setting('search_path');
+	old record;
+	new record;
+	entry record;
+	initial aclitem[];
+begin
+	set local search_path = pg_catalog, pg_temp;
+	for old in
+		select * from jsonb_to_recordset(current_setting('update_of_queue_ext.kept')::jsonb) as (oid bigint, symbol text, owner bigint, acl text)
+	loop
+		select p.oid, p.oid::regprocedure as name, p.proowner, coalesce(p.proacl, acldefault('f', p.proowner)) as acl into strict new
+		from pg_proc as p
+		where p.prosrc = old.symbol and p.pronamespace = '@extschema@'::regnamespace and p.oid <> old.oid::oid;
+		select initprivs into initial from pg_init_privs where classoid = 'pg_proc'::regclass and objoid = new.oid;
+		if old.acl is not null then
+			for entry in select distinct grantee from aclexplode(new.acl) loop
+				execute format('revoke all on function %s from %s', new.name, case entry.grantee when 0 then 'public' else entry.grantee::regrole::text end);
+			end loop;
+			for entry in select distinct grantee, is_grantable from aclexplode(old.acl::aclitem[]) loop
+				execute format('grant all on function %s to %s%s', new.name,
+					case entry.grantee when 0 then 'public' else entry.grantee::regrole::text end, case when entry.is_grantable then ' with grant option' else '' end);
+			end loop;
+		end if;
+		if old.owner <> new.proowner::bigint then
+			execute format('alter function %s owner to %s', new.name, old.owner::oid::regrole);
+		end if;
+		delete from pg_init_privs where classoid = 'pg_proc'::regclass and objoid = new.oid;
+		if initial is not null then
+			insert into pg_init_privs values (new.oid, 'pg_proc'::regclass, 0, 'e', initial);
+		end if;
+		begin
+			execute format('drop function %s', old.oid::oid::regprocedure);
+		exception when dependent_objects_still_exist then
+			-- A dump has it, as the user's.
+			execute format('alter extension queue_ext drop function %s', old.oid::oid::regprocedure);
+		end;
+	end loop;
+	perform set_config('search_path', path, true);
+end $$;
