@@ -50,8 +50,14 @@ call test_due('select queue_send(''due'', ''2'', kind => ''a'')',
 	'select queue_pop(''due'', lease => ''2 milliseconds'', kinds => ''{a}'')', '{a,b}');
 call test_due('select queue_send(''due'', ''2'', kind => ''a'')',
 	'select queue_pop(''due'', lease => ''2 milliseconds'', kinds => ''{a}'')');
--- It is not told of those of other kinds.
+-- It is not told of those of other kinds, and looks at none.
+select sum(not_pending) as passed from queue_claim_stats where source = 'due'::regclass \gset
+select queue_send('due', '2', kind => 'c'), queue_send('due', '2', kind => 'a') \g /dev/null
+select kind from queue_pop('due', 2, lease => '2 milliseconds') order by kind;
+select from pg_sleep(0.005) \g /dev/null
+select kind from queue_pop('due', 2, kinds => '{a,b}') as j where queue_complete('due', j.id, j.attempt);
 call test_due('select queue_send(''due'', ''2'', kind => ''c'', run_at => clock_timestamp() + interval ''2 milliseconds'')', null, '{a,b}');
+select sum(not_pending) - :passed as looked_at from queue_claim_stats where source = 'due'::regclass;
 select count(*) from queue_pop('due', 1000) as j where queue_complete('due', j.id, j.attempt);
 
 -- They take their places in the order among the others.
@@ -134,11 +140,14 @@ call test_many(1000);
 select sum(sweeps) - :before <= 20 + extract(epoch from clock_timestamp() - :'began') as few
 from queue_claim_stats where source = 'due'::regclass;
 
--- A list that begins anew learns from its first look what is to come, and does not look again for a minute.
+-- A list that begins anew learns from its first look what is to come, and does not look again for a minute: not for the
+-- statistics either.
+set queue_ext.track_stats = off;
 insert into due (payload, run_at) select '3', clock_timestamp() + n * interval '100 milliseconds' from generate_series(1, 3) as n;
 vacuum full due;
 select count(*) as now from queue_pop('due') \gset
 call test_many(3, :now);
+reset queue_ext.track_stats;
 
 -- Times without end are not waited for.
 insert into due (payload, run_at) values ('4', 'infinity'), ('5', '-infinity');

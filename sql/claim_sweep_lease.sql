@@ -54,4 +54,7 @@ begin
 	end loop;
 end $$;
 call rounds(null, null);
+-- The ring is told the moment alone of a claim by TID, and not the row.
+set queue_ext.claim_path = tid;
+call rounds(null, null);
 drop schema test_sweep_lease cascade;
