@@ -101,7 +101,8 @@ static int64
 settle(Writer *writer, const NewJobs &jobs, TupleTableSlot *row)
 {
 	index_new_row(writer, row);
-	const int64 id = DatumGetInt64(row->tts_values[writer->claim->id - 1]);
+	bool is_null;
+	const int64 id = DatumGetInt64(slot_getattr(row, writer->claim->id, &is_null));
 	note_offer(RelationGetRelid(writer->table), {row->tts_tid, jobs.priority, jobs.run_at, {id}},
 			   kind_in(row, writer->claim->kind));
 	return id;

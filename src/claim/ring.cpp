@@ -623,7 +623,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 			append(ring, order, fill);
 		*added = static_cast<int>(ring->count) - count_before;
 		announce_rest(ring, 1);
-		const int64 cost = fill.ended - fill.began;
+		const int64 cost = Max(fill.ended - fill.began, 0); // the clock may have been set back
 		ring->takeovers = 0;
 		ring->counters.fill_time_us += cost;
 		if (!order.is_sweep) {

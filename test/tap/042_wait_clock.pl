@@ -70,6 +70,27 @@ $clock->set(-7200);
 sql(q{insert into t values (0)});
 is(sql(q{select id from queue_pop_rows(null::t, 'looked_at')}), 0, '... and when the clock has been set back, the next one reads the table again');
 
+# While a list is filled.
+$node->safe_psql('postgres', qq{
+	create function step_back() returns void language plpgsql volatile as \$\$
+	begin
+		copy (select where false) to program 'perl -e "open F, q(+<:raw), shift; syswrite F, pack q(q), -10800" $clock->{file}';
+	end \$\$;
+	create function steps(id integer) returns boolean language plpgsql immutable as \$\$
+	begin
+		if current_setting('clock.steps', true) = 'on' then
+			perform set_config('clock.steps', 'off', false), step_back();
+		end if;
+		return true;
+	end \$\$;
+	create table s (id integer primary key, state text not null default 'new');
+	create index on s (id) where state = 'new';
+	insert into s values (1);
+	select queue_attach('stepped', 's', pending => q.c, order_by => 'id', on_claim => \$q\$state = 'done'\$q\$) from (values (\$q\$state = 'new' and steps(id)\$q\$)) as q (c);
+	set clock.steps = on;
+	select id from queue_pop_rows(null::s, 'stepped')});
+is(sql(q{select fill_time >= 0 and sweeps > 0 from queue_claim_stats where source = 's'::regclass}), 't', 'no time that a list took is negative');
+
 $_->quit for values %waiter;
 $node->stop;
 done_testing();
