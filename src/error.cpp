@@ -193,6 +193,18 @@ payload_is_no_object()
 					errhint("Omit \"unique_by\" to compare the whole payload.")));
 }
 
+void
+payload_lacks_keys(const char *keys)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("payload has none of the keys in \"unique_by\""),
+			 keys[0] == '\0' ? errhint("The payload is an empty object.")
+							 : errhint("The keys of the payload are %s. Where a key is missing on "
+									   "purpose, give it as null.",
+									   keys)));
+}
+
 // The history has no policies of its own; hence the refusal, see queue_unique_job in design.md.
 void
 done_under_row_security(const char *table)

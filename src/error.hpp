@@ -55,6 +55,9 @@ char *grant_hint(const char *grants);
 [[noreturn]] void names_too_long(const char *what, int most);
 // 22023: unique_by names keys, and the payload is not an object.
 [[noreturn]] void payload_is_no_object();
+
+// 22023. keys: those that the payload has, for the hint; "": none.
+[[noreturn]] void payload_lacks_keys(const char *keys);
 // 0A000: the history of done jobs would reveal rows that row security hides from the caller.
 [[noreturn]] void done_under_row_security(const char *table);
 [[noreturn]] void forget_under_row_security(const char *table);

@@ -146,19 +146,18 @@ append_value(StringInfo text, Jsonb *value)
 	append_container(text, &value->root);
 }
 
-void
+int
 append_keys(StringInfo text, Jsonb *value, const Names &names)
 {
-	bool is_first = true;
+	int count = 0;
 	appendStringInfoChar(text, '{');
 	for (int i = 0; i < names.count; i++) {
 		JsonbValue found;
 		const Name &name = names.list[i];
 		if (getKeyJsonValueFromContainer(&value->root, name.bytes, name.length, &found) == nullptr)
 			continue;
-		if (!is_first)
+		if (count++ > 0)
 			appendStringInfoString(text, ", ");
-		is_first = false;
 		append_string(text, name.bytes, name.length);
 		appendStringInfoString(text, ": ");
 		if (found.type == jbvBinary)
@@ -167,6 +166,7 @@ append_keys(StringInfo text, Jsonb *value, const Names &names)
 			append_scalar(text, &found);
 	}
 	appendStringInfoChar(text, '}');
+	return count;
 }
 
 } // namespace queue_ext::unique

@@ -38,8 +38,8 @@ void append_string(StringInfo text, const char *bytes, int length);
 // Appends the canonical text of the value.
 void append_value(StringInfo text, Jsonb *value);
 
-// Appends an object with the named keys that the value has. The value must be an object, unless
-// there are no names.
-void append_keys(StringInfo text, Jsonb *value, const Names &names);
+// Appends an object with the named keys that the value has, and returns how many those are. The value must be an
+// object, unless there are no names.
+int append_keys(StringInfo text, Jsonb *value, const Names &names);
 
 } // namespace queue_ext::unique

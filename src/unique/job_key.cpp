@@ -12,16 +12,43 @@ namespace queue_ext::unique {
 
 using definition::Definition;
 
-// An empty list of names takes any payload: its values are {}.
+// The keys of an object, for a message: the first of them.
+static const char *
+list_keys(Jsonb *payload)
+{
+	constexpr int most = 20;
+	StringInfoData text;
+	initStringInfo(&text);
+	JsonbIterator *iterator = JsonbIteratorInit(&payload->root);
+	JsonbValue value;
+	JsonbIteratorToken token;
+	int count = 0;
+	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE) {
+		if (token != WJB_KEY)
+			continue;
+		if (++count > most) {
+			appendStringInfoString(&text, ", ...");
+			break;
+		}
+		appendStringInfo(&text, "%s\"%.*s\"", count == 1 ? "" : ", ", value.val.string.len,
+						 value.val.string.val);
+	}
+	return text.data;
+}
+
+// An empty list of names takes any payload: its values are {}. Of a job that has none of the keys nothing is
+// compared, so that it would be the same as any other of these: a name is misspelt.
 static void
 append_values(StringInfo text, const Criteria &criteria, Jsonb *payload)
 {
-	if (criteria.is_whole)
+	if (criteria.is_whole) {
 		append_value(text, payload);
-	else if (criteria.names.count == 0 || JB_ROOT_IS_OBJECT(payload))
-		append_keys(text, payload, criteria.names);
-	else
+		return;
+	}
+	if (criteria.names.count > 0 && !JB_ROOT_IS_OBJECT(payload))
 		error::payload_is_no_object();
+	if (append_keys(text, payload, criteria.names) == 0 && criteria.names.count > 0)
+		error::payload_lacks_keys(list_keys(payload));
 }
 
 char *
