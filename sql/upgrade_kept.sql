@@ -70,7 +70,7 @@ alter extension queue_ext update;
 select proname, exists (select from members where objid = p.oid) as is_member from pg_proc as p where proname ~ '_0_1$' order by proname;
 select w.proname, f.owner, f.proacl, w.proacl as was
 from was as w join functions as f using (prosrc)
-where f.prokind <> 'p' and (f.owner, f.proacl::text) is distinct from (w.owner, w.proacl::text) order by 1;
+where f.prokind <> 'p' and (f.owner, array(select a::text from unnest(f.proacl) as a order by 1)) is distinct from (w.owner, array(select a::text from unnest(w.proacl) as a order by 1)) order by 1;
 select w.relname, r.relacl, w.relacl as was from relations_was as w join relations as r using (relname) where r.relacl::text is distinct from w.relacl::text;
 select has_function_privilege('regress_kept_other', f.oid, 'execute') as others, has_function_privilege('regress_kept_worker', f.oid, 'execute with grant option') as worker,
 	array_agg(f.proname::text order by f.proname)

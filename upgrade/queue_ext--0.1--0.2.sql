@@ -1014,7 +1014,7 @@ begin
 			for entry in select distinct grantee from aclexplode(new.acl) loop
 				execute format('revoke all on function %s from %s', new.name, case entry.grantee when 0 then 'public' else entry.grantee::regrole::text end);
 			end loop;
-			for entry in select distinct grantee, is_grantable from aclexplode(old.acl::aclitem[]) loop
+			for entry in select grantee, is_grantable from aclexplode(old.acl::aclitem[]) loop
 				execute format('grant all on function %s to %s%s', new.name,
 					case entry.grantee when 0 then 'public' else entry.grantee::regrole::text end, case when entry.is_grantable then ' with grant option' else '' end);
 			end loop;
