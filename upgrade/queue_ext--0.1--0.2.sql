@@ -3,13 +3,14 @@
 -- Functions that get further arguments or columns are made anew. They keep their owners and privileges (see the end of
 -- this script). One that a view or a function of somebody's needs stays, as theirs, under a name that ends in _0_1.
 
-do $$
+create function @extschema@.update_former() returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
 declare
-	path text := pg_catalog.current_setting('search_path');
-	kept pg_catalog.jsonb := '[]';
+	kept jsonb := '[]';
 	old record;
 begin
-	set local search_path = pg_catalog, pg_temp;
 	for old in
 		select p.oid, p.oid::regprocedure as name, p.proname, p.prosrc, p.proowner, p.proacl
 		from pg_proc as p
@@ -29,8 +30,12 @@ begin
 		kept := kept || jsonb_build_object('oid', old.oid, 'symbol', old.prosrc, 'owner', old.proowner::bigint, 'acl', old.proacl::text);
 		execute format('alter function %s rename to %I', old.name, old.proname || '_0_1');
 	end loop;
-	perform set_config('update_of_queue_ext.kept', kept::text, true), set_config('search_path', path, true);
+	perform set_config('update_of_queue_ext.kept', kept::text, true);
 end $$;
+
+select @extschema@.update_former();
+
+drop function @extschema@.update_former();
 
 create index queue_definition_source_idx on @extschema@.queue_definition (source);
 
@@ -994,15 +999,16 @@ comment on function @extschema@.queue_unschedule(text, text) is
 -- The owners and privileges of the functions that were made anew. What is granted here is not what the extension
 -- itself grants, so that a dump has it.
 
-do $$
+create function @extschema@.update_new() returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
 declare
-	path text := pg_catalog.current_setting('search_path');
 	old record;
 	new record;
 	entry record;
 	initial aclitem[];
 begin
-	set local search_path = pg_catalog, pg_temp;
 	for old in
 		select * from jsonb_to_recordset(current_setting('update_of_queue_ext.kept')::jsonb) as (oid bigint, symbol text, owner bigint, acl text)
 	loop
@@ -1033,5 +1039,8 @@ begin
 			execute format('alter extension queue_ext drop function %s', old.oid::oid::regprocedure);
 		end;
 	end loop;
-	perform set_config('search_path', path, true);
 end $$;
+
+select @extschema@.update_new();
+
+drop function @extschema@.update_new();

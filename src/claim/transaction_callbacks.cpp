@@ -47,6 +47,7 @@ struct Note
 	Candidates left;     // those taken that this transaction has locked, and leaves as they are
 
 	Candidates offered;
+	int sorted;             // how many there were when they were put into their order
 	bool has_more_offered;  // than most_candidates
 	SortKey more_offered;   // the lowest of those
 	bool wakes;             // rows have become claimable anywhere in the order
@@ -540,6 +541,7 @@ announce(Note *note)
 		return;
 	set_future_offers_apart(note);
 	sort_offers(&note->offered);
+	note->sorted = note->offered.count;
 	pg_atomic_fetch_add_u32(&note->shared->under_way, 1);
 	note->is_under_way = true;
 }
@@ -746,8 +748,11 @@ after_abort(const Note *note)
 static void
 after_commit(const Note *note)
 {
-	if (has_wake(note))
+	// A callback of another extension may have written after ours had put the offers in order.
+	if (has_wake(note) && note->sorted == note->offered.count)
 		wake(note);
+	else if (has_wake(note))
+		wake_table(note);
 	if (note->has_moved || is_over(note->death))
 		wake_table(note);
 	if (note->ends)

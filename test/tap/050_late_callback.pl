@@ -1,0 +1,101 @@
+# An extension whose callback writes at the end of a transaction, after ours: what it has written is told of in no order
+# and was not announced. It is claimed at once all the same, in the order of the queue.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $dir = PostgreSQL::Test::Utils::tempdir();
+my $config = $ENV{PG_CONFIG} || 'pg_config';
+open my $out, '>', "$dir/late.c" or die "late.c: $!";
+print $out <<'C';
+#include "postgres.h"
+#include "access/xact.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+PG_MODULE_MAGIC;
+void _PG_init(void);
+PG_FUNCTION_INFO_V1(run_late);
+
+static char *command = NULL;
+
+static void
+run(XactEvent event, void *argument)
+{
+	char *text = command;
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT)
+		command = NULL;
+	if (event != XACT_EVENT_PRE_COMMIT || text == NULL)
+		return;
+	command = NULL;
+	PushActiveSnapshot(GetTransactionSnapshot());
+	SPI_connect();
+	if (SPI_execute(text, false, 0) < 0)
+		elog(ERROR, "cannot run %s", text);
+	SPI_finish();
+	PopActiveSnapshot();
+}
+
+Datum
+run_late(PG_FUNCTION_ARGS)
+{
+	command = MemoryContextStrdup(TopMemoryContext, text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	PG_RETURN_VOID();
+}
+
+/* Callbacks that are registered first are called last. */
+void
+_PG_init(void)
+{
+	RegisterXactCallback(run, NULL);
+}
+C
+close $out or die "late.c: $!";
+chomp(my ($cc, $flags, $include) = map { scalar `$config --$_` } qw(cc cflags includedir-server));
+$flags =~ s/-W\S+//g;
+system("$cc $flags -fPIC -shared -I'$include' -o '$dir/late.so' '$dir/late.c'") == 0 or die "cannot build late.c";
+
+my $node = PostgreSQL::Test::Cluster->new('late');
+$node->init;
+$node->append_conf('postgresql.conf', 'autovacuum = off');
+$node->start;
+$node->safe_psql('postgres', qq{
+	create extension queue_ext;
+	create function run_late(text) returns void language c as '$dir/late';
+	select queue_create('q', lease => '1 hour')});
+my $worker = $node->background_psql('postgres');
+my $other = $node->background_psql('postgres');
+$other->query_safe(qq{load '$dir/late'});
+my $taken = q{select string_agg(payload::text, ' ') from (select payload from queue_pop('q', 100)) as p};
+
+is($worker->query_safe($taken), '', 'nothing is there, and the list is quiet');
+$other->query_safe(q{select run_late($$insert into q (payload, priority) select to_jsonb(n), n from generate_series(9, 1, -1) as n$$)});
+is($worker->query_safe($taken), '1 2 3 4 5 6 7 8 9', 'what is written late, in no order, is claimed in the order');
+is($worker->query_safe($taken), '', 'and nothing is left');
+$other->query_safe(q{begin; select queue_send('q', '5', priority => 5); select queue_send('q', '15', priority => 15);
+	select run_late($$insert into q (payload, priority) select to_jsonb(n), n from generate_series(20, 10, -10) as n$$); commit});
+is($worker->query_safe($taken), '5 10 15 20', 'so it is among what was sent before');
+is($worker->query_safe($taken), '', 'and nothing is left');
+# Jobs that fall due.
+$other->query_safe(q{select run_late($$insert into q (payload, run_at) values ('1', clock_timestamp() + interval '0.2 s')$$)});
+is($worker->query_safe($taken), '', 'what is due later is not there');
+$worker->query_safe('select pg_sleep(0.3)');
+is($worker->query_safe($taken), '1', 'and then it is');
+# A claim, too.
+$node->safe_psql('postgres', q{select queue_send('q', '7')});
+$other->query_safe(q{select run_late($$select queue_complete('q', id, attempt) from queue_pop('q')$$)});
+is($worker->query_safe($taken), '', 'what is claimed and completed late is gone');
+$other->query_safe(q{begin; select queue_send('q', '8'); select run_late($$select queue_release('q', id, attempt) from queue_pop('q')$$); commit});
+is($worker->query_safe($taken), '8', 'and what is given back late is claimed');
+
+$_->quit for $worker, $other;
+$node->stop;
+my @lines = grep { /\b(?:WARNING|PANIC|TRAP)\b/ } split /\n/, slurp_file($node->logfile);
+is(join("\n", @lines), '', 'the log is quiet');
+done_testing();
