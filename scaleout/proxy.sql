@@ -3155,7 +3155,8 @@ insert into queue_proxy.member values ('function', '@schema@.queue_unschedule(te
 create or replace procedure @schema@.queue_wait(
 	queue text,
 	wait interval default '00:01:00'::interval,
-	kinds text[] default NULL::text[]
+	kinds text[] default NULL::text[],
+	worker text default NULL::text
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -3177,9 +3178,9 @@ begin
 	end loop;
 end
 $$;
-comment on procedure @schema@.queue_wait(text, interval, text[]) is
-	'waits until a job of the queue is claimable, or the time is over';
-insert into queue_proxy.member values ('procedure', '@schema@.queue_wait(text, interval, text[])');
+comment on procedure @schema@.queue_wait(text, interval, text[], text) is
+	'waits until a job of the queue is claimable, or the time is over; worker: as "pending" may ask for it';
+insert into queue_proxy.member values ('procedure', '@schema@.queue_wait(text, interval, text[], text)');
 
 create or replace function @schema@.throttle_alter(
 	resource anyenum,

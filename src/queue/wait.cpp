@@ -156,6 +156,7 @@ queue_ext_queue_wait(PG_FUNCTION_ARGS)
 	Request request{};
 	request.max_jobs = 1;
 	request.kinds = read_kinds(fcinfo, 2);
+	request.worker = copy_text(fcinfo, 3);
 	if (can_commit(fcinfo)) {
 		SPI_connect_ext(SPI_OPT_NONATOMIC);
 		wait_between_transactions(name, request, &wait);

@@ -1,13 +1,14 @@
 create procedure @extschema@.queue_wait(
 	queue text,
 	wait interval default '1 minute',
-	kinds text[] default null
+	kinds text[] default null,
+	worker text default null
 )
 language c
 as 'MODULE_PATHNAME', 'queue_ext_queue_wait';
 
-comment on procedure @extschema@.queue_wait(text, interval, text[]) is
-	'waits until a job of the queue is claimable, or the time is over';
+comment on procedure @extschema@.queue_wait(text, interval, text[], text) is
+	'waits until a job of the queue is claimable, or the time is over; worker: as "pending" may ask for it';
 
 create procedure @extschema@.queue_pop_wait(
 	queue text,
