@@ -17,13 +17,15 @@ namespace queue_ext::claim {
 using definition::ClaimMode;
 using definition::Definition;
 
-// Whether the statistics have need of a look at the table, which is one at all jobs.
+// Whether the statistics have need of a look at the table, which is one at all jobs. Not by a transaction that has
+// written: it sees what others do not, and the other way round.
 static bool
 needs_look(const Definition *definition, TimestampTz now)
 {
 	const CompiledClaim *claim = definition->claim;
 	return claim->key.is_sorted && claim->kinds == nullptr &&
-		   claim->claimed_at != InvalidAttrNumber && stats::is_unsure(definition, now);
+		   claim->claimed_at != InvalidAttrNumber &&
+		   !TransactionIdIsValid(GetTopTransactionIdIfAny()) && stats::is_unsure(definition, now);
 }
 
 // Whether nothing is left in a quiet ring.

@@ -69,14 +69,15 @@ append_key(StringInfo text, const catalog::RowKey &key, TupleTableSlot *row)
 	return true;
 }
 
-// Error context callback. A partition or a child may have its columns in another order.
+// Error context callback. A partition or a child may have its columns in another order. What the caller may not do
+// is not due to the row.
 static void
 add_context(void *argument)
 {
 	const auto *context = static_cast<const RowContext *>(argument);
 	const definition::Definition *definition = context->definition;
 	TupleTableSlot *row = context->row;
-	if (row != nullptr && !TTS_EMPTY(row)) {
+	if (row != nullptr && !TTS_EMPTY(row) && geterrcode() != ERRCODE_INSUFFICIENT_PRIVILEGE) {
 		StringInfoData text;
 		initStringInfo(&text);
 		const bool is_of_source = row->tts_tableOid == definition->source;
