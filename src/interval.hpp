@@ -17,6 +17,18 @@ end_of_interval(TimestampTz start, const Interval *interval)
 												 IntervalPGetDatum(interval)));
 }
 
+// The interval as it is from start on, without days and months, which SQL would add in the TimeZone of the session. In
+// the current context. Raises 22008 when the end is out of range.
+inline const Interval *
+exact_length(TimestampTz start, const Interval *interval)
+{
+	if (interval->month == 0 && interval->day == 0)
+		return interval;
+	auto *exact = static_cast<Interval *>(palloc0(sizeof(Interval)));
+	exact->time = end_of_interval(start, interval) - start;
+	return exact;
+}
+
 // Raises 22023 for an interval that is not positive or is infinite, 22008 for one that begins now
 // and would end after the last timestamp.
 inline void

@@ -9,6 +9,7 @@
 #include "../definition/compiled.hpp"
 #include "../definition/definition_cache.hpp"
 #include "../definition/registry.hpp"
+#include "../interval.hpp"
 #include "../row/write.hpp"
 
 namespace queue_ext::claim {
@@ -26,8 +27,8 @@ Arguments
 arguments_for(const Definition *definition, const Request &request)
 {
 	Arguments arguments(request.call_time);
-	arguments.set(Parameter::lease,
-				  IntervalPGetDatum(definition::lease_of(definition, request.lease)));
+	const Interval *lease = definition::lease_of(definition, request.lease);
+	arguments.set(Parameter::lease, IntervalPGetDatum(exact_length(request.call_time, lease)));
 	if (request.worker != nullptr)
 		arguments.set(Parameter::worker, PointerGetDatum(request.worker));
 	if (request.kinds != nullptr)

@@ -4,6 +4,7 @@
 
 #include "../postgres.hpp"
 
+#include "../interval.hpp"
 #include "../stats/tally.hpp"
 #include "compiled_claim.hpp"
 #include "request.hpp"
@@ -94,9 +95,7 @@ count_ready(definition::Definition *definition, const ReadyJob &job, TimestampTz
 inline TimestampTz
 lease_end(const definition::Definition *definition, const Request &request)
 {
-	const Interval *lease = definition::lease_of(definition, request.lease);
-	return DatumGetTimestampTz(DirectFunctionCall2(
-		timestamptz_pl_interval, TimestampTzGetDatum(request.call_time), IntervalPGetDatum(lease)));
+	return end_of_interval(request.call_time, definition::lease_of(definition, request.lease));
 }
 
 inline ClaimedFrom

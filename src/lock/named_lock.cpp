@@ -5,6 +5,7 @@
 #include "named_lock.hpp"
 
 #include "../error.hpp"
+#include "../interval.hpp"
 #include "../row/keyed.hpp"
 
 namespace queue_ext::lock {
@@ -207,9 +208,7 @@ try_to_acquire(const Opened &opened, HeapTuple row, const Interval *timeout, int
 	changes.set(column_holder, PointerGetDatum(describe_holder()));
 	changes.set(column_since, TimestampTzGetDatum(now));
 	if (timeout != nullptr)
-		changes.set(column_until,
-					DirectFunctionCall2(timestamptz_pl_interval, TimestampTzGetDatum(now),
-										IntervalPGetDatum(timeout)));
+		changes.set(column_until, TimestampTzGetDatum(end_of_interval(now, timeout)));
 	else
 		changes.set_null(column_until);
 	changes.set(column_token, Int64GetDatum(*token));
@@ -277,7 +276,8 @@ acquire_by_statement(const text *task_id, const Interval *timeout)
 	Arguments arguments(task_id);
 	arguments.set(parameter_holder, PointerGetDatum(describe_holder()));
 	if (timeout != nullptr)
-		arguments.set(parameter_timeout, IntervalPGetDatum(timeout));
+		arguments.set(parameter_timeout,
+					  IntervalPGetDatum(exact_length(GetCurrentTimestamp(), timeout)));
 	int64 token = 0;
 	with_row(task_id, [&] {
 		token = run(statement_acquire, arguments);

@@ -346,19 +346,11 @@ statement_for(Definition *definition, Action action, bool is_many)
 	});
 }
 
-// Days and months are those of the TimeZone of the session. Raises 22008.
-static TimestampTz
-add(TimestampTz moment, const Interval *interval)
-{
-	return DatumGetTimestampTz(DirectFunctionCall2(
-		timestamptz_pl_interval, TimestampTzGetDatum(moment), IntervalPGetDatum(interval)));
-}
-
 TimestampTz
 retry_time(const Definition *definition, const FinishOptions &options, int32 attempt)
 {
 	if (options.retry_in != nullptr)
-		return add(options.call_time, options.retry_in);
+		return end_of_interval(options.call_time, options.retry_in);
 	return options.call_time + backoff(to_microseconds(definition->backoff_base),
 									   to_microseconds(definition->backoff_cap), attempt,
 									   pg_prng_double(&pg_global_prng_state));
@@ -368,7 +360,7 @@ TimestampTz
 earliest_retry(const Definition *definition, const FinishOptions &options)
 {
 	if (options.retry_in != nullptr)
-		return add(options.call_time, options.retry_in);
+		return end_of_interval(options.call_time, options.retry_in);
 	const int64 least =
 		Min(to_microseconds(definition->backoff_base), to_microseconds(definition->backoff_cap));
 	return options.call_time + least / 2; // what jitter leaves
@@ -377,14 +369,15 @@ earliest_retry(const Definition *definition, const FinishOptions &options)
 TimestampTz
 lease_end(const Definition *definition, const FinishOptions &options)
 {
-	return add(options.call_time, lease_of(definition, options.lease));
+	return end_of_interval(options.call_time, lease_of(definition, options.lease));
 }
 
 Arguments
 common_arguments(const Definition *definition, const FinishOptions &options)
 {
 	Arguments arguments(options.call_time);
-	arguments.set(Parameter::lease, IntervalPGetDatum(lease_of(definition, options.lease)));
+	arguments.set(Parameter::lease, IntervalPGetDatum(exact_length(
+										options.call_time, lease_of(definition, options.lease))));
 	set_slot(definition, options.call_time, &arguments);
 	return arguments;
 }
