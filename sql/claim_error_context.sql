@@ -71,7 +71,7 @@ alter table parted attach partition parted_1 for values from (0) to (10);
 create index on parted (id) where state = 0;
 insert into parted values (4);
 do $$ begin perform queue_attach('parted', 'parted', 'state = 0', 'id', 'state = 1, tries = tries + 1'); end $$;
-select regexp_replace(error, 'relation \d+', 'relation N') as error, paths from by_paths('select queue_pop_rows(null::parted)');
+select regexp_replace(error, 'OID \d+', 'OID N') as error, paths from by_paths('select queue_pop_rows(null::parted)');
 
 -- A managed queue: a claim, a completion, and what is sent.
 select queue_create('jobs', lease => '1 hour');

@@ -9,6 +9,8 @@ create role regress_kept_owner;
 create role regress_kept_worker;
 create role regress_kept_other;
 create schema tools;
+alter default privileges revoke execute on functions from public;
+alter default privileges grant execute on functions to regress_kept_other;
 create schema test;
 set search_path = test, tools;
 create extension queue_ext schema tools version '0.1';
@@ -40,6 +42,10 @@ revoke execute on function queue_pop from regress_kept_worker;
 grant execute on function queue_pop to public;
 grant create on schema tools to regress_kept_owner;
 alter function queue_send owner to regress_kept_owner;
+-- As if these had been granted to all, who had them before the default was changed.
+do $$ begin
+	update pg_proc set proacl = null where oid in (select oid from functions where proname in ('queue_complete', 'queue_alter'));
+end $$;
 create table was as select proname, prosrc, owner, proacl from functions where prokind <> 'p';
 create table relations_was as select relname, relacl from relations;
 
@@ -70,7 +76,8 @@ alter extension queue_ext update;
 select proname, exists (select from members where objid = p.oid) as is_member from pg_proc as p where proname ~ '_0_1$' order by proname;
 select w.proname, f.owner, f.proacl, w.proacl as was
 from was as w join functions as f using (prosrc)
-where f.prokind <> 'p' and (f.owner, array(select a::text from unnest(f.proacl) as a order by 1)) is distinct from (w.owner, array(select a::text from unnest(w.proacl) as a order by 1)) order by 1;
+where f.prokind <> 'p' and (f.owner, array(select a::text from unnest(f.proacl) as a order by 1))
+	is distinct from (w.owner, array(select a::text from unnest(coalesce(w.proacl, acldefault('f', w.owner::regrole))) as a order by 1)) order by 1;
 select w.relname, r.relacl, w.relacl as was from relations_was as w join relations as r using (relname) where r.relacl::text is distinct from w.relacl::text;
 select has_function_privilege('regress_kept_other', f.oid, 'execute') as others, has_function_privilege('regress_kept_worker', f.oid, 'execute with grant option') as worker,
 	array_agg(f.proname::text order by f.proname)
@@ -78,6 +85,7 @@ from functions as f where proname in ('queue_pop', 'queue_send', 'queue_attach',
 -- A dump compares with what the extension itself has granted.
 select f.proname, initprivs from functions as f join was using (prosrc) join pg_init_privs as i on i.classoid = 'pg_proc'::regclass and i.objoid = f.oid
 where f.proname !~ '_0_1$' and initprivs is not distinct from f.proacl;
+select count(*) from pg_shdepend where classid = 'pg_proc'::regclass and deptype = 'i' and objid in (select oid from functions);
 -- They work.
 select queue_create('q');
 select queue_send('q', '1');

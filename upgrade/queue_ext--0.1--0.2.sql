@@ -1008,20 +1008,22 @@ declare
 	old record;
 	new record;
 	entry record;
-	initial aclitem[];
 begin
 	for old in
 		select * from jsonb_to_recordset(current_setting('update_of_queue_ext.kept')::jsonb) as (oid bigint, symbol text, owner bigint, acl text)
 	loop
-		select p.oid, p.oid::regprocedure as name, p.proowner, coalesce(p.proacl, acldefault('f', p.proowner)) as acl into strict new
+		select p.oid, p.oid::regprocedure as name, p.proowner, p.proacl, coalesce(p.proacl, acldefault('f', p.proowner)) as acl into strict new
 		from pg_proc as p
-		where p.prosrc = old.symbol and p.pronamespace = '@extschema@'::regnamespace and p.oid <> old.oid::oid;
-		select initprivs into initial from pg_init_privs where classoid = 'pg_proc'::regclass and objoid = new.oid;
-		if old.acl is not null then
+		where p.prosrc = old.symbol and p.oid <> old.oid::oid and exists (
+			select from pg_depend as d
+			where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+				and d.refobjid = (select e.oid from pg_extension as e where e.extname = 'queue_ext'));
+		-- Default privileges may have given the new one others.
+		if old.acl is distinct from new.proacl::text then
 			for entry in select distinct grantee from aclexplode(new.acl) loop
 				execute format('revoke all on function %s from %s', new.name, case entry.grantee when 0 then 'public' else entry.grantee::regrole::text end);
 			end loop;
-			for entry in select grantee, is_grantable from aclexplode(old.acl::aclitem[]) loop
+			for entry in select grantee, is_grantable from aclexplode(coalesce(old.acl::aclitem[], acldefault('f', old.owner::oid))) loop
 				execute format('grant all on function %s to %s%s', new.name,
 					case entry.grantee when 0 then 'public' else entry.grantee::regrole::text end, case when entry.is_grantable then ' with grant option' else '' end);
 			end loop;
@@ -1030,9 +1032,9 @@ begin
 			execute format('alter function %s owner to %s', new.name, old.owner::oid::regrole);
 		end if;
 		delete from pg_init_privs where classoid = 'pg_proc'::regclass and objoid = new.oid;
-		if initial is not null then
-			insert into pg_init_privs values (new.oid, 'pg_proc'::regclass, 0, 'e', initial);
-		end if;
+		delete from pg_shdepend
+		where classid = 'pg_proc'::regclass and objid = new.oid and deptype = 'i'
+			and dbid = (select d.oid from pg_database as d where d.datname = current_database());
 		begin
 			execute format('drop function %s', old.oid::oid::regprocedure);
 		exception when dependent_objects_still_exist then

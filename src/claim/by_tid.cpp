@@ -292,14 +292,22 @@ lock_pending(const Claimer *claimer, const Request &request, Batch *batch, Tried
 	Chosen *chosen = &batch->chosen[0];
 	CandidateRow *row = &claimer->leaves->row;
 	batch->count = 0;
-	if (!is_pending(claimer, row, request)) {
+	RowContext error_context;
+	begin_context(&error_context, claimer->definition, act_of(Prepared::claim_by_tid));
+	if (!claimer->claim->has_policies)
+		error_context.row = row->slot;
+	const bool is_it = is_pending(claimer, row, request);
+	TM_FailureData failure;
+	const TM_Result result =
+		!is_it ? TM_Ok
+			   : table_tuple_lock(row->table, &chosen->candidate->tid, SnapshotSelf, row->slot,
+								  GetCurrentCommandId(true), row->lock_mode, LockWaitSkip, 0,
+								  &failure);
+	end_context(&error_context);
+	if (!is_it) {
 		tried->counters.not_pending++;
 		return;
 	}
-	TM_FailureData failure;
-	const TM_Result result =
-		table_tuple_lock(row->table, &chosen->candidate->tid, SnapshotSelf, row->slot,
-						 GetCurrentCommandId(true), row->lock_mode, LockWaitSkip, 0, &failure);
 	batch->is_locked = result == TM_Ok;
 	batch->count = batch->is_locked;
 	if (result == TM_WouldBlock)

@@ -171,7 +171,6 @@ put(const Claimer *claimer, TupleTableSlot *row)
 static bool
 read(Claimer *claimer, Candidate *candidate)
 {
-	claimer->context.row = nullptr;
 	if (!fetch(&claimer->old, candidate)) {
 		claimer->counters.gone++;
 		return false;
@@ -374,6 +373,7 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 	begin_context(&claimer->context, claimer->definition,
 				  definition::act_of(definition::Prepared::claim_by_tid));
 	for (int i = 0; i < count && !claimer->needs_statement; i++) {
+		claimer->context.row = nullptr;
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(claimer->writer.context);
 		claimer->is_taken = false;

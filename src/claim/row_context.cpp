@@ -57,6 +57,8 @@ append_key(StringInfo text, const catalog::RowKey &key, TupleTableSlot *row)
 	for (int i = 0; i < key.length; i++) {
 		bool is_null;
 		const catalog::KeyColumn &column = key.columns[i];
+		if (column.number > row->tts_tupleDescriptor->natts)
+			return false;
 		const Datum value = slot_getattr(row, column.number, &is_null);
 		appendStringInfo(&names, "%s%s", i == 0 ? "" : ", ", column.name);
 		appendStringInfoString(&values, i == 0 ? "" : ", ");
@@ -89,7 +91,7 @@ add_context(void *argument)
 							 ItemPointerGetBlockNumberNoCheck(&row->tts_tid),
 							 ItemPointerGetOffsetNumberNoCheck(&row->tts_tid));
 		if (!is_of_source)
-			appendStringInfo(&text, " of relation %u", row->tts_tableOid);
+			appendStringInfo(&text, " of the relation with OID %u", row->tts_tableOid);
 		errcontext("%s", text.data);
 	}
 	if (context->act != nullptr)

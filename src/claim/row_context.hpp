@@ -1,4 +1,5 @@
-// row_context.hpp - what the context of an error says where no statement is run: what was done, the queue, and the row.
+// row_context.hpp - what the context of an error, or of another message, says where no statement is run: what was done,
+// the queue, and the row.
 //
 // Invariant: the callback reads what the frames on the stack hold, and no catalog; it does not raise. A row that the
 // caller may not see is not named.

@@ -47,7 +47,7 @@ struct Note
 	Candidates left;     // those taken that this transaction has locked, and leaves as they are
 
 	Candidates offered;
-	int sorted;             // how many there were when they were put into their order
+	bool is_in_order;       // the offers are, and each is due
 	bool has_more_offered;  // than most_candidates
 	SortKey more_offered;   // the lowest of those
 	bool wakes;             // rows have become claimable anywhere in the order
@@ -320,6 +320,7 @@ add_more_offered(Note *note, const SortKey &sort_key)
 static void
 add_offer(Note *note, const Candidate &candidate)
 {
+	note->is_in_order = false;
 	if (push(&note->offered, candidate))
 		return;
 	add_more_offered(note, candidate.sort_key());
@@ -541,7 +542,7 @@ announce(Note *note)
 		return;
 	set_future_offers_apart(note);
 	sort_offers(&note->offered);
-	note->sorted = note->offered.count;
+	note->is_in_order = true;
 	pg_atomic_fetch_add_u32(&note->shared->under_way, 1);
 	note->is_under_way = true;
 }
@@ -749,7 +750,7 @@ static void
 after_commit(const Note *note)
 {
 	// A callback of another extension may have written after ours had put the offers in order.
-	if (has_wake(note) && note->sorted == note->offered.count)
+	if (has_wake(note) && (note->is_in_order || note->offered.count == 0))
 		wake(note);
 	else if (has_wake(note))
 		wake_table(note);

@@ -17,6 +17,7 @@ static const char *
 list_keys(Jsonb *payload)
 {
 	constexpr int most = 20;
+	constexpr int most_bytes = 64;
 	StringInfoData text;
 	initStringInfo(&text);
 	JsonbIterator *iterator = JsonbIteratorInit(&payload->root);
@@ -30,8 +31,9 @@ list_keys(Jsonb *payload)
 			appendStringInfoString(&text, ", ...");
 			break;
 		}
-		appendStringInfo(&text, "%s\"%.*s\"", count == 1 ? "" : ", ", value.val.string.len,
-						 value.val.string.val);
+		const int length = pg_mbcliplen(value.val.string.val, value.val.string.len, most_bytes);
+		appendStringInfo(&text, "%s\"%.*s%s\"", count == 1 ? "" : ", ", length,
+						 value.val.string.val, length < value.val.string.len ? "..." : "");
 	}
 	return text.data;
 }

@@ -94,6 +94,17 @@ is($worker->query_safe($taken), '', 'what is claimed and completed late is gone'
 $other->query_safe(q{begin; select queue_send('q', '8'); select run_late($$select queue_release('q', id, attempt) from queue_pop('q')$$); commit});
 is($worker->query_safe($taken), '8', 'and what is given back late is claimed');
 
+# One is taken late, and another sent: as many as before, and not in order.
+$other->query_safe(q{begin; select queue_send('q', to_jsonb(n), priority => n) from generate_series(1, 3) as n;
+	select run_late($late$do $do$ begin perform queue_complete('q', id, attempt) from queue_pop('q'); perform queue_send('q', '0', priority => 0); end $do$$late$); commit});
+is($worker->query_safe($taken), '0 2 3', 'the order is right with one taken late and one sent');
+$other->query_safe(q{begin; select queue_send('q', '4');
+	select run_late($late$do $do$ begin perform queue_complete('q', id, attempt) from queue_pop('q');
+		perform queue_send('q', '5', run_at => clock_timestamp() + interval '0.2 s'); end $do$$late$); commit});
+is($worker->query_safe($taken), '', 'one that is sent late for later is not there');
+$worker->query_safe('select pg_sleep(0.3)');
+is($worker->query_safe($taken), '5', '... before its time, and then it is');
+
 $_->quit for $worker, $other;
 $node->stop;
 my @lines = grep { /\b(?:WARNING|PANIC|TRAP)\b/ } split /\n/, slurp_file($node->logfile);

@@ -31,7 +31,7 @@ sub install
 	return;
 }
 my $newer = $kept;
-my $places = $newer =~ s{queue_ext/(\d+\.\d+)\.\d\0}{queue_ext/$1.9\0}g;
+my $places = $newer =~ s{(queue_ext/\d+\.\d+\.\d*)(\d)\0}{$1 . (9 - $2) . "\0"}ge;
 is($places, 1, 'the version stands in one place');
 END { install($kept) if defined $kept && defined $newer; }
 
