@@ -85,7 +85,8 @@ from functions as f where proname in ('queue_pop', 'queue_send', 'queue_attach',
 -- A dump compares with what the extension itself has granted.
 select f.proname, initprivs from functions as f join was using (prosrc) join pg_init_privs as i on i.classoid = 'pg_proc'::regclass and i.objoid = f.oid
 where f.proname !~ '_0_1$' and initprivs is not distinct from f.proacl;
-select count(*) from pg_shdepend where classid = 'pg_proc'::regclass and deptype = 'i' and objid in (select oid from functions);
+select count(*) from pg_shdepend where classid = 'pg_proc'::regclass and deptype = 'i' and objid in (select oid from functions)
+	and objid not in (select objoid from pg_init_privs where classoid = 'pg_proc'::regclass);
 -- They work.
 select queue_create('q');
 select queue_send('q', '1');
