@@ -199,9 +199,9 @@ test('a table of one\'s own', async () => {
 	assert.equal(await value(`select queue_fail_row($1, $2::${table})`, table, receipts[3]), true);
 	assert.equal(await value(`select queue_fail_row($1, $2::${table}, $3, $4)`, table, receipts[4], 'broken', '1 hour'), true);
 	assert.equal(await text(`queue_extend_row($1, $2::${table})`, table, receipts[5]), '(7,taken,00:01:00)');
-	assert.equal(await text(`queue_extend_row($1, $2::${table}, $3)`, table, receipts[5], '1 day'), '(7,taken,"1 day")');
+	assert.equal(await text(`queue_extend_row($1, $2::${table}, $3)`, table, receipts[5], '1 day'), '(7,taken,24:00:00)');
 	assert.deepEqual(await column(`select state || coalesce(' ' || note, '') from ${table} order by id`),
-		['taken', 'done', 'new', 'new', 'failed', 'failed broken', 'taken 1 day', 'taken']);
+		['taken', 'done', 'new', 'new', 'failed', 'failed broken', 'taken 24:00:00', 'taken']);
 	assert.equal(await value('select queue_is_held($1, $2)', 1259, '1'), false);
 	assert.equal(await value('select queue_detach($1)', table), true);
 	assert.equal(await value('select queue_detach($1, $2)', table, true), false);

@@ -152,7 +152,7 @@ insert into wanted values
 		'OUT leased_until timestamp with time zone, OUT leased_by text, OUT last_error text, '
 		'OUT created_at timestamp with time zone, OUT kind text)', 'record'),
 	('queue_wait(IN queue text, IN wait interval DEFAULT ''00:01:00''::interval, '
-		'IN kinds text[] DEFAULT NULL::text[])', null),
+		'IN kinds text[] DEFAULT NULL::text[], IN worker text DEFAULT NULL::text)', null),
 	('queue_maintain(IN queue text DEFAULT NULL::text)', null),
 	('queue_pop_wait(IN queue text, IN wait interval DEFAULT ''00:01:00''::interval, '
 		'IN lease interval DEFAULT NULL::interval, IN worker text DEFAULT NULL::text, '
