@@ -9,8 +9,9 @@
 
 namespace queue_ext::claim {
 
-// How long a backend that was woken may keep others from a job that is ready: two ticks at most.
-constexpr int64 tick_us = INT64CONST(50) * 1000;
+// A backend that was woken keeps others from a job that is ready for two ticks at most; and where no
+// client comes of however many, all are woken after four.
+constexpr int64 tick_us = INT64CONST(25) * 1000;
 // The least time between looks where nothing tells of changes.
 constexpr int64 least_look_us = INT64CONST(100) * 1000;
 // The least time to sleep for a known moment, since timers are as coarse as that.
