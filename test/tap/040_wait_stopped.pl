@@ -47,7 +47,10 @@ begin_to_wait($_) for 'third', 'fourth', 'fifth';
 kill('STOP', @stopped) == 2 or die $!;
 sql(q{select from queue_send_many('q', array_fill('1'::jsonb, array[5]))});
 my $takers = q{select string_agg(leased_by, ',' order by leased_by) from q where leased_until is not null};
-ok($node->poll_query_until('postgres', $takers, 'fifth,fourth,third'), 'two that were chosen are stopped: the others take jobs');
+# The one that keeps time looks in a minute anyway: 200 sessions come and go in less.
+my $tries = 0;
+$tries++ while $tries < 200 && sql($takers) ne 'fifth,fourth,third';
+cmp_ok($tries, '<', 200, 'two that were chosen are stopped: the others take jobs');
 kill('CONT', @stopped) == 2 or die $!;
 ok($node->poll_query_until('postgres', $takers, 'fifth,first,fourth,second,third'), '... and those two when they go on');
 $_->query_safe('select') for @workers;
