@@ -95,6 +95,7 @@ struct Completer
 	Datum *fence; // the receipt's values of the columns that the claim wrote
 	bool *fence_nulls;
 	TupleTableSlot *new_row;
+	Version replaced; // the version completed
 };
 
 } // namespace
@@ -212,7 +213,7 @@ note_completed(const Completer *completer)
 {
 	const Completion *completion = completer->completion;
 	const CompiledClaim *claim = completer->definition->claim;
-	note_writes(completer->definition->source, at_once);
+	note_replaced(completer->definition->source, completer->replaced);
 	if (!completion->fires_wake)
 		return;
 	completion->evaluation->ecxt_scantuple = completer->new_row;
@@ -269,9 +270,16 @@ write(const Completer *completer, Snapshot snapshot, bool *needs_statement)
 	});
 }
 
+static Version
+version_of(TupleTableSlot *row)
+{
+	const auto *slot = reinterpret_cast<const BufferHeapTupleTableSlot *>(row);
+	return {row->tts_tid, HeapTupleHeaderGetRawXmin(slot->base.tuple->t_data)};
+}
+
 // Tries until the row stands still. A row that this command has written counts as gone.
 static Completed
-complete(const Completer *completer)
+complete(Completer *completer)
 {
 	const Locator &locator = completer->locator;
 	for (;;) {
@@ -284,6 +292,8 @@ complete(const Completer *completer)
 		bool needs_statement = is_there && needs_foreign_key_check(completer);
 		if (is_there && !needs_statement)
 			result = write(completer, snapshot, &needs_statement);
+		if (is_there)
+			completer->replaced = version_of(locator.row);
 		UnregisterSnapshot(snapshot);
 		ExecClearTuple(locator.row);
 		if (needs_statement)

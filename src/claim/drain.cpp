@@ -9,6 +9,7 @@
 #include "../stats/tally.hpp"
 #include "due.hpp"
 #include "filler.hpp"
+#include "news.hpp"
 #include "shared_memory.hpp"
 #include "transaction_callbacks.hpp"
 
@@ -39,7 +40,8 @@ is_told_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
 	pg_read_barrier();
 	const uint32 wake_generation = pg_atomic_read_u32(&wakes->generation);
 	return is_told && is_shared_by_all() &&
-		   take(ring, claim->key, call_time, {wake_generation}, nullptr, nullptr, 0, nullptr)
+		   take(ring, claim->key, call_time, {wake_generation, wake_generation, false}, nullptr,
+				nullptr, 0, nullptr)
 			   .is_idle &&
 		   !(needs_look(definition, call_time) && end_quiet(ring, claim->key, call_time));
 }
@@ -163,8 +165,8 @@ struct Watch
 {
 	Wakes *wakes;
 	uint32 sweep_generation; // when candidates were first taken
-	bool has_swept;
-	uint32 swept; // the wake-up generation with which its last sweep began
+	uint32 least;            // the wake-up generation when it began
+	bool may_lag;            // the log does not reach back to where the ring stands
 };
 
 } // namespace
@@ -172,7 +174,7 @@ struct Watch
 static Generations
 generations_of(const Watch &watch)
 {
-	return {pg_atomic_read_u32(&watch.wakes->generation), watch.swept, watch.has_swept};
+	return {pg_atomic_read_u32(&watch.wakes->generation), watch.least, watch.may_lag};
 }
 
 // Whether the call may end. With some jobs it may rely on its own pass; with none there must have
@@ -259,6 +261,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 	bool has_begun = false;
 	TimestampTz since = request->call_time;
 	*claimed = 0;
+	watch.least = pg_atomic_read_u32(&watch.wakes->generation);
 	prepare_note(ring, key);
 	Own own = list_own(definition);
 	SortKey own_key;
@@ -270,6 +273,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		CHECK_FOR_INTERRUPTS();
 		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
 		admit_due(definition, ring, request->call_time);
+		watch.may_lag = admit_news(definition, ring, *request) == News::more_than_known;
 		const SortKey *own_next = next_key(&own, request->call_time, &own_key);
 		const Taken taken = take(ring, key, request->call_time, generations_of(watch),
 								 request->is_chosen, own_next, asked, candidates);
@@ -287,7 +291,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			pass.passed += taken.count - static_cast<int>(tried.counters.gone);
 			if (taken.is_low) {
 				request->call_time = GetCurrentTimestamp();
-				follow(&pass, fill_ahead(definition, ring, *request));
+				follow(&pass, fill_ahead(definition, ring, *request, generations_of(watch)));
 				since = 0;
 			}
 			continue;
@@ -315,7 +319,8 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		if (futile == most_futile || repeated == most_repeated)
 			return false;
 		request->call_time = GetCurrentTimestamp();
-		const Filled filled = fill_or_wait(definition, ring, *request, &waits);
+		const Filled filled =
+			fill_or_wait(definition, ring, *request, generations_of(watch), &waits);
 		may_be_gone = request->is_waiting;
 		if (filled.is_foreign || filled.is_stuck)
 			return false;
@@ -324,10 +329,6 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		request->call_time = GetCurrentTimestamp();
 		since = request->call_time;
 		follow(&pass, filled);
-		if (filled.is_mine && filled.is_sweep) {
-			watch.has_swept = true;
-			watch.swept = filled.wake_generation;
-		}
 		if (is_last && filled.is_mine && filled.is_sweep && filled.read == 0)
 			return true;
 	}

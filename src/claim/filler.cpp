@@ -228,7 +228,6 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 		}
 		filled.is_mine = true;
 		filled.is_sweep = order.is_sweep;
-		filled.wake_generation = order.wake_generation;
 		filled.is_complete = fill->is_complete;
 		filled.read = fill->count;
 	}
@@ -248,14 +247,14 @@ is_lost(const FillOrder &order, const Waits &waits)
 
 // Begins a fill; takes one over if its filler has lost it.
 static FillOrder
-take_order(Definition *definition, Ring *ring, TimestampTz now, const Waits &waits)
+take_order(Definition *definition, Ring *ring, TimestampTz now, const Generations &generations,
+		   const Waits &waits)
 {
 	const RingKey &key = compiled_claim_of(definition)->key;
-	const uint32 wake_generation = pg_atomic_read_u32(&get_wakes(key.table)->generation);
-	const FillOrder order = begin_fill(ring, key, now, wake_generation, none_lost);
+	const FillOrder order = begin_fill(ring, key, now, generations, none_lost);
 	if (order.is_mine || order.filler == 0 || !is_lost(order, waits))
 		return order;
-	return begin_fill(ring, key, now, wake_generation, order.generation);
+	return begin_fill(ring, key, now, generations, order.generation);
 }
 
 // Waits for the filler once. Returns, and counts, whether that was in vain.
@@ -270,18 +269,20 @@ wait_for(const FillOrder &order, Ring *ring, const RingKey &key, Waits *waits)
 }
 
 Filled
-fill_ahead(Definition *definition, Ring *ring, const Request &request)
+fill_ahead(Definition *definition, Ring *ring, const Request &request,
+		   const Generations &generations)
 {
-	const FillOrder order = take_order(definition, ring, request.call_time, {});
+	const FillOrder order = take_order(definition, ring, request.call_time, generations, {});
 	return order.is_mine ? carry_out(definition, ring, order, request) : Filled{};
 }
 
 // Reports is_stuck after some takeovers in a row, so that a call does not wait for one backend
 // after another.
 Filled
-fill_or_wait(Definition *definition, Ring *ring, const Request &request, Waits *waits)
+fill_or_wait(Definition *definition, Ring *ring, const Request &request,
+			 const Generations &generations, Waits *waits)
 {
-	const FillOrder order = take_order(definition, ring, request.call_time, *waits);
+	const FillOrder order = take_order(definition, ring, request.call_time, generations, *waits);
 	if (order.is_mine)
 		return carry_out(definition, ring, order, request);
 	constexpr int most_takeovers = 6;

@@ -13,15 +13,14 @@ namespace queue_ext::claim {
 // What came of an attempt to fill a ring.
 struct Filled
 {
-	bool is_mine;    // this call has read; false: another backend was reading, or has taken over
-	bool is_foreign; // the ring is of another queue
-	bool is_waiting; // the call has waited in vain, or another backend has just filled the ring
-	bool is_stuck;   // fill after fill was taken over, and none was finished
-	bool is_sweep;   // read from the head of the order
-	uint32 wake_generation; // of the table, when a sweep began
-	bool is_complete;       // read to the end
-	int read;               // rows that looked pending
-	int added;              // candidates by which the ring has grown
+	bool is_mine;     // this call has read; false: another backend was reading, or has taken over
+	bool is_foreign;  // the ring is of another queue
+	bool is_waiting;  // the call has waited in vain, or another backend has just filled the ring
+	bool is_stuck;    // fill after fill was taken over, and none was finished
+	bool is_sweep;    // read from the head of the order
+	bool is_complete; // read to the end
+	int read;         // rows that looked pending
+	int added;        // candidates by which the ring has grown
 };
 
 // How often a call has waited in vain for one fill.
@@ -35,11 +34,12 @@ struct Waits
 // backend is filling it, and takes over from one that makes no progress. waits: kept by the caller
 // from one call to the next. Raises what the executor raises.
 Filled fill_or_wait(definition::Definition *definition, Ring *ring, const Request &request,
-					Waits *waits);
+					const Generations &generations, Waits *waits);
 
 // Fills the ring, unless another backend is filling it. Never waits for that; raises what the
 // executor raises.
-Filled fill_ahead(definition::Definition *definition, Ring *ring, const Request &request);
+Filled fill_ahead(definition::Definition *definition, Ring *ring, const Request &request,
+				  const Generations &generations);
 
 // Whether a queue of which nothing is pending stays so while no transaction that writes ends: if
 // its "pending" depends on the row alone, and this transaction has not written itself.

@@ -10,6 +10,7 @@
 #include "drain.hpp"
 #include "due.hpp"
 #include "filler.hpp"
+#include "news.hpp"
 #include "portable.hpp"
 #include "recurring.hpp"
 #include "ring_waiting.hpp"
@@ -70,6 +71,7 @@ is_ready_in_ring(Definition *definition, Request request)
 		request.call_time = GetCurrentTimestamp();
 		tell_own_leases(ring, key, request.call_time);
 		admit_due(definition, ring, request.call_time);
+		(void) admit_news(definition, ring, request);
 		if (is_idle(definition, ring, request.call_time))
 			return false;
 		const uint32 wake_generation =
@@ -77,7 +79,8 @@ is_ready_in_ring(Definition *definition, Request request)
 		const Stock stock = stock_of(ring, key, request.call_time, wake_generation);
 		if (stock != Stock::unknown)
 			return stock == Stock::some;
-		const Filled filled = fill_or_wait(definition, ring, request, &waits);
+		const Filled filled = fill_or_wait(definition, ring, request,
+										   {wake_generation, wake_generation, false}, &waits);
 		if (filled.is_foreign || filled.is_stuck)
 			return false;
 	}

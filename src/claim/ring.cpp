@@ -100,6 +100,15 @@ is_of(Ring *ring, const RingKey &key)
 	return with_ring(ring, key, [] {});
 }
 
+// The generation to compare with the ring's: its own, if it knows enough.
+static uint32
+asked_generation(const Ring *ring, TimestampTz now, const Generations &generations)
+{
+	const bool is_known = static_cast<int32>(ring->wake_generation - generations.least) >= 0 ||
+						  (generations.may_lag && ring->sweep_due != 0 && now < ring->sweep_due);
+	return is_known ? ring->wake_generation : generations.current;
+}
+
 Taken
 take(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generations,
 	 bool *is_chosen, const SortKey *own, int max_count, Candidate *candidates)
@@ -112,9 +121,7 @@ take(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generat
 		taken.sweep_generation = ring->sweep_generation;
 		taken.reads_again = ring->reads_again;
 		taken.is_quiet = is_quiet(ring, now, generations.current);
-		const bool is_swept = generations.has_swept && generations.swept == ring->wake_generation;
-		if (!taken.is_quiet &&
-			is_sweep_due(ring, now, is_swept ? generations.swept : generations.current))
+		if (!taken.is_quiet && is_sweep_due(ring, now, asked_generation(ring, now, generations)))
 			return;
 		taken.is_quiet = taken.is_quiet && ring->count == 0;
 		taken.is_idle = taken.is_quiet && ring->in_flight == 0;
@@ -377,21 +384,100 @@ put_in_front(Ring *ring, const Candidate *candidates, int count)
 	}
 }
 
-void
+bool
 put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count, uint32 generation)
 {
+	bool has_places = true;
 	if (count == 0)
-		return;
+		return true;
 	with_ring(ring, key, [&] {
+		has_places = key.is_sorted || ring->change_generation == generation;
+		if (!has_places)
+			return;
 		announce(ring, count);
 		if (key.is_sorted)
 			insert_all(ring, candidates, count, Added::any);
-		else if (ring->change_generation == generation)
-			put_in_front(ring, candidates, count);
 		else
-			request_sweep(ring);
+			put_in_front(ring, candidates, count);
 		ring->change_generation++;
 	});
+	return has_places;
+}
+
+bool
+copy_holding(Ring *ring, const RingKey &key, Holding *holding)
+{
+	return with_ring(ring, key, [&] {
+		holding->is_settled =
+			ring->filler == 0 && ring->sweep_due != 0 && (ring->is_at_end || !ring->reads_again);
+		holding->is_at_end = ring->is_at_end;
+		holding->wake_generation = ring->wake_generation;
+		holding->fill_generation = ring->fill_generation;
+		holding->cursor = ring->cursor;
+		holding->count = static_cast<int>(ring->count);
+		for (int i = 0; i < holding->count; i++)
+			holding->candidates[i] = *at(ring, i);
+	});
+}
+
+static bool
+is_same_version(const Candidate &one, const Candidate &other)
+{
+	return one.is_at_place_of(other) && one.version.writer == other.version.writer &&
+		   one.version.table == other.version.table;
+}
+
+// The index of the candidate in a ring that is not sorted; its count if it is not there.
+static uint32
+find_version(Ring *ring, const Candidate &candidate)
+{
+	uint32 index = 0;
+	while (index < ring->count && !is_same_version(*at(ring, index), candidate))
+		index++;
+	return index;
+}
+
+// Where to enter it, behind the one that was entered before.
+static uint32
+place_of(Ring *ring, const Placed &placed, uint32 least)
+{
+	if (placed.is_last)
+		return ring->count;
+	const uint32 next = find_version(ring, placed.next);
+	return Max(next == ring->count ? 0 : next, least);
+}
+
+bool
+enter_placed(Ring *ring, const RingKey &key, const Holding &holding, const Placed *placed,
+			 int count, uint32 wake_generation, bool keeps_quiet)
+{
+	bool is_entered = false;
+	with_ring(ring, key, [&] {
+		const bool is_current = ring->wake_generation == holding.wake_generation &&
+								ring->fill_generation == holding.fill_generation &&
+								ring->filler == 0;
+		if (!is_current || ring->count + count > ring_size)
+			return;
+		uint32 least = 0;
+		for (int i = 0; i < count; i++) {
+			// A fill, or the event before, may have told of it.
+			if (find_version(ring, placed[i].candidate) < ring->count)
+				continue;
+			const uint32 index = place_of(ring, placed[i], least);
+			open_gap(ring, index);
+			*at(ring, index) = placed[i].candidate;
+			least = index + 1;
+		}
+		ring->wake_generation = wake_generation;
+		ring->is_quiet = ring->is_quiet && (keeps_quiet || count == 0);
+		if (count > 0) {
+			ring->change_generation++;
+			ring->nothing_at = 0;
+		}
+		announce_rest(ring, 1);
+		is_entered = true;
+	});
+	return is_entered;
 }
 
 void
@@ -502,7 +588,8 @@ most_waits_for(const Ring *ring)
 // What is noted from a sweep's beginning on outlasts its end, since its snapshot may not show those
 // rows: so requests are reset here, and not in finish_fill().
 FillOrder
-begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation, int64 lost)
+begin_fill(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generations,
+		   int64 lost)
 {
 	FillOrder order{};
 	with_ring(ring, key, [&] {
@@ -516,8 +603,8 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generati
 			request_sweep(ring);
 			ring->takeovers++;
 		}
-		order.is_sweep =
-			ring->is_at_end || is_sweep_due(ring, now, wake_generation) || ring->cursor.size == 0;
+		order.is_sweep = ring->is_at_end || ring->cursor.size == 0 ||
+						 is_sweep_due(ring, now, asked_generation(ring, now, generations));
 		order.is_needless = !order.is_sweep && ring->count > low_water;
 		if (order.is_needless)
 			return;
@@ -534,8 +621,7 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generati
 			ring->row_due = PG_INT64_MAX;
 			ring->is_quiet = false;
 			ring->has_locked = false;
-			ring->wake_generation = wake_generation;
-			order.wake_generation = wake_generation;
+			ring->wake_generation = generations.current;
 			ring->sweep_generation++;
 			ring->in_flight = 0; // the sweep reads these rows, too
 			ring->claims_before = ring->counters.claims;

@@ -54,13 +54,14 @@ struct Taken
 	bool has_none_before;    // no row is claimable that comes before the caller's own
 };
 
-// The table's wake-up generation, and the one with which the call has begun a sweep of its own: rows that others have
-// told of since then may wait for the next call, as each may be followed by another.
+// The table's wake-up generation, and what a call asks of the ring: to know all up to the generation with which the call
+// began. What others have told of since then may wait for the next call, as each such event may be followed by another.
 struct Generations
 {
 	uint32 current;
-	uint32 swept;
-	bool has_swept;
+	uint32 least;
+	bool
+		may_lag; // there was more than is known: the next sweep, in its time, is early enough while there are candidates
 };
 
 // Takes up to max_count candidates, in order, into candidates; none when a sweep is due. They are
@@ -84,10 +85,10 @@ bool is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_g
 void let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_generation);
 
 // Puts candidates back at their positions: the claim for which they were taken was rolled back, or
-// was a lock that has ended. generation: the ring's change_generation when they were taken. A ring
-// that is not sorted and has changed since has lost the positions; it requests a sweep instead. For
+// was a lock that has ended. generation: the ring's change_generation when they were taken. False if a ring
+// that is not sorted has changed since, and so lost the positions. For
 // a sorted ring they are in the order of their sort keys (sort_candidates()).
-void put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
+bool put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 			  uint32 generation);
 
 // Sorts candidates by their sort keys. Allocates nothing, so that it can be called after the end of
@@ -127,6 +128,35 @@ Taken take_due(Ring *ring, const RingKey &key, TimestampTz now, Candidate *candi
 void admit(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 		   const Taken &taken);
 
+// What a ring that is not sorted has, for finding the places of rows in it.
+struct Holding
+{
+	bool is_settled; // no fill is under way, and no sweep requested
+	bool is_at_end;
+	uint32 wake_generation;
+	uint32 fill_generation;
+	Cursor cursor;
+	int count;
+	Candidate candidates[ring_size];
+};
+
+// Copies that. False if the ring is foreign.
+bool copy_holding(Ring *ring, const RingKey &key, Holding *holding);
+
+// A candidate, and the one before which it comes in the order.
+struct Placed
+{
+	Candidate candidate;
+	bool is_last; // it comes after all
+	Candidate next;
+};
+
+// Enters these, in the order, which are all that has become claimable up to that wake-up generation, and that a fill
+// will not read. A candidate whose next one is gone comes first, as do those before that one. False if the ring has been
+// read since, or has no room: it is to be swept. keeps_quiet: what comes of each candidate is told, as it is written.
+bool enter_placed(Ring *ring, const RingKey &key, const Holding &holding, const Placed *placed,
+				  int count, uint32 wake_generation, bool keeps_quiet);
+
 // Begins to use the ring. It is not quiet any more if it was told of what is written by triggers of another version of the
 // table: before the caller's, they may have been disabled for a while, or the table have been a child.
 void begin_trust(Ring *ring, const RingKey &key, uint64 table_version);
@@ -144,15 +174,14 @@ void ask_for_sweep(Ring *ring, const RingKey &key);
 struct FillOrder
 {
 	bool is_mine; // false: another backend is filling the ring, or has done so, or it is foreign
-	bool is_needless;       // another backend has filled it
-	int32 filler;           // PID of the filler found; 0: none, or the ring is foreign
-	uint32 generation;      // of the fill: the caller's, or that filler's
-	int most_waits;         // in vain, after which that filler has lost the fill
-	int takeovers;          // of fills, since one was finished
-	TimestampTz now;        // of a sweep: the time by which rows are judged pending
-	bool is_sweep;          // read from the head of the order
-	uint32 wake_generation; // of the table, when a sweep began
-	Cursor cursor;          // else behind this
+	bool is_needless;  // another backend has filled it
+	int32 filler;      // PID of the filler found; 0: none, or the ring is foreign
+	uint32 generation; // of the fill: the caller's, or that filler's
+	int most_waits;    // in vain, after which that filler has lost the fill
+	int takeovers;     // of fills, since one was finished
+	TimestampTz now;   // of a sweep: the time by which rows are judged pending
+	bool is_sweep;     // read from the head of the order
+	Cursor cursor;     // else behind this
 };
 
 // For begin_fill(): no fill is to be taken over.
@@ -162,8 +191,8 @@ constexpr int64 none_lost = -1;
 // no longer low and no sweep is due, as there would be no room for a fill. now: the time by
 // which rows will be judged pending. lost: the generation of a fill to take over, as its filler has
 // exited or makes no progress, or none_lost.
-FillOrder begin_fill(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation,
-					 int64 lost);
+FillOrder begin_fill(Ring *ring, const RingKey &key, TimestampTz now,
+					 const Generations &generations, int64 lost);
 
 // What a fill has read.
 struct Fill

@@ -72,6 +72,16 @@ struct RowVersion
 	Oid table;            // which has it: the queue's, a partition of it, or a child
 };
 
+// A row version of an attached queue's table that was written, and may be claimable.
+struct Version
+{
+	ItemPointerData tid;
+	TransactionId writer;
+};
+
+// So many of the last of these are kept in a table's log (shared_memory.hpp).
+constexpr int log_size = 64;
+
 // A row version's TID, and how to recognize another row that has reused the TID: in a sorted ring
 // by the sort key, in any other by the XID that wrote the version.
 struct Candidate

@@ -93,6 +93,7 @@ initialize(Set *set)
 		pg_atomic_init_u32(&wakes.is_partial, 0);
 		for (pg_atomic_uint32 &place : wakes.of_kinds)
 			pg_atomic_init_u32(&place, 0);
+		SpinLockInit(&wakes.mutex);
 	}
 }
 
@@ -416,12 +417,55 @@ visit_waiting(Visit &&visit)
 		}
 }
 
+// Raises the generation by an event for each of the versions.
+static void
+add_events(Oid table, Wakes *wakes, const Version *versions, int count)
+{
+	SpinLockAcquire(&wakes->mutex);
+	const uint32 former = pg_atomic_read_u32(&wakes->generation);
+	for (int i = 0; i < count; i++)
+		wakes->log[(former + i) % log_size] = versions[i];
+	const uint32 generation = pg_atomic_add_fetch_u32(&wakes->generation, count);
+	if (!ItemPointerIsValid(&versions[0].tid))
+		wakes->anywhere = generation;
+	SpinLockRelease(&wakes->mutex);
+	if (pg_atomic_read_u32(&wakes->waiting) > 0)
+		visit_waiting(
+			[&](Ring *ring) { announce_at(ring, MyDatabaseId, table, generation, count); });
+}
+
 void
 wake_table(Oid table, Wakes *wakes)
 {
-	const uint32 generation = pg_atomic_add_fetch_u32(&wakes->generation, 1);
-	if (pg_atomic_read_u32(&wakes->waiting) > 0)
-		visit_waiting([&](Ring *ring) { announce_at(ring, MyDatabaseId, table, generation); });
+	const Version anywhere{};
+	add_events(table, wakes, &anywhere, 1);
+}
+
+// Of tables that share their wakes only one may have a log.
+void
+tell_versions(Oid table, Wakes *wakes, const Version *versions, int count)
+{
+	if (count > log_size || pg_atomic_read_u64(&wakes->table) != owner_of(table))
+		wake_table(table, wakes);
+	else if (count > 0)
+		add_events(table, wakes, versions, count);
+}
+
+int
+read_log(Oid table, Wakes *wakes, uint32 from, Version *versions)
+{
+	if (pg_atomic_read_u64(&wakes->table) != owner_of(table))
+		return unknown_rows;
+	SpinLockAcquire(&wakes->mutex);
+	const uint32 generation = pg_atomic_read_u32(&wakes->generation);
+	const uint32 passed = generation - from;
+	int count = unknown_rows;
+	if (generation - wakes->anywhere >= passed)
+		count = passed > static_cast<uint32>(log_size) ? too_many_events : static_cast<int>(passed);
+	for (int i = 0; i < count; i++)
+		versions[i] = wakes->log[(from + i) % log_size];
+	SpinLockRelease(&wakes->mutex);
+	return count;
 }
 
 void

@@ -39,15 +39,19 @@ constexpr int most_kind_rings = static_cast<int>(kind_sets) * most_variants;
 // a few more sweeps.
 struct Wakes
 {
-	pg_atomic_uint64 table;      // with its database; 0: of no table yet
-	pg_atomic_uint64 next_look;  // when completions look for expired slots of its archive again
-	pg_atomic_uint32 generation; // raised when rows became claimable that no ring was told of
+	pg_atomic_uint64 table;     // with its database; 0: of no table yet
+	pg_atomic_uint64 next_look; // when completions look for expired slots of its archive again
+	pg_atomic_uint32
+		generation; // counts the events of which no ring was told; raised under the spinlock
 	pg_atomic_uint32 under_way;  // transactions about to commit claimable rows
 	pg_atomic_uint32 sorted;     // the index of a sorted ring, perhaps of this table
 	pg_atomic_uint32 waiting;    // backends that wait for a job of it
 	pg_atomic_uint32 has_kinds;  // 1: there is, or was, a sorted ring for some kinds of its jobs
 	pg_atomic_uint32 is_partial; // 1: not all of these are in the list
 	pg_atomic_uint32 of_kinds[most_kind_rings]; // the list: their indexes plus one; 0: none
+	slock_t mutex;                              // of the log
+	uint32 anywhere;       // the generation after the last event about rows that are not known
+	Version log[log_size]; // the version that the event was about; no TID: one of those
 };
 
 // A sorted ring of the table for some kinds, and whether it is for that one; where the kind is not
@@ -75,6 +79,15 @@ KindRing kind_ring_of(Oid table, Wakes *wakes, int place, uint64 kind);
 // Raises the wake-up generation, so that all rings of the table are swept, and wakes a backend at
 // each at which some wait. Takes the spinlocks of these. Never raises.
 void wake_table(Oid table, Wakes *wakes);
+
+// The same where it is known which versions may be claimable: the rings that read the log (news.hpp) are not swept.
+void tell_versions(Oid table, Wakes *wakes, const Version *versions, int count);
+
+// Copies what the log has from that generation on, at most log_size. Returns
+// how many, or one of these. Takes a spinlock.
+constexpr int unknown_rows = -1;    // some of these events were about rows anywhere
+constexpr int too_many_events = -2; // none was, but they were more than it holds
+int read_log(Oid table, Wakes *wakes, uint32 from, Version *versions);
 
 // Wakes all who wait at the table's rings, since a queue of it has ended. Likewise.
 void dismiss_waiting(Oid table);

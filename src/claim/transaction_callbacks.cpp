@@ -26,6 +26,7 @@ struct List
 };
 
 using Candidates = List<Candidate>;
+using Versions = List<Version>;
 
 // What one (sub)transaction has done with one ring, or with one table.
 struct Note
@@ -51,6 +52,8 @@ struct Note
 	bool has_more_offered;  // than most_candidates
 	SortKey more_offered;   // the lowest of those
 	bool wakes;             // rows have become claimable anywhere in the order
+	Versions versions;      // or these have, of a queue that is not sorted
+	Versions replaced;      // and these do, if this is rolled back
 	TimestampTz due;        // the earliest time at which a row becomes claimable
 	List<DueJob> to_come;   // the rows that do so at such times, as far as they are known
 	TimestampTz unlisted;   // the earliest such time of the others
@@ -108,6 +111,10 @@ free_note(Note *note)
 		pfree(note->offered.elements);
 	if (note->to_come.elements != nullptr)
 		pfree(note->to_come.elements);
+	if (note->versions.elements != nullptr)
+		pfree(note->versions.elements);
+	if (note->replaced.elements != nullptr)
+		pfree(note->replaced.elements);
 	pfree(note);
 }
 
@@ -294,6 +301,41 @@ note_wake(Oid table)
 	note_of_table(table)->wakes = true;
 }
 
+// More than a log holds are rows anywhere.
+static void
+add_version(Note *note, const Version &version)
+{
+	if (note->wakes)
+		return;
+	if (note->versions.count == log_size)
+		note->wakes = true;
+	else
+		push(&note->versions, version);
+}
+
+static void
+add_replaced(Note *note, const Version &version)
+{
+	if (note->undone_due == at_once)
+		return;
+	if (note->replaced.count == log_size)
+		note->undone_due = at_once;
+	else
+		push(&note->replaced, version);
+}
+
+void
+note_version(Oid table, const Version &version)
+{
+	add_version(note_of_table(table), version);
+}
+
+void
+note_replaced(Oid table, const Version &version)
+{
+	add_replaced(note_of_table(table), version);
+}
+
 void
 note_death(Oid table, TimestampTz death)
 {
@@ -352,8 +394,17 @@ note_due_row(Oid table, const DueRow &row, uint64 kind)
 static bool
 has_wake(const Note *note)
 {
-	return note->ring == nullptr && (note->wakes || note->offered.count > 0 ||
-									 note->has_more_offered || note->due != PG_INT64_MAX);
+	return note->ring == nullptr &&
+		   (note->wakes || note->versions.count > 0 || note->offered.count > 0 ||
+			note->has_more_offered || note->due != PG_INT64_MAX);
+}
+
+// Whether all that the commit makes claimable are versions that the log can tell of.
+static bool
+has_versions_alone(const Note *note)
+{
+	return note->versions.count > 0 && !note->wakes && note->offered.count == 0 &&
+		   !note->has_more_offered && note->due == PG_INT64_MAX;
 }
 
 // Reads the clock only where there is a time.
@@ -378,7 +429,8 @@ has_unlisted(Oid table)
 {
 	bool is_any = false;
 	visit_table(table, [&](const Note *note) {
-		is_any |= note->wakes || note->has_more_offered || is_over(note->due);
+		is_any |=
+			note->wakes || note->versions.count > 0 || note->has_more_offered || is_over(note->due);
 	});
 	return is_any;
 }
@@ -615,12 +667,16 @@ tell_kinds(const Note *note)
 static void
 wake(const Note *note)
 {
+	if (has_versions_alone(note)) {
+		tell_versions(note->key.table, note->shared, note->versions.elements, note->versions.count);
+		return;
+	}
 	RingKey key;
 	Ring *ring = find_sorted_ring(note->key.table, &key);
 	if (ring != nullptr)
 		tell(ring, key, note);
 	const bool is_any_told = tell_kinds(note) || ring != nullptr;
-	if (note->wakes || !is_any_told || is_partial(note))
+	if (note->wakes || note->versions.count > 0 || !is_any_told || is_partial(note))
 		wake_table(note);
 }
 
@@ -682,15 +738,32 @@ tell_leases(const Note *note)
 	});
 }
 
+// Tells of the versions of candidates that have lost their places in a ring that is not sorted.
+static void
+tell_lost(const Note *note, const Candidates &candidates)
+{
+	Version versions[log_size];
+	bool fits = candidates.count <= log_size;
+	for (int i = 0; i < candidates.count && fits; i++) {
+		const Candidate &candidate = candidates.elements[i];
+		versions[i] = {candidate.tid, candidate.version.writer};
+		fits = candidate.version.table == note->key.table;
+	}
+	if (fits)
+		tell_versions(note->key.table, note->shared, versions, candidates.count);
+	else
+		ask_for_sweep(note->ring, note->key);
+}
+
 // Puts back what this transaction has made claimable by ending. Must not raise.
 static void
 give_back(const Note *note, const Candidates &candidates)
 {
 	if (note->key.is_sorted)
 		sort_candidates(candidates.elements, candidates.count);
-	put_back(note->ring, note->key, candidates.elements, candidates.count, note->generation);
-	if (note->is_scattered)
-		ask_for_sweep(note->ring, note->key);
+	if (note->is_scattered ||
+		!put_back(note->ring, note->key, candidates.elements, candidates.count, note->generation))
+		tell_lost(note, candidates);
 }
 
 // Rings of other callers, of the same rows, may have passed by what is claimable again.
@@ -727,6 +800,8 @@ undo_writes(const Note *note)
 {
 	if (is_over(note->undone_due))
 		wake_table(note);
+	else
+		tell_versions(note->key.table, note->shared, note->replaced.elements, note->replaced.count);
 }
 
 // Undoes what the note says. Must not raise.
@@ -834,6 +909,10 @@ merge_into(Note *parent, const Note *child)
 	if (child->has_more_offered)
 		add_more_offered(parent, child->more_offered);
 	parent->wakes |= child->wakes;
+	for (int i = 0; i < child->versions.count; i++)
+		add_version(parent, child->versions.elements[i]);
+	for (int i = 0; i < child->replaced.count; i++)
+		add_replaced(parent, child->replaced.elements[i]);
 	parent->has_moved |= child->has_moved;
 	parent->ends |= child->ends;
 	if (child->due < parent->due)

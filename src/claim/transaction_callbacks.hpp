@@ -67,6 +67,13 @@ void note_end(Oid table);
 // Notes that rows of the table may be claimable once this transaction has committed.
 void note_wake(Oid table);
 
+// The same where the row version is known, which this transaction has written.
+void note_version(Oid table, const Version &version);
+
+// Notes that this transaction replaces that version: a rollback may make it claimable, and while the row was locked, claims
+// may have passed it by.
+void note_replaced(Oid table, const Version &version);
+
 // The same for one row of a managed queue, from its run_at on; kind: its hash (kinds.hpp).
 void note_offer(Oid table, const Candidate &candidate, uint64 kind);
 

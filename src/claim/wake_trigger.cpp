@@ -65,31 +65,61 @@ leave_to_extension(Oid trigger)
 	CommandCounterIncrement();
 }
 
+namespace {
+
+// How the trigger is made: for each row or statement, and with which arguments.
+struct Form
+{
+	bool is_for_row;
+	const char *arguments;
+};
+
+} // namespace
+
+// Of rows of partitions and children a statement on the parent tells.
+static Form
+form_for(Oid table, bool is_managed)
+{
+	if (is_managed)
+		return {true, ""};
+	if (get_rel_relkind(table) == RELKIND_RELATION && !has_subclass(table))
+		return {true, "'attached'"};
+	return {false, ""};
+}
+
+static bool
+is_of_form(const Trigger *trigger, const Form &form)
+{
+	return (TRIGGER_FOR_ROW(trigger->tgtype) != 0) == form.is_for_row &&
+		   (trigger->tgnargs > 0) == (form.arguments[0] != '\0');
+}
+
 // The table may have been renamed by an event trigger: run_command_on() checks the name after each
 // command.
 void
-create_wake_trigger(Oid table, bool for_each_row)
+create_wake_trigger(Oid table, bool is_managed)
 {
 	if (find_wake_trigger(table) != nullptr)
 		return;
 	const char *schema = catalog::own_schema();
+	const Form form = form_for(table, is_managed);
 	const statement::Named named{table, definition::qualified_name(table)};
 	definition::run_command_on(
 		named, psprintf("create trigger %s after insert or update on %s for each %s"
-						" execute function %s.queue_wake()",
-						wake_trigger_name, named.name, for_each_row ? "row" : "statement",
-						quote_identifier(schema)));
+						" execute function %s.queue_wake(%s)",
+						wake_trigger_name, named.name, form.is_for_row ? "row" : "statement",
+						quote_identifier(schema), form.arguments));
 	enable_always(named, wake_trigger_name);
 	leave_to_extension(get_trigger_oid(table, wake_trigger_name, false));
 }
 
 void
-mend_wake_trigger(Oid table, bool for_each_row)
+mend_wake_trigger(Oid table, bool is_managed)
 {
 	const Trigger *found = find_wake_trigger(table);
-	if (found == nullptr || (for_each_row && !TRIGGER_FOR_ROW(found->tgtype))) {
+	if (found == nullptr || !is_of_form(found, form_for(table, is_managed))) {
 		drop_wake_trigger(table);
-		create_wake_trigger(table, for_each_row);
+		create_wake_trigger(table, is_managed);
 		return;
 	}
 	if (found->tgenabled != TRIGGER_FIRES_ALWAYS)

@@ -165,6 +165,21 @@ note_row(Oid table, const Written &written, TupleDesc descriptor)
 	return true;
 }
 
+static claim::Version
+version_of(HeapTuple row)
+{
+	return {row->t_self, HeapTupleHeaderGetRawXmin(row->t_data)};
+}
+
+// Notes a row of an attached queue's table, and for a rollback what it was before.
+static void
+note_version(Oid table, const Written &written)
+{
+	if (written.old != nullptr)
+		claim::note_replaced(table, version_of(written.old));
+	claim::note_version(table, version_of(written.row));
+}
+
 // Notes nothing of a claim's own write, of which the claim notes what is needed. The rollback of
 // another UPDATE or of a DELETE can make rows claimable again, so these are noted as writes,
 // too. Raises 39P01 unless called as an AFTER trigger for INSERT, UPDATE or DELETE.
@@ -190,7 +205,9 @@ queue_ext_queue_wake(PG_FUNCTION_ARGS)
 	const Written written = TRIGGER_FIRED_BY_UPDATE(event)
 								? Written{data->tg_newtuple, data->tg_trigtuple}
 								: Written{data->tg_trigtuple, nullptr};
-	if (!note_row(table, written, RelationGetDescr(data->tg_relation)))
+	if (data->tg_trigger->tgnargs > 0)
+		note_version(table, written);
+	else if (!note_row(table, written, RelationGetDescr(data->tg_relation)))
 		claim::note_wake(table);
 	return static_cast<Datum>(0);
 }

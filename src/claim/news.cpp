@@ -1,0 +1,341 @@
+// news.cpp - see news.hpp.
+
+#include "../postgres.hpp"
+
+#include "news.hpp"
+
+#include "candidate_row.hpp"
+#include "claim_text.hpp"
+#include "compiled_claim.hpp"
+#include "cursor_row.hpp"
+#include "shared_memory.hpp"
+#include "writer.hpp"
+
+namespace queue_ext::claim {
+
+using definition::ClaimMode;
+using definition::Definition;
+
+// So many events are entered at a time, as for each the ring is searched under the spinlock.
+constexpr int most_at_once = 8;
+
+namespace {
+
+// The values of a row's order columns.
+struct Place
+{
+	Datum *values;
+};
+
+// A row of which the log tells, and that is pending.
+struct Told
+{
+	Candidate candidate;
+	Place place;
+};
+
+// How a column of the order is compared.
+struct Comparison
+{
+	FmgrInfo *function;
+	Oid collation;
+	bool is_descending;
+};
+
+// What one look at the news needs.
+struct Reader
+{
+	const CompiledClaim *claim;
+	CandidateRow row;
+	Comparison *comparisons;
+	ExprContext *evaluation; // of pending; null: it is not asked here
+	Holding *holding;
+	Place *places; // of the candidates in holding; no values: not read yet
+};
+
+} // namespace
+
+static int
+compare(const Reader *reader, const Place &one, const Place &other)
+{
+	for (int i = 0; i < reader->claim->order_count; i++) {
+		const Comparison &comparison = reader->comparisons[i];
+		const int found = DatumGetInt32(FunctionCall2Coll(comparison.function, comparison.collation,
+														  one.values[i], other.values[i]));
+		if (found != 0)
+			return comparison.is_descending ? -found : found;
+	}
+	return 0;
+}
+
+static Comparison *
+comparisons_for(const CompiledClaim *claim, Relation table)
+{
+	auto *comparisons = static_cast<Comparison *>(palloc(sizeof(Comparison) * claim->order_count));
+	for (int i = 0; i < claim->order_count; i++) {
+		const Form_pg_attribute column =
+			TupleDescAttr(RelationGetDescr(table), claim->order_columns[i].number - 1);
+		TypeCacheEntry *type = lookup_type_cache(column->atttypid, TYPECACHE_CMP_PROC_FINFO);
+		comparisons[i] = {&type->cmp_proc_finfo, column->attcollation,
+						  claim->order_columns[i].is_descending};
+	}
+	return comparisons;
+}
+
+// Policies are for the claim to ask; and a call further up the stack may be using the expressions.
+static ExprContext *
+evaluation_for(Definition *definition, const Request &request)
+{
+	CompiledClaim *claim = definition->claim;
+	if (claim->pending == nullptr || claim->has_policies || row::is_in_use(&claim->use))
+		return nullptr;
+	ExprContext *context = CreateStandaloneExprContext();
+	context->ecxt_per_query_memory = claim->context; // as in open_writer()
+	context->ecxt_param_list_info = make_parameters(arguments_for(definition, request));
+	return context;
+}
+
+static bool
+is_pending(const Reader *reader, CompiledClaim *claim)
+{
+	if (reader->evaluation == nullptr)
+		return true;
+	reader->evaluation->ecxt_scantuple = reader->row.slot;
+	row::begin_use(&claim->use);
+	const bool is_it = ExecQual(claim->pending, reader->evaluation);
+	row::end_use(&claim->use);
+	return is_it;
+}
+
+// That of the row that was read last: the order's columns are not null.
+static Place
+copy_place(const Reader *reader)
+{
+	const CompiledClaim *claim = reader->claim;
+	const TupleDesc descriptor = RelationGetDescr(reader->row.table);
+	Place place{static_cast<Datum *>(palloc(sizeof(Datum) * claim->order_count))};
+	for (int i = 0; i < claim->order_count; i++) {
+		const AttrNumber number = claim->order_columns[i].number;
+		const Form_pg_attribute column = TupleDescAttr(descriptor, number - 1);
+		bool is_null;
+		const Datum value = slot_getattr(reader->row.slot, number, &is_null);
+		place.values[i] = datumCopy(value, column->attbyval, column->attlen);
+	}
+	return place;
+}
+
+// False if the bytes of the cursor are no row of the table.
+static bool
+read_cursor(const Reader *reader, Place *place)
+{
+	const CompiledClaim *claim = reader->claim;
+	Datum row;
+	if (reader->holding->cursor.size == 0 || !make_row(claim, reader->holding->cursor, &row))
+		return false;
+	HeapTupleData tuple{};
+	tuple.t_data = DatumGetHeapTupleHeader(row);
+	tuple.t_len = HeapTupleHeaderGetDatumLength(tuple.t_data);
+	place->values = static_cast<Datum *>(palloc(sizeof(Datum) * claim->order_count));
+	for (int i = 0; i < claim->order_count; i++) {
+		bool is_null;
+		place->values[i] = heap_getattr(&tuple, claim->order_columns[i].number,
+										RelationGetDescr(reader->row.table), &is_null);
+	}
+	return true;
+}
+
+// Reads the candidate at that index of the ring. False if its row has changed since.
+static bool
+read_place(Reader *reader, int index)
+{
+	Place *place = &reader->places[index];
+	if (place->values == nullptr && fetch(&reader->row, &reader->holding->candidates[index]))
+		*place = copy_place(reader);
+	return place->values != nullptr;
+}
+
+// The index of the first candidate of the ring that comes behind the row; equals come before it, as they came
+// earlier. Those that cannot be read are passed by.
+static int
+find_next(Reader *reader, const Place &place)
+{
+	int low = 0;
+	int high = reader->holding->count;
+	// As it is for most that come late.
+	if (high > 0 && read_place(reader, high - 1) &&
+		compare(reader, place, reader->places[high - 1]) >= 0)
+		return high;
+	while (low < high) {
+		CHECK_FOR_INTERRUPTS();
+		const int middle = (low + high) / 2;
+		int probe = middle;
+		while (probe < high && !read_place(reader, probe))
+			probe++;
+		if (probe == high || compare(reader, place, reader->places[probe]) < 0)
+			high = middle;
+		else
+			low = probe + 1;
+	}
+	return low;
+}
+
+static Candidate
+candidate_of(Reader *reader, const Version &version)
+{
+	const CompiledClaim *claim = reader->claim;
+	Candidate candidate{};
+	candidate.tid = version.tid;
+	candidate.run_at = DT_NOBEGIN;
+	candidate.version = {version.writer, claim->key.table};
+	return candidate;
+}
+
+// Since when an attached queue's row has been ready, if it says so.
+static void
+set_ready_at(const Reader *reader, Candidate *candidate)
+{
+	if (reader->claim->ready_at == InvalidAttrNumber)
+		return;
+	bool is_null;
+	const Datum ready_at = slot_getattr(reader->row.slot, reader->claim->ready_at, &is_null);
+	if (!is_null)
+		candidate->run_at = DatumGetTimestampTz(ready_at);
+}
+
+// Reads those that are still there, and pending, and that no fill will read. *count: of those. False if it is not
+// known where the fills stand.
+static bool
+read_told(Reader *reader, CompiledClaim *claim, const Version *versions, int version_count,
+		  Told *told, int *count)
+{
+	const bool is_at_end = reader->holding->is_at_end;
+	Place cursor{};
+	if (!is_at_end && !read_cursor(reader, &cursor))
+		return false;
+	*count = 0;
+	for (int i = 0; i < version_count; i++) {
+		CHECK_FOR_INTERRUPTS();
+		Candidate candidate = candidate_of(reader, versions[i]);
+		if (!fetch(&reader->row, &candidate) || !is_pending(reader, claim))
+			continue;
+		set_ready_at(reader, &candidate);
+		const Place place = copy_place(reader);
+		if (is_at_end || compare(reader, place, cursor) <= 0)
+			told[(*count)++] = {candidate, place};
+	}
+	return true;
+}
+
+static int
+compare_told(const void *left, const void *right, void *reader)
+{
+	return compare(static_cast<const Reader *>(reader), static_cast<const Told *>(left)->place,
+				   static_cast<const Told *>(right)->place);
+}
+
+// Finds the place of each. The order of equals is that of the events, as far as the sort keeps it.
+static Placed *
+place_all(Reader *reader, Told *told, int count)
+{
+	auto *placed = static_cast<Placed *>(palloc0(sizeof(Placed) * Max(count, 1)));
+	qsort_arg(told, count, sizeof(Told), compare_told, reader);
+	for (int i = 0; i < count; i++) {
+		const int next = find_next(reader, told[i].place);
+		placed[i].candidate = told[i].candidate;
+		placed[i].is_last = next == reader->holding->count;
+		if (!placed[i].is_last)
+			placed[i].next = reader->holding->candidates[next];
+	}
+	return placed;
+}
+
+static Reader
+open_reader(Definition *definition, const Request &request, Holding *holding)
+{
+	Reader reader{};
+	reader.claim = definition->claim;
+	Relation table = table_open(definition->source, NoLock);
+	reader.row = open_candidate_row(table, reader.claim, GetCurrentCommandId(false));
+	reader.comparisons = comparisons_for(reader.claim, table);
+	reader.evaluation = evaluation_for(definition, request);
+	reader.holding = holding;
+	reader.places = static_cast<Place *>(palloc0(sizeof(Place) * Max(holding->count, 1)));
+	return reader;
+}
+
+static void
+close_reader(Reader *reader)
+{
+	if (reader->evaluation != nullptr)
+		FreeExprContext(reader->evaluation, true);
+	close_candidate_row(&reader->row);
+	table_close(reader->row.table, NoLock);
+}
+
+namespace {
+
+// What came of one look.
+enum class Outcome {
+	done,
+	more,           // events are left
+	read_meanwhile, // the ring was: its state is to be read again
+	too_many,       // for the log
+};
+
+} // namespace
+
+static Outcome
+admit(Definition *definition, Ring *ring, const Request &request)
+{
+	CompiledClaim *claim = definition->claim;
+	const RingKey key = claim->key;
+	auto *holding = static_cast<Holding *>(palloc(sizeof(Holding)));
+	Version versions[log_size];
+	Told told[most_at_once];
+	if (!copy_holding(ring, key, holding))
+		return Outcome::done;
+	const int known = read_log(definition->source, get_wakes(definition->source),
+							   holding->wake_generation, versions);
+	if (known == too_many_events)
+		return Outcome::too_many;
+	if (known <= 0 || !holding->is_settled)
+		return Outcome::done;
+	const int taken = Min(known, most_at_once);
+	Reader reader = open_reader(definition, request, holding);
+	int count;
+	Outcome outcome = Outcome::done;
+	if (read_told(&reader, claim, versions, taken, told, &count)) {
+		const bool is_entered = enter_placed(ring, key, *holding, place_all(&reader, told, count),
+											 count, holding->wake_generation + taken,
+											 definition->claim_mode == ClaimMode::update);
+		outcome = is_entered ? Outcome::more : Outcome::read_meanwhile;
+	}
+	close_reader(&reader);
+	return outcome;
+}
+
+News
+admit_news(Definition *definition, Ring *ring, const Request &request)
+{
+	constexpr int most_tries = log_size / most_at_once + 3;
+	const CompiledClaim *claim = definition->claim;
+	if (claim->key.is_sorted || claim->order_count == 0)
+		return News::all;
+	Wakes *wakes = get_wakes(definition->source);
+	Outcome outcome = Outcome::more;
+	// Read without the spinlock: what comes now is news for the next call.
+	for (int i = 0;
+		 i < most_tries && (outcome == Outcome::more || outcome == Outcome::read_meanwhile) &&
+		 ring->wake_generation != pg_atomic_read_u32(&wakes->generation);
+		 i++) {
+		MemoryContext own =
+			AllocSetContextCreate(CurrentMemoryContext, "queue_ext news", ALLOCSET_DEFAULT_SIZES);
+		MemoryContext former = MemoryContextSwitchTo(own);
+		outcome = admit(definition, ring, request);
+		MemoryContextSwitchTo(former);
+		MemoryContextDelete(own);
+	}
+	return outcome == Outcome::too_many ? News::more_than_known : News::all;
+}
+
+} // namespace queue_ext::claim
