@@ -90,7 +90,21 @@ begin
 end $$;
 call test_rollback('select id::text from queue_pop_rows(null::task, ''task'')');
 call test_rollback('select queue_complete_row(''task'', t)::text from queue_pop_rows(null::task, ''task'') as t');
+call test_rollback('update task set urgency = 0 where id = (select id from task where state = ''ready'' order by urgency desc, id limit 1) returning id::text');
 select dblink_disconnect('other');
+-- What is still at its place does not come twice.
+select sum(gone) as gone from queue_claim_stats where source = 'task'::regclass \gset
+do $$ begin
+	for i in 1 .. 50 loop
+		begin
+			update task set urgency = 0 where id in (select id from task where state = 'ready' order by urgency desc, id limit 10);
+			raise division_by_zero;
+		exception when division_by_zero then
+		end;
+	end loop;
+end $$;
+select count(*) from queue_pop_rows(null::task, 'task', 100);
+select sum(gone) - :gone as gone from queue_claim_stats where source = 'task'::regclass;
 
 -- Empty for free, and told of each row.
 update task set state = 'done';
@@ -115,7 +129,45 @@ begin
 		from queue_claim_stats where source = 'task'::regclass;
 end $$;
 call test_empty();
+-- More commits than are kept, between two pops.
+do $$ begin
+	for i in 1 .. 100 loop
+		insert into task (id) values (-1000 - i);
+		commit;
+	end loop;
+end $$;
+select count(*) from queue_pop_rows(null::task, 'task', 1000);
 select count(*) from task where state = 'ready';
+
+-- Equals, also of the last that was read.
+create table few (id integer generated always as identity primary key, urgency integer not null, taken boolean not null default false);
+insert into few (urgency) select i / 5 from generate_series(1, 2000) as i;
+create index on few (urgency desc) where not taken;
+vacuum analyze few;
+select queue_attach('few', 'few', pending => 'not taken', order_by => 'urgency desc', on_claim => 'taken = true', wake => true);
+select id from queue_pop_rows(null::few, 'few');
+create procedure test_equals(inout taken integer default 0, inout in_order boolean default true)
+language plpgsql as $$
+declare
+	expected integer;
+	got integer;
+begin
+	for i in 0 .. 3000 loop
+		if i < 400 then
+			insert into few (urgency) values (i);
+			commit;
+		end if;
+		-- Fewer commits than are kept, between two pops.
+		continue when i < 400 and i % 40 <> 0;
+		select urgency into expected from few where not few.taken order by urgency desc limit 1;
+		select urgency into got from queue_pop_rows(null::few, 'few');
+		commit;
+		exit when expected is null;
+		taken := taken + 1;
+		in_order := in_order and got is not distinct from expected;
+	end loop;
+end $$;
+call test_equals();
 
 -- The trigger is for each row; where there are partitions or children, for each statement. One of before 0.2 goes on
 -- working, and is made anew when asked for.
