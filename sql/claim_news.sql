@@ -91,11 +91,24 @@ end $$;
 call test_rollback('select id::text from queue_pop_rows(null::task, ''task'')');
 call test_rollback('select queue_complete_row(''task'', t)::text from queue_pop_rows(null::task, ''task'') as t');
 call test_rollback('update task set urgency = 0 where id = (select id from task where state = ''ready'' order by urgency desc, id limit 1) returning id::text');
-select dblink_disconnect('other');
+-- Two workers give up, the one that was first before the other.
+select dblink_connect('third', format('host=%s port=%s dbname=%I user=%I', (string_to_array(current_setting('unix_socket_directories'), ', '))[1], current_setting('port'), current_database(), current_user)) is not null as connected;
+create function test_two_rollbacks() returns boolean language plpgsql as $$
+declare
+	claimed text[];
+begin
+	perform dblink_exec(name, 'begin') from unnest('{other,third}'::text[]) as name;
+	claimed := array(select x from unnest('{other,third}'::text[]) as name,
+		dblink(name, 'select id::text from queue_pop_rows(null::test_news.task, ''test_news.task'')') as t(x text));
+	perform dblink_exec(name, 'rollback') from unnest('{other,third}'::text[]) as name;
+	return claimed = array(select id::text from queue_pop_rows(null::task, 'task', 2));
+end $$;
+select bool_and(test_two_rollbacks()) as in_order from generate_series(1, 10);
+select dblink_disconnect('other'), dblink_disconnect('third');
 -- What is still at its place does not come twice.
 select sum(gone) as gone from queue_claim_stats where source = 'task'::regclass \gset
 do $$ begin
-	for i in 1 .. 50 loop
+	for i in 1 .. 3 loop
 		begin
 			update task set urgency = 0 where id in (select id from task where state = 'ready' order by urgency desc, id limit 10);
 			raise division_by_zero;
