@@ -58,54 +58,7 @@ call test_order('update task set state = ''ready'', urgency = 4 + $1 % 3 where i
 -- More than are kept in the log.
 call test_order('insert into task (id, urgency) select 1000000 - 100 * $1 + i, i % 3 + 5 from generate_series(1, 100) as i', 20);
 
--- A rollback gives back what was claimed, and what was changed, at its place, and nobody reads everything for that.
-create extension dblink;
-select dblink_connect('other', format('host=%s port=%s dbname=%I user=%I', (string_to_array(current_setting('unix_socket_directories'), ', '))[1], current_setting('port'), current_database(), current_user)) is not null as connected;
-select dblink_exec('other', 'set search_path = test_news, public');
-create procedure test_rollback(event text, inout in_order boolean default true, inout few boolean default null)
-language plpgsql as $$
-declare
-	began timestamptz := clock_timestamp();
-	before bigint;
-	expected integer;
-	got integer;
-begin
-	perform queue_pop_rows(null::task, 'task');
-	commit;
-	select sum(sweeps) into before from queue_claim_stats where source = 'task'::regclass;
-	for i in 1 .. 100 loop
-		select id into expected from task where state = 'ready' order by urgency desc, id limit 1;
-		perform dblink_exec('other', 'begin');
-		perform * from dblink('other', event) as t(x text);
-		-- The next one, as that one is locked.
-		perform queue_pop_rows(null::task, 'task');
-		commit;
-		perform dblink_exec('other', 'rollback');
-		select id into got from queue_pop_rows(null::task, 'task');
-		commit;
-		in_order := in_order and got = expected;
-	end loop;
-	select sum(sweeps) - before <= 10 + extract(epoch from clock_timestamp() - began) * 10 into few
-		from queue_claim_stats where source = 'task'::regclass;
-end $$;
-call test_rollback('select id::text from queue_pop_rows(null::task, ''task'')');
-call test_rollback('select queue_complete_row(''task'', t)::text from queue_pop_rows(null::task, ''task'') as t');
-call test_rollback('update task set urgency = 0 where id = (select id from task where state = ''ready'' order by urgency desc, id limit 1) returning id::text');
--- Two workers give up, the one that was first before the other.
-select dblink_connect('third', format('host=%s port=%s dbname=%I user=%I', (string_to_array(current_setting('unix_socket_directories'), ', '))[1], current_setting('port'), current_database(), current_user)) is not null as connected;
-create function test_two_rollbacks() returns boolean language plpgsql as $$
-declare
-	claimed text[];
-begin
-	perform dblink_exec(name, 'begin') from unnest('{other,third}'::text[]) as name;
-	claimed := array(select x from unnest('{other,third}'::text[]) as name,
-		dblink(name, 'select id::text from queue_pop_rows(null::test_news.task, ''test_news.task'')') as t(x text));
-	perform dblink_exec(name, 'rollback') from unnest('{other,third}'::text[]) as name;
-	return claimed = array(select id::text from queue_pop_rows(null::task, 'task', 2));
-end $$;
-select bool_and(test_two_rollbacks()) as in_order from generate_series(1, 10);
-select dblink_disconnect('other'), dblink_disconnect('third');
--- What is still at its place does not come twice.
+-- A rollback gives back what was claimed, and what was changed, at its place: TAP 052_news. What is still at its place does not come twice.
 select sum(gone) as gone from queue_claim_stats where source = 'task'::regclass \gset
 do $$ begin
 	for i in 1 .. 3 loop
