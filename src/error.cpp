@@ -1123,6 +1123,15 @@ warn_no_index(const char *queue, const char *command)
 					  errhint("Run %s", command)));
 }
 
+void
+warn_session_zone(const char *queue, const char *use)
+{
+	ereport(WARNING,
+			(errmsg("\"pending\" of queue \"%s\" depends on the time zone of the session", queue),
+			 errdetail("%s", use),
+			 errhint("Make the column one of type timestamp with time zone, or say which zone is meant, with AT TIME ZONE.")));
+}
+
 // The reason becomes a sentence.
 void
 note_path(const char *queue, const char *path, const char *reason, const char *hint)

@@ -265,6 +265,8 @@ void check_kind(const text *kind);
 
 // WARNING 01000: no index supports the claim; the hint is the command for one.
 void warn_no_index(const char *queue, const char *command);
+// "pending" depends on the session's time zone; use: a sentence that says by what.
+void warn_session_zone(const char *queue, const char *use);
 
 // NOTICE 00000: claims of the queue take that path; why, and what would change it, which may be
 // null.

@@ -19,6 +19,7 @@
 #include "../definition/registry.hpp"
 #include "../definition/settings.hpp"
 #include "../definition/shape.hpp"
+#include "../definition/zone.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
 #include "../stats/tally.hpp"
@@ -101,14 +102,19 @@ index_columns(const NewQueue &queue, Relation table)
 	return columns.data;
 }
 
+static definition::CompiledFragment
+compile_pending(const NewQueue &queue, Relation table)
+{
+	return definition::compile({queue.fragments.pending, definition::FragmentKind::condition,
+								"pending", queue.name, false},
+							   table, queue.search_path);
+}
+
 // Returns the part of "pending" that an index predicate can hold, as a WHERE clause.
 static const char *
 index_predicate(const NewQueue &queue, Relation table)
 {
-	const definition::CompiledFragment pending =
-		definition::compile({queue.fragments.pending, definition::FragmentKind::condition,
-							 "pending", queue.name, false},
-							table, queue.search_path);
+	const definition::CompiledFragment pending = compile_pending(queue, table);
 	StringInfoData predicate;
 	initStringInfo(&predicate);
 	ListCell *cell;
@@ -156,6 +162,15 @@ warn_unless_served(Definition *definition, const NewQueue &queue, Relation table
 	else if (OidIsValid(excessive))
 		error::warn_index_excess(get_rel_name(excessive), definition->name, claim::most_excess,
 								 index_command(definition, queue, table));
+}
+
+// Warns (01000) where sessions with different time zones would find different rows pending.
+static void
+warn_of_zone(const NewQueue &queue, Relation table)
+{
+	const char *use = definition::find_zone_use(compile_pending(queue, table).expression, table);
+	if (use != nullptr)
+		error::warn_session_zone(queue.name, use);
 }
 
 // Tells which path the table allows to its claims, where that is not the direct one.
@@ -212,6 +227,7 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes,
 	Definition *definition = open_queue(cstring_to_text(qualified), definition::Use::own);
 	definition::compiled_of(definition);
 	warn_unless_served(definition, queue, table);
+	warn_of_zone(queue, table);
 	relation_close(table, NoLock);
 	tell_path(definition);
 	if (wakes)
