@@ -35,6 +35,9 @@ enum Argument : int {
 	argument_states,
 	argument_priority,
 	argument_run_at,
+	argument_max_attempts,
+	argument_kind,
+	argument_time_zone,
 };
 
 } // namespace
@@ -48,14 +51,22 @@ optional_array(FunctionCallInfo fcinfo, int n, const char *what)
 	return PG_ARGISNULL(n) ? nullptr : argument::required_array(fcinfo, n, what);
 }
 
+// SQL objects of before have no such argument.
+static const char *
+optional_zone(FunctionCallInfo fcinfo, int n)
+{
+	return PG_NARGS() <= n || PG_ARGISNULL(n) ? nullptr : text_to_cstring(PG_GETARG_TEXT_PP(n));
+}
+
 // The bucket is that of run_at, or else of the wall clock: the transaction may have begun in an
 // earlier one.
 static Choice
-read_choice(FunctionCallInfo fcinfo, int run_at)
+read_choice(FunctionCallInfo fcinfo, int run_at, int time_zone)
 {
 	Choice choice{};
 	choice.unique_by = optional_array(fcinfo, argument_unique_by, "unique_by");
 	choice.period = argument::optional_interval(fcinfo, argument_period);
+	choice.time_zone = optional_zone(fcinfo, time_zone);
 	choice.moment = PG_ARGISNULL(run_at) ? GetCurrentTimestamp() : PG_GETARG_TIMESTAMPTZ(run_at);
 	return choice;
 }
@@ -65,7 +76,7 @@ read_choice(FunctionCallInfo fcinfo, int run_at)
 static Criteria
 read_insert_criteria(FunctionCallInfo fcinfo, const Definition *definition)
 {
-	Choice choice = read_choice(fcinfo, argument_run_at);
+	Choice choice = read_choice(fcinfo, argument_run_at, argument_time_zone);
 	choice.states = optional_array(fcinfo, argument_states, "states");
 	const Criteria criteria = read_criteria(choice);
 	if (criteria.does_count(unique::State::done) &&
@@ -150,11 +161,12 @@ Datum
 queue_ext_queue_unique_key(PG_FUNCTION_ARGS)
 {
 	constexpr int argument_moment = 4;
+	constexpr int argument_zone = 5;
 	PreventCommandIfParallelMode("queue_unique_key()");
 	const text *name = argument::required_text(fcinfo, argument_queue, "queue");
 	argument::check_not_null(fcinfo, argument_payload, "payload");
 	const Definition *definition = definition::open_managed_queue(name, Use::name, for_others);
-	const Criteria criteria = read_criteria(read_choice(fcinfo, argument_moment));
+	const Criteria criteria = read_criteria(read_choice(fcinfo, argument_moment, argument_zone));
 	int length;
 	const char *values = values_of(criteria, PG_GETARG_JSONB_P(argument_payload), &length);
 	PG_RETURN_TEXT_P(cstring_to_text(lock_string(definition, criteria, values)));

@@ -8,13 +8,14 @@ create function @extschema@.queue_unique_insert(
 	run_at timestamptz default null,
 	max_attempts integer default null,
 	kind text default null,
+	time_zone text default null,
 	out id bigint,
 	out inserted boolean
 )
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_unique_insert';
 
-comment on function @extschema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamptz, integer, text) is
+comment on function @extschema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamptz, integer, text, text) is
 	'adds a job to a queue unless it is there already, and returns its id and whether it was added';
 
 create function @extschema@.queue_unique_insert_many(
@@ -27,13 +28,14 @@ create function @extschema@.queue_unique_insert_many(
 	run_at timestamptz default null,
 	max_attempts integer default null,
 	kind text default null,
+	time_zone text default null,
 	out id bigint,
 	out inserted boolean
 ) returns setof record
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_unique_insert_many';
 
-comment on function @extschema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamptz, integer, text) is
+comment on function @extschema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamptz, integer, text, text) is
 	'adds a job for each payload that is not there already, and returns ids in the same order';
 
 create function @extschema@.queue_unique_key(
@@ -41,10 +43,11 @@ create function @extschema@.queue_unique_key(
 	payload jsonb,
 	unique_by text[] default null,
 	period interval default null,
-	run_at timestamptz default null
+	run_at timestamptz default null,
+	time_zone text default null
 ) returns text
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_unique_key';
 
-comment on function @extschema@.queue_unique_key(text, jsonb, text[], interval, timestamptz) is
+comment on function @extschema@.queue_unique_key(text, jsonb, text[], interval, timestamptz, text) is
 	'the name of the lock that queue_unique_insert takes with the same arguments';

@@ -6,18 +6,9 @@
 
 #include "../error.hpp"
 #include "cron.hpp"
+#include "zone.hpp"
 
 namespace queue_ext::schedule {
-
-// Raises 22023 if there is none.
-static pg_tz *
-zone_of(const char *name)
-{
-	pg_tz *zone = strlen(name) > TZ_STRLEN_MAX ? nullptr : pg_tzset(name);
-	if (zone == nullptr || !pg_tz_acceptable(zone))
-		error::unknown_time_zone(name);
-	return zone;
-}
 
 // Raises 22023 if it is none.
 static cron::Expression

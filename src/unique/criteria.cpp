@@ -5,10 +5,11 @@
 #include "criteria.hpp"
 
 #include "../error.hpp"
+#include "../schedule/zone.hpp"
 
 namespace queue_ext::unique {
 
-// Buckets are aligned to this moment: a Monday, midnight in UTC.
+// Buckets are aligned to this moment: a Monday, midnight in UTC, or by the clock of the zone.
 constexpr TimestampTz origin = 366 * USECS_PER_DAY; // 2001-01-01
 
 // The limit of "by" in bytes, since it is part of every unique_key.
@@ -64,23 +65,58 @@ microseconds_of(const Interval *period)
 	return sum;
 }
 
-// Rounds the moment down to a multiple of the period since the origin. An infinite moment is a
-// bucket of its own; the last bucket ends at infinity.
+// Rounds the time down to a multiple of the period since the origin.
+static int64
+round_down(int64 time, int64 period)
+{
+	const int64 since = time - origin;
+	// NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a period is positive
+	int64 into = since % period;
+	if (into < 0)
+		into += period;
+	return time - into;
+}
+
+// The last bucket ends at infinity.
+static TimestampTz
+end_of(TimestampTz bucket, int64 period)
+{
+	TimestampTz end;
+	return pg_add_s64_overflow(bucket, period, &end) || end >= END_TIMESTAMP ? DT_NOEND : end;
+}
+
+// By the clock of a zone, which may be changed between the beginning of the period and the moment. An hour that it shows
+// twice is two hours.
 static void
-set_bucket(Criteria *criteria, TimestampTz moment)
+set_bucket_in(Criteria *criteria, TimestampTz moment, pg_tz *zone)
+{
+	const int64 offset = schedule::offset_at(moment, zone);
+	const Timestamp begin = round_down(moment - offset, criteria->period);
+	criteria->bucket = begin + offset;
+	TimestampTz shown;
+	if (IS_VALID_TIMESTAMP(criteria->bucket) &&
+		schedule::offset_at(criteria->bucket, zone) != offset &&
+		schedule::moment_of(begin, zone, &shown))
+		criteria->bucket = Min(shown, moment);
+	criteria->bucket_end = end_of(begin, criteria->period);
+	if (criteria->bucket_end != DT_NOEND &&
+		schedule::moment_of(criteria->bucket_end, zone, &shown))
+		criteria->bucket_end = Max(shown, moment);
+}
+
+// An infinite moment is a bucket of its own.
+static void
+set_bucket(Criteria *criteria, TimestampTz moment, pg_tz *zone)
 {
 	criteria->bucket = criteria->bucket_end = moment;
 	if (TIMESTAMP_NOT_FINITE(moment))
 		return;
-	const int64 since = moment - origin;
-	// NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a period is positive
-	int64 into = since % criteria->period;
-	if (into < 0)
-		into += criteria->period;
-	criteria->bucket = moment - into;
-	if (pg_add_s64_overflow(criteria->bucket, criteria->period, &criteria->bucket_end) ||
-		criteria->bucket_end >= END_TIMESTAMP)
-		criteria->bucket_end = DT_NOEND;
+	if (zone != nullptr) {
+		set_bucket_in(criteria, moment, zone);
+		return;
+	}
+	criteria->bucket = round_down(moment, criteria->period);
+	criteria->bucket_end = end_of(criteria->bucket, criteria->period);
 }
 
 Criteria
@@ -97,10 +133,11 @@ read_criteria(const Choice &choice)
 			error::names_too_long("unique_by", max_by_length);
 		criteria.by = by.data;
 	}
+	pg_tz *zone = choice.time_zone == nullptr ? nullptr : schedule::zone_of(choice.time_zone);
 	if (choice.period != nullptr) {
 		error::check_positive("period", choice.period);
 		criteria.period = microseconds_of(choice.period);
-		set_bucket(&criteria, choice.moment);
+		set_bucket(&criteria, choice.moment, zone);
 	}
 	read_states(&criteria, choice.states);
 	return criteria;

@@ -52,11 +52,12 @@ struct Choice
 	ArrayType *unique_by;
 	const Interval *period;
 	ArrayType *states;
-	TimestampTz moment; // within the bucket
+	TimestampTz moment;    // within the bucket
+	const char *time_zone; // by whose clock periods begin; null: UTC
 };
 
 // Checks the arguments and returns the criteria, in the current memory context. Raises 22004 for a
-// null name, 22023 for an unknown state or none, and for a period that is not positive or too long,
+// null name, 22023 for an unknown state or none, for an unknown time zone, and for a period that is not positive or too long,
 // 0A000 for a period with months, 54000 if the names are too long together. Takes no lock.
 Criteria read_criteria(const Choice &choice);
 

@@ -114,18 +114,18 @@ insert into wanted values
 	('queue_unique_insert(queue text, payload jsonb, unique_by text[] DEFAULT NULL::text[], '
 		'period interval DEFAULT NULL::interval, states text[] DEFAULT NULL::text[], priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
-		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text, OUT id bigint, OUT inserted boolean)', 'record'),
+		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text, time_zone text DEFAULT NULL::text, OUT id bigint, OUT inserted boolean)', 'record'),
 	('queue_unique_insert_many(queue text, payloads jsonb[], unique_by text[] DEFAULT NULL::text[], '
 		'period interval DEFAULT NULL::interval, states text[] DEFAULT NULL::text[], priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
-		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text, OUT id bigint, OUT inserted boolean)', 'SETOF record'),
+		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text, time_zone text DEFAULT NULL::text, OUT id bigint, OUT inserted boolean)', 'SETOF record'),
 	('queue_unique_insert_row(job anyelement, unique_by text[], among text DEFAULT NULL::text, '
 		'OUT inserted boolean, OUT job anyelement)', 'record'),
 	('queue_unique_insert_rows(jobs anyarray, unique_by text[], among text DEFAULT NULL::text, '
 		'OUT inserted boolean, OUT job anyelement)', 'SETOF record'),
 	('queue_unique_key(queue text, payload jsonb, unique_by text[] DEFAULT NULL::text[], '
 		'period interval DEFAULT NULL::interval, '
-		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'text'),
+		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, time_zone text DEFAULT NULL::text)', 'text'),
 	('queue_pop(queue text, max_jobs integer DEFAULT 1, lease interval DEFAULT NULL::interval, '
 		'worker text DEFAULT NULL::text, kinds text[] DEFAULT NULL::text[])', 'SETOF queue_job'),
 	('queue_complete(queue text, id bigint, attempt integer DEFAULT NULL::integer, result jsonb DEFAULT NULL::jsonb)', 'boolean'),
