@@ -435,6 +435,7 @@ create or replace function queue_remote.queue_unique_insert(
 	run_at timestamp with time zone,
 	max_attempts integer,
 	kind text,
+	time_zone text,
 	out id bigint,
 	out inserted boolean
 )
@@ -454,6 +455,7 @@ create or replace function queue_remote.queue_unique_insert_many(
 	run_at timestamp with time zone,
 	max_attempts integer,
 	kind text,
+	time_zone text,
 	out id bigint,
 	out inserted boolean
 ) returns setof record
@@ -2991,6 +2993,7 @@ create or replace function @schema@.queue_unique_insert(
 	run_at timestamp with time zone default NULL::timestamp with time zone,
 	max_attempts integer default NULL::integer,
 	kind text default NULL::text,
+	time_zone text default NULL::text,
 	out id bigint,
 	out inserted boolean
 )
@@ -3013,7 +3016,7 @@ begin
 	loop
 		select * into _shard, _version from queue_proxy.place_of_bucket(_bucket);
 		begin
-			select * into id, inserted from queue_remote.queue_unique_insert(_shard, _version, _bucket, $1, $2, $3, $4, $5, $6, $7, $8, $9);
+			select * into id, inserted from queue_remote.queue_unique_insert(_shard, _version, _bucket, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 			return;
 		exception when others then
 			get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -3022,9 +3025,9 @@ begin
 	end loop;
 end
 $$;
-comment on function @schema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamp with time zone, integer, text) is
+comment on function @schema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamp with time zone, integer, text, text) is
 	'adds a job to a queue unless it is there already, and returns its id and whether it was added';
-insert into queue_proxy.member values ('function', '@schema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamp with time zone, integer, text)');
+insert into queue_proxy.member values ('function', '@schema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamp with time zone, integer, text, text)');
 
 create or replace function @schema@.queue_unique_insert_many(
 	queue text,
@@ -3036,6 +3039,7 @@ create or replace function @schema@.queue_unique_insert_many(
 	run_at timestamp with time zone default NULL::timestamp with time zone,
 	max_attempts integer default NULL::integer,
 	kind text default NULL::text,
+	time_zone text default NULL::text,
 	out id bigint,
 	out inserted boolean
 ) returns setof record
@@ -3113,9 +3117,9 @@ begin
 	return query select * from unnest(_ids, _inserted);
 end
 $$;
-comment on function @schema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamp with time zone, integer, text) is
+comment on function @schema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamp with time zone, integer, text, text) is
 	'adds a job for each payload that is not there already, and returns ids in the same order';
-insert into queue_proxy.member values ('function', '@schema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamp with time zone, integer, text)');
+insert into queue_proxy.member values ('function', '@schema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamp with time zone, integer, text, text)');
 
 create or replace function @schema@.queue_unschedule(
 	queue text,

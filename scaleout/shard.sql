@@ -716,6 +716,7 @@ create or replace function queue_shard.queue_unique_insert(
 	run_at timestamp with time zone,
 	max_attempts integer,
 	kind text,
+	time_zone text,
 	out id bigint,
 	out inserted boolean
 )
@@ -729,7 +730,7 @@ begin
 	if $7 is not null or $8 is not null then
 		perform queue_shard.note_buckets(array[$3]);
 	end if;
-	select * into id, inserted from @extschema@.queue_unique_insert($4, $5, $6, $7, $8, $9, $10, $11, $12);
+	select * into id, inserted from @extschema@.queue_unique_insert($4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 	return;
 end
 $$;
@@ -747,6 +748,7 @@ create or replace function queue_shard.queue_unique_insert_many(
 	run_at timestamp with time zone,
 	max_attempts integer,
 	kind text,
+	time_zone text,
 	out id bigint,
 	out inserted boolean
 ) returns setof record
@@ -762,7 +764,7 @@ begin
 			select queue_shard.bucket_of(queue_shard.unique_key(u.payload, $6))
 			from pg_catalog.unnest($5) with ordinality as u(payload, n) order by u.n));
 	end if;
-	return query select * from @extschema@.queue_unique_insert_many($4, $5, $6, $7, $8, $9, $10, $11, $12);
+	return query select * from @extschema@.queue_unique_insert_many($4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 	return;
 end
 $$;

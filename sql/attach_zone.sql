@@ -4,8 +4,7 @@ set client_min_messages = error;
 create schema test_zone;
 set search_path = test_zone, public;
 create table task (id integer primary key, due timestamp not null, day date not null, at timestamptz not null, hour time not null, taken timestamptz);
-create index on task (id);
-set enable_seqscan = off;
+create index on task (id) where taken is null;
 create procedure attach(pending text) language plpgsql as $$ begin
 	perform queue_attach('task', 'task', pending => pending, order_by => 'id', on_claim => 'taken = call_time');
 	perform queue_detach('task');

@@ -1,4 +1,5 @@
 -- Periods by the clock of a zone: days in which it is changed, hours that it shows twice or not at all.
+set client_min_messages = warning;
 create schema test_unique_zone;
 set search_path = test_unique_zone, public;
 select queue_create('jobs');
@@ -30,12 +31,12 @@ from unnest('{1 hour,90 minutes,6 hours,1 day,3 days}'::interval[]) as period,
 -- The daily job at 01:30 of the day after the change is a new one; by UTC it is not.
 select zone, array_agg(inserted order by day) from (select zone, day, inserted
 	from unnest('{Europe/Berlin,null}'::text[]) with ordinality as z(zone, n),
-		unnest('{2026-10-25,2026-10-26,2026-10-27}'::date[]) as day,
+		unnest('{2026-03-28,2026-03-29,2026-03-30}'::date[]) as day,
 		queue_unique_insert('jobs', to_jsonb(n), period => '1 day', run_at => (day + time '01:30') at time zone 'Europe/Berlin', time_zone => nullif(zone, 'null'))) as i
 group by zone order by zone;
 select count(*) filter (where inserted) from queue_unique_insert_many('jobs', '{"1","1"}', period => '1 day', run_at => '2026-10-25 12:00+01', time_zone => 'Europe/Berlin');
 -- The same moments, at the ends of what there is; and no zone.
-select bucket('Europe/Berlin', '4714-11-24 00:00+00 BC') is not null as first, queue_unique_key('jobs', '1', null, '1 day', 'infinity', 'Asia/Tokyo'), queue_unique_key('jobs', '1', null, '1 day', '294276-12-31 23:59+00', 'Asia/Tokyo');
+select queue_unique_key('jobs', '1', null, '1 day', '4714-11-24 00:00+00 BC', 'Europe/Berlin'), queue_unique_key('jobs', '1', null, '1 day', 'infinity', 'Asia/Tokyo'), queue_unique_key('jobs', '1', null, '1 day', '294276-12-31 23:59+00', 'Asia/Tokyo');
 select queue_unique_insert('jobs', '1', period => '1 day', time_zone => 'Mars/Olympus');
 select queue_unique_insert('jobs', '1', period => '1 day', time_zone => '');
 select queue_unique_key('jobs', '1', time_zone => 'Mars/Olympus');

@@ -1129,7 +1129,8 @@ warn_session_zone(const char *queue, const char *use)
 	ereport(WARNING,
 			(errmsg("\"pending\" of queue \"%s\" depends on the time zone of the session", queue),
 			 errdetail("%s", use),
-			 errhint("Make the column one of type timestamp with time zone, or say which zone is meant, with AT TIME ZONE.")));
+			 errhint("Make the column one of type timestamp with time zone, or say which zone is "
+					 "meant, with AT TIME ZONE.")));
 }
 
 // The reason becomes a sentence.

@@ -61,9 +61,10 @@ find_column(Node *node, void *context)
 		const auto *column = castNode(Var, node);
 		if (column->varlevelsup > 0 || column->varattno <= 0 || !is_local(column->vartype))
 			return false;
-		search->what = psprintf("Column \"%s\" is of type %s.",
-								get_attname(RelationGetRelid(search->table), column->varattno, false),
-								format_type_be(column->vartype));
+		search->what =
+			psprintf("Column \"%s\" is of type %s.",
+					 get_attname(RelationGetRelid(search->table), column->varattno, false),
+					 format_type_be(column->vartype));
 		return true;
 	}
 	return compat::walk_tree(node, find_column, context);

@@ -99,8 +99,7 @@ set_bucket_in(Criteria *criteria, TimestampTz moment, pg_tz *zone)
 		schedule::moment_of(begin, zone, &shown))
 		criteria->bucket = Min(shown, moment);
 	criteria->bucket_end = end_of(begin, criteria->period);
-	if (criteria->bucket_end != DT_NOEND &&
-		schedule::moment_of(criteria->bucket_end, zone, &shown))
+	if (criteria->bucket_end != DT_NOEND && schedule::moment_of(criteria->bucket_end, zone, &shown))
 		criteria->bucket_end = Max(shown, moment);
 }
 
