@@ -146,7 +146,7 @@ $$;
 
 -- The arguments are those of the insert, whose own errors come from it.
 create or replace function queue_shard.check_unique_moved(
-	_queue text, _payloads jsonb[], _unique_by text[], _period interval, _run_at timestamptz
+	_queue text, _payloads jsonb[], _unique_by text[], _period interval, _run_at timestamptz, _time_zone text
 ) returns void
 language plpgsql volatile parallel unsafe
 as $$
@@ -157,7 +157,7 @@ begin
 	foreach _payload in array coalesce(_payloads, '{}') loop
 		if _payload is not null then
 			perform queue_shard.must_be_moved('unique', _name, queue_shard.digest_of(queue_shard.criteria_of(
-				@extschema@.queue_unique_key(_queue, _payload, _unique_by, _period, _run_at))));
+				@extschema@.queue_unique_key(_queue, _payload, _unique_by, _period, _run_at, _time_zone))));
 		end if;
 	end loop;
 end
