@@ -725,7 +725,7 @@ as $$
 #variable_conflict use_variable
 begin
 	if queue_shard.check_map($1, $2, $3) then
-		perform queue_shard.check_unique_moved($4, array[$5], $6, $7, $10);
+		perform queue_shard.check_unique_moved($4, array[$5], $6, $7, $10, $13);
 	end if;
 	if $7 is not null or $8 is not null then
 		perform queue_shard.note_buckets(array[$3]);
@@ -757,7 +757,7 @@ as $$
 #variable_conflict use_variable
 begin
 	if queue_shard.check_map($1, $2, $3) then
-		perform queue_shard.check_unique_moved($4, $5, $6, $7, $10);
+		perform queue_shard.check_unique_moved($4, $5, $6, $7, $10, $13);
 	end if;
 	if $7 is not null or $8 is not null then
 		perform queue_shard.note_buckets(array(
