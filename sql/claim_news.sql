@@ -105,6 +105,43 @@ end $$;
 select count(*) from queue_pop_rows(null::task, 'task', 1000);
 select count(*) from task where state = 'ready';
 
+-- What is finished by hand, or was claimed, is nothing to try; what only this transaction has removed is there again after
+-- a rollback.
+insert into task (id) select i from generate_series(-2010, -2001) as i;
+select count(*) from queue_pop_rows(null::task, 'task', 20);
+select count(*) from queue_pop_rows(null::task, 'task', 20);
+select sum(not_pending) as not_pending from queue_claim_stats where source = 'task'::regclass \gset
+update task set state = 'done' where id between -2010 and -2006;
+select count(*) from queue_pop_rows(null::task, 'task', 20);
+update task set urgency = 2 where id between -2005 and -2001;
+select count(*) from queue_pop_rows(null::task, 'task', 20);
+select sum(not_pending) - :not_pending as not_pending from queue_claim_stats where source = 'task'::regclass;
+insert into task (id) values (-3001), (-3002);
+begin;
+delete from task where id = -3001;
+update task set state = 'done' where id = -3002;
+set local queue_ext.claim_path = direct;
+select count(*) from queue_pop_rows(null::task, 'task', 20);
+rollback;
+select id from queue_pop_rows(null::task, 'task', 20);
+insert into task (id) values (-3003);
+begin;
+delete from task where id = -3003;
+select count(*) from queue_pop_rows(null::task, 'task', 20);
+rollback;
+select id from queue_pop_rows(null::task, 'task', 20);
+
+-- Children have rows of their own.
+create table family (id integer primary key, urgency integer not null, taken boolean not null default false);
+select queue_attach('family', 'family', pending => 'not taken', order_by => 'urgency desc, id', on_claim => 'taken = true', wake => true);
+create table child () inherits (family);
+insert into family select i, 2 from generate_series(1, 10) as i;
+insert into child select i, 9 from generate_series(11, 20) as i;
+select id from queue_pop_rows(null::family, 'family');
+insert into family values (99, 1);
+insert into family values (98, 9);
+select array_agg(id) from queue_pop_rows(null::family, 'family', 30);
+
 -- Equals, also of the last that was read.
 create table few (id integer generated always as identity primary key, urgency integer not null, taken boolean not null default false);
 insert into few (urgency) select i / 5 from generate_series(1, 2000) as i;

@@ -637,7 +637,7 @@ claim_by_tid(Definition *definition, Ring *ring, Request *request, const Output 
 {
 	Claimer claimer{definition, definition->claim,         &output, GetCurrentCommandId(false),
 					nullptr,    may_lock_first(definition)};
-	const bool is_settled = drain(definition, ring, request, {&claimer, try_all}, claimed);
+	const bool is_settled = drain(definition, ring, request, {&claimer, try_all, nullptr}, claimed);
 	for (Leaf *leaf = claimer.leaves; leaf != nullptr; leaf = leaf->next) {
 		close_candidate_row(&leaf->row);
 		relation_close(leaf->row.table, NoLock);

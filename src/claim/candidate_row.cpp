@@ -103,6 +103,24 @@ fetch(CandidateRow *row, Candidate *candidate)
 }
 
 bool
+fetch_removed_here(CandidateRow *row, Candidate *candidate)
+{
+	if (!TransactionIdIsValid(GetTopTransactionIdIfAny()) || !has_stored_tid(row, candidate) ||
+		!table_tuple_fetch_row_version(row->table, &candidate->tid, SnapshotAny, row->slot) ||
+		!is_same(row, *candidate))
+		return false;
+	const Buffer buffer = buffer_of(row);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	const HeapTupleHeader header = header_of(row);
+	const bool is_removed =
+		(header->t_infomask & HEAP_XMAX_INVALID) == 0 &&
+		!HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask) &&
+		TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(header));
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	return is_removed;
+}
+
+bool
 is_of_this_transaction(const CandidateRow *row)
 {
 	return TransactionIdIsValid(GetTopTransactionIdIfAny()) &&

@@ -35,6 +35,9 @@ void close_candidate_row(CandidateRow *row);
 // candidate was made: that row is claimed when its own turn comes.
 bool fetch(CandidateRow *row, Candidate *candidate);
 
+// Likewise, of a version that this transaction alone does not see any more, as it has removed or replaced it.
+bool fetch_removed_here(CandidateRow *row, Candidate *candidate);
+
 // The header of the version read.
 HeapTupleHeader header_of(const CandidateRow *row);
 

@@ -511,6 +511,19 @@ find_ring_obstacle(CompiledClaim *claim, Definition *definition, const Compiled 
 	return row::has_heap(table) ? Obstacle{} : find_leaves(claim, definition);
 }
 
+// A virtual generated column is not stored.
+static bool
+is_order_readable(const CompiledClaim *claim, TupleDesc descriptor)
+{
+	constexpr char virtual_column = 'v';
+	bool is_readable = claim->order_count > 0 && claim->leaves == nullptr && !claim->key.is_sorted;
+	for (int i = 0; i < claim->order_count; i++)
+		is_readable &=
+			TupleDescAttr(descriptor, claim->order_columns[i].number - 1)->attgenerated !=
+			virtual_column;
+	return is_readable;
+}
+
 // What is needed to claim from the ring, by any path.
 static void
 fill_in_ring(CompiledClaim *claim, const Definition *definition, const Compiled &compiled,
@@ -525,6 +538,7 @@ fill_in_ring(CompiledClaim *claim, const Definition *definition, const Compiled 
 	claim->has_columns = definition->is_managed && find_columns(claim, table);
 	add_order(claim, compiled, RelationGetDescr(table));
 	fill_in_key(claim, definition, table, pending, policies);
+	claim->has_readable_order = is_order_readable(claim, RelationGetDescr(table));
 	claim->table_version = version_of(definition->source);
 	// Claims of another queue on the table fire no trigger, nor does a statement on a parent table or
 	// on a child.

@@ -70,7 +70,8 @@ struct CompiledClaim
 	ColumnValue *defaults;
 	bool is_timeless; // pending depends on the row alone
 
-	int order_count; // 0: there is no cursor
+	int order_count;         // 0: there is no cursor
+	bool has_readable_order; // its columns are stored in the table's own rows (news.hpp)
 	definition::OrderColumn *order_columns;
 	cursor::Column *cursor_columns; // the layout of their values in a cursor
 	int run_count;                  // of runs of these columns in one direction

@@ -391,7 +391,8 @@ claim_direct(Definition *definition, Ring *ring, Request *request, const Output 
 			 uint64 *claimed)
 {
 	Claimer claimer = open_claimer(definition, *request, &output);
-	const bool is_settled = drain(definition, ring, request, {&claimer, try_all}, claimed);
+	const bool is_settled =
+		drain(definition, ring, request, {&claimer, try_all, claimer.writer.context}, claimed);
 	close_claimer(&claimer);
 	return is_settled;
 }

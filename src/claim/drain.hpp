@@ -35,6 +35,7 @@ struct Trier
 {
 	void *state;
 	Tried (*try_all)(void *state, Request *request, Candidate *candidates, int count);
+	ExprContext *evaluation; // in which the trier evaluates pending; null: it does so by statements
 };
 
 // Whether it is certain that no row is claimable. Takes the ring's spinlock, and may take a snapshot.

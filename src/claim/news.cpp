@@ -16,9 +16,6 @@ namespace queue_ext::claim {
 using definition::ClaimMode;
 using definition::Definition;
 
-// So many events are entered at a time, as for each the ring is searched under the spinlock.
-constexpr int most_at_once = 8;
-
 namespace {
 
 // The values of a row's order columns.
@@ -49,6 +46,7 @@ struct Reader
 	CandidateRow row;
 	Comparison *comparisons;
 	ExprContext *evaluation; // of pending; null: it is not asked here
+	bool is_borrowed;        // it is the caller's
 	Holding *holding;
 	Place *places; // of the candidates in holding; no values: not read yet
 };
@@ -82,16 +80,24 @@ comparisons_for(const CompiledClaim *claim, Relation table)
 	return comparisons;
 }
 
-// Policies are for the claim to ask; and a call further up the stack may be using the expressions.
+// Policies are for the claim to ask; and a call further up the stack may be using the expressions, unless they are the
+// caller's own. What is pending is so by now.
 static ExprContext *
-evaluation_for(Definition *definition, const Request &request)
+evaluation_for(Definition *definition, Request *request, ExprContext *own)
 {
 	CompiledClaim *claim = definition->claim;
-	if (claim->pending == nullptr || claim->has_policies || row::is_in_use(&claim->use))
+	if (claim->pending == nullptr || claim->has_policies ||
+		(own == nullptr && row::is_in_use(&claim->use)))
 		return nullptr;
+	request->call_time = GetCurrentTimestamp();
+	if (own != nullptr) {
+		own->ecxt_param_list_info->params[static_cast<int>(statement::Parameter::call_time)].value =
+			TimestampTzGetDatum(request->call_time);
+		return own;
+	}
 	ExprContext *context = CreateStandaloneExprContext();
 	context->ecxt_per_query_memory = claim->context; // as in open_writer()
-	context->ecxt_param_list_info = make_parameters(arguments_for(definition, request));
+	context->ecxt_param_list_info = make_parameters(arguments_for(definition, *request));
 	return context;
 }
 
@@ -100,14 +106,17 @@ is_pending(const Reader *reader, CompiledClaim *claim)
 {
 	if (reader->evaluation == nullptr)
 		return true;
+	ResetExprContext(reader->evaluation);
 	reader->evaluation->ecxt_scantuple = reader->row.slot;
+	if (reader->is_borrowed)
+		return ExecQual(claim->pending, reader->evaluation);
 	row::begin_use(&claim->use);
 	const bool is_it = ExecQual(claim->pending, reader->evaluation);
 	row::end_use(&claim->use);
 	return is_it;
 }
 
-// That of the row that was read last: the order's columns are not null.
+// That of the row that was read last; none, if a column is null, as one is that is not stored.
 static Place
 copy_place(const Reader *reader)
 {
@@ -119,6 +128,8 @@ copy_place(const Reader *reader)
 		const Form_pg_attribute column = TupleDescAttr(descriptor, number - 1);
 		bool is_null;
 		const Datum value = slot_getattr(reader->row.slot, number, &is_null);
+		if (is_null)
+			return {nullptr};
 		place.values[i] = datumCopy(value, column->attbyval, column->attlen);
 	}
 	return place;
@@ -140,6 +151,8 @@ read_cursor(const Reader *reader, Place *place)
 		bool is_null;
 		place->values[i] = heap_getattr(&tuple, claim->order_columns[i].number,
 										RelationGetDescr(reader->row.table), &is_null);
+		if (is_null)
+			return false;
 	}
 	return true;
 }
@@ -202,8 +215,9 @@ set_ready_at(const Reader *reader, Candidate *candidate)
 		candidate->run_at = DatumGetTimestampTz(ready_at);
 }
 
-// Reads those that are still there, and pending, and that no fill will read. *count: of those. False if it is not
-// known where the fills stand.
+// Reads those that are still there, and pending, and that no fill will read; also those that only this transaction does not
+// see any more, as they may be there again after its end. *count: of those. False if it is not known where the fills or
+// the rows stand.
 static bool
 read_told(Reader *reader, CompiledClaim *claim, const Version *versions, int version_count,
 		  Told *told, int *count)
@@ -216,10 +230,13 @@ read_told(Reader *reader, CompiledClaim *claim, const Version *versions, int ver
 	for (int i = 0; i < version_count; i++) {
 		CHECK_FOR_INTERRUPTS();
 		Candidate candidate = candidate_of(reader, versions[i]);
-		if (!fetch(&reader->row, &candidate) || !is_pending(reader, claim))
+		if (!(fetch(&reader->row, &candidate) || fetch_removed_here(&reader->row, &candidate)) ||
+			!is_pending(reader, claim))
 			continue;
 		set_ready_at(reader, &candidate);
 		const Place place = copy_place(reader);
+		if (place.values == nullptr)
+			return false;
 		if (is_at_end || compare(reader, place, cursor) <= 0)
 			told[(*count)++] = {candidate, place};
 	}
@@ -250,14 +267,15 @@ place_all(Reader *reader, Told *told, int count)
 }
 
 static Reader
-open_reader(Definition *definition, const Request &request, Holding *holding)
+open_reader(Definition *definition, Request *request, ExprContext *evaluation, Holding *holding)
 {
 	Reader reader{};
 	reader.claim = definition->claim;
 	Relation table = table_open(definition->source, NoLock);
 	reader.row = open_candidate_row(table, reader.claim, GetCurrentCommandId(false));
 	reader.comparisons = comparisons_for(reader.claim, table);
-	reader.evaluation = evaluation_for(definition, request);
+	reader.evaluation = evaluation_for(definition, request, evaluation);
+	reader.is_borrowed = evaluation != nullptr;
 	reader.holding = holding;
 	reader.places = static_cast<Place *>(palloc0(sizeof(Place) * Max(holding->count, 1)));
 	return reader;
@@ -266,7 +284,7 @@ open_reader(Definition *definition, const Request &request, Holding *holding)
 static void
 close_reader(Reader *reader)
 {
-	if (reader->evaluation != nullptr)
+	if (reader->evaluation != nullptr && !reader->is_borrowed)
 		FreeExprContext(reader->evaluation, true);
 	close_candidate_row(&reader->row);
 	table_close(reader->row.table, NoLock);
@@ -285,13 +303,14 @@ enum class Outcome {
 } // namespace
 
 static Outcome
-admit(Definition *definition, Ring *ring, const Request &request)
+admit(Definition *definition, Ring *ring, Request *request, ExprContext *evaluation)
 {
 	CompiledClaim *claim = definition->claim;
 	const RingKey key = claim->key;
-	auto *holding = static_cast<Holding *>(palloc(sizeof(Holding)));
+	// Touched before it is written to under the spinlock.
+	auto *holding = static_cast<Holding *>(palloc0(sizeof(Holding)));
 	Version versions[log_size];
-	Told told[most_at_once];
+	Told told[most_placed];
 	if (!copy_holding(ring, key, holding))
 		return Outcome::done;
 	const int known = read_log(definition->source, get_wakes(definition->source),
@@ -300,26 +319,28 @@ admit(Definition *definition, Ring *ring, const Request &request)
 		return Outcome::too_many;
 	if (known <= 0 || !holding->is_settled)
 		return Outcome::done;
-	const int taken = Min(known, most_at_once);
-	Reader reader = open_reader(definition, request, holding);
+	const int taken = Min(known, most_placed);
+	Reader reader = open_reader(definition, request, evaluation, holding);
 	int count;
 	Outcome outcome = Outcome::done;
 	if (read_told(&reader, claim, versions, taken, told, &count)) {
-		const bool is_entered = enter_placed(ring, key, *holding, place_all(&reader, told, count),
+		const Entered entered = enter_placed(ring, key, *holding, place_all(&reader, told, count),
 											 count, holding->wake_generation + taken,
 											 definition->claim_mode == ClaimMode::update);
-		outcome = is_entered ? Outcome::more : Outcome::read_meanwhile;
+		outcome = entered == Entered::all    ? Outcome::more
+				  : entered == Entered::none ? Outcome::read_meanwhile
+											 : Outcome::done;
 	}
 	close_reader(&reader);
 	return outcome;
 }
 
 News
-admit_news(Definition *definition, Ring *ring, const Request &request)
+admit_news(Definition *definition, Ring *ring, Request *request, ExprContext *evaluation)
 {
-	constexpr int most_tries = log_size / most_at_once + 3;
+	constexpr int most_tries = log_size / most_placed + 3;
 	const CompiledClaim *claim = definition->claim;
-	if (claim->key.is_sorted || claim->order_count == 0)
+	if (!claim->has_readable_order)
 		return News::all;
 	Wakes *wakes = get_wakes(definition->source);
 	Outcome outcome = Outcome::more;
@@ -331,7 +352,7 @@ admit_news(Definition *definition, Ring *ring, const Request &request)
 		MemoryContext own =
 			AllocSetContextCreate(CurrentMemoryContext, "queue_ext news", ALLOCSET_DEFAULT_SIZES);
 		MemoryContext former = MemoryContextSwitchTo(own);
-		outcome = admit(definition, ring, request);
+		outcome = admit(definition, ring, request, evaluation);
 		MemoryContextSwitchTo(former);
 		MemoryContextDelete(own);
 	}

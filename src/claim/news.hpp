@@ -25,7 +25,9 @@ enum class News {
 };
 
 // Enters the rows of which the log tells and that are pending into a ring that is not sorted. The table must be locked.
-// Takes the spinlocks of ring and log if there is news. Evaluates pending; raises what that and reading a row raise.
-News admit_news(definition::Definition *definition, Ring *ring, const Request &request);
+// Takes the spinlocks of ring and log if there is news. Evaluates pending, in the caller's context if it has one, and sets the
+// request's clock before that; raises what that and reading a row raise.
+News admit_news(definition::Definition *definition, Ring *ring, Request *request,
+				ExprContext *evaluation);
 
 } // namespace queue_ext::claim

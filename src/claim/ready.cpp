@@ -71,7 +71,7 @@ is_ready_in_ring(Definition *definition, Request request)
 		request.call_time = GetCurrentTimestamp();
 		tell_own_leases(ring, key, request.call_time);
 		admit_due(definition, ring, request.call_time);
-		(void) admit_news(definition, ring, request);
+		(void) admit_news(definition, ring, &request, nullptr);
 		if (is_idle(definition, ring, request.call_time))
 			return false;
 		const uint32 wake_generation =

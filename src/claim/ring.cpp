@@ -400,6 +400,7 @@ put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 		else
 			put_in_front(ring, candidates, count);
 		ring->change_generation++;
+		ring->returns++;
 	});
 	return has_places;
 }
@@ -413,6 +414,7 @@ copy_holding(Ring *ring, const RingKey &key, Holding *holding)
 		holding->is_at_end = ring->is_at_end;
 		holding->wake_generation = ring->wake_generation;
 		holding->fill_generation = ring->fill_generation;
+		holding->returns = ring->returns;
 		holding->cursor = ring->cursor;
 		holding->count = static_cast<int>(ring->count);
 		for (int i = 0; i < holding->count; i++)
@@ -423,51 +425,78 @@ copy_holding(Ring *ring, const RingKey &key, Holding *holding)
 static bool
 is_same_version(const Candidate &one, const Candidate &other)
 {
-	return one.is_at_place_of(other) && one.version.writer == other.version.writer &&
+	return one.version.writer == other.version.writer && one.tid.ip_posid == other.tid.ip_posid &&
+		   one.tid.ip_blkid.bi_lo == other.tid.ip_blkid.bi_lo &&
+		   one.tid.ip_blkid.bi_hi == other.tid.ip_blkid.bi_hi &&
 		   one.version.table == other.version.table;
 }
 
-// The index of the candidate in a ring that is not sorted; its count if it is not there.
-static uint32
-find_version(Ring *ring, const Candidate &candidate)
+namespace {
+
+// Where the ring has a candidate, and the one before which it is to come; its count: nowhere.
+struct Indexes
 {
-	uint32 index = 0;
-	while (index < ring->count && !is_same_version(*at(ring, index), candidate))
-		index++;
-	return index;
+	uint32 own;
+	uint32 next;
+};
+
+} // namespace
+
+// In one pass over the ring.
+static void
+find_versions(Ring *ring, const Placed *placed, int count, Indexes *found)
+{
+	for (int i = 0; i < count; i++)
+		found[i] = {ring->count, ring->count};
+	for (uint32 index = 0; index < ring->count; index++) {
+		const Candidate &candidate = *at(ring, index);
+		for (int i = 0; i < count; i++) {
+			if (is_same_version(candidate, placed[i].candidate))
+				found[i].own = index;
+			if (!placed[i].is_last && is_same_version(candidate, placed[i].next))
+				found[i].next = index;
+		}
+	}
 }
 
-// Where to enter it, behind the one that was entered before.
-static uint32
-place_of(Ring *ring, const Placed &placed, uint32 least)
+// Those that a fill, or the event before, has told of are there already.
+static void
+enter_in_order(Ring *ring, const Placed *placed, int count)
 {
-	if (placed.is_last)
-		return ring->count;
-	const uint32 next = find_version(ring, placed.next);
-	return Max(next == ring->count ? 0 : next, least);
+	Indexes found[most_placed];
+	const uint32 former = ring->count;
+	find_versions(ring, placed, count, found);
+	uint32 entered = 0;
+	uint32 least = 0;
+	for (int i = 0; i < count; i++) {
+		if (found[i].own < former)
+			continue;
+		const bool has_next = found[i].next < former;
+		uint32 index = has_next ? found[i].next + entered : 0;
+		if (placed[i].is_last)
+			index = ring->count;
+		index = Max(index, least);
+		open_gap(ring, index);
+		*at(ring, index) = placed[i].candidate;
+		least = index + 1;
+		entered++;
+	}
 }
 
-bool
+Entered
 enter_placed(Ring *ring, const RingKey &key, const Holding &holding, const Placed *placed,
 			 int count, uint32 wake_generation, bool keeps_quiet)
 {
-	bool is_entered = false;
+	Entered entered = Entered::none;
 	with_ring(ring, key, [&] {
-		const bool is_current = ring->wake_generation == holding.wake_generation &&
-								ring->fill_generation == holding.fill_generation &&
-								ring->filler == 0;
-		if (!is_current || ring->count + count > ring_size)
+		if (ring->wake_generation != holding.wake_generation ||
+			ring->fill_generation != holding.fill_generation || ring->returns != holding.returns ||
+			ring->filler != 0)
 			return;
-		uint32 least = 0;
-		for (int i = 0; i < count; i++) {
-			// A fill, or the event before, may have told of it.
-			if (find_version(ring, placed[i].candidate) < ring->count)
-				continue;
-			const uint32 index = place_of(ring, placed[i], least);
-			open_gap(ring, index);
-			*at(ring, index) = placed[i].candidate;
-			least = index + 1;
-		}
+		entered = ring->count + count > ring_size ? Entered::no_room : Entered::all;
+		if (entered == Entered::no_room)
+			return;
+		enter_in_order(ring, placed, count);
 		ring->wake_generation = wake_generation;
 		ring->is_quiet = ring->is_quiet && (keeps_quiet || count == 0);
 		if (count > 0) {
@@ -475,9 +504,8 @@ enter_placed(Ring *ring, const RingKey &key, const Holding &holding, const Place
 			ring->nothing_at = 0;
 		}
 		announce_rest(ring, 1);
-		is_entered = true;
 	});
-	return is_entered;
+	return entered;
 }
 
 void

@@ -10,8 +10,8 @@
 // A ring of a managed queue is sorted: each candidate has its sort key, and candidates stand in
 // that order, as a rule each row once, so that a row that becomes claimable is inserted at its
 // position. Such a ring holds what was claimable up to the cursor when it was read, and what has
-// been offered since. In any other ring candidates stand as they were read, and a sweep finds a row
-// that becomes claimable again.
+// been offered since. In any other ring candidates stand as they were read; a row that becomes claimable again is entered
+// by a pop that has read it (news.hpp), or found by a sweep.
 //
 // Locking: every field is written and read under the ring's spinlock, except that key changes only
 // under the LWLock of shared_memory.cpp as well, whose holders read it without the spinlock, and
@@ -135,6 +135,7 @@ struct Holding
 	bool is_at_end;
 	uint32 wake_generation;
 	uint32 fill_generation;
+	uint32 returns;
 	Cursor cursor;
 	int count;
 	Candidate candidates[ring_size];
@@ -151,11 +152,20 @@ struct Placed
 	Candidate next;
 };
 
+// So many are entered in one stay, as each is looked for among all candidates.
+constexpr int most_placed = 4;
+
+enum class Entered {
+	all,
+	none,    // the ring was read, or candidates were put back, since it was copied
+	no_room, // it is to be swept
+};
+
 // Enters these, in the order, which are all that has become claimable up to that wake-up generation, and that a fill
-// will not read. A candidate whose next one is gone comes first, as do those before that one. False if the ring has been
-// read since, or has no room: it is to be swept. keeps_quiet: what comes of each candidate is told, as it is written.
-bool enter_placed(Ring *ring, const RingKey &key, const Holding &holding, const Placed *placed,
-				  int count, uint32 wake_generation, bool keeps_quiet);
+// will not read. A candidate whose next one is gone comes first, as do those before that one. keeps_quiet: what comes of
+// each candidate is told, as it is written.
+Entered enter_placed(Ring *ring, const RingKey &key, const Holding &holding, const Placed *placed,
+					 int count, uint32 wake_generation, bool keeps_quiet);
 
 // Begins to use the ring. It is not quiet any more if it was told of what is written by triggers of another version of the
 // table: before the caller's, they may have been disabled for a while, or the table have been a child.

@@ -202,6 +202,7 @@ struct Ring
 	bool is_sweeping;         // that fill is a sweep
 	int32 takeovers;          // of fills, since one was finished
 	uint32 change_generation; // counts takes, fills and put-backs
+	uint32 returns;           // counts put-backs alone
 	ConditionVariable filled; // broadcast when a fill ends
 	Waiters waiters;
 	RingCounters counters;

@@ -213,12 +213,12 @@ if_of_table(Ring *ring, Oid database, Oid table, Body &&body)
 }
 
 void
-announce_at(Ring *ring, Oid database, Oid table, uint32 wake_generation, int count)
+announce_at(Ring *ring, Oid database, Oid table, uint32 wake_generation)
 {
 	if_of_table(ring, database, table, [&](const RingKey &key) {
 		with_ring(ring, key, [&] {
 			if (ring->wake_generation != wake_generation)
-				announce(ring, count);
+				announce(ring, 1);
 		});
 	});
 }

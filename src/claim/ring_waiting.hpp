@@ -71,8 +71,8 @@ void answer(const Ticket &ticket, bool is_claiming, Answer given);
 // clients are heard of in this way.
 void note_pop(Ring *ring, const RingKey &key, bool has_claimed);
 
-// Announces so many jobs, if the ring is of the table and the wake-up generation has moved.
-void announce_at(Ring *ring, Oid database, Oid table, uint32 wake_generation, int count);
+// Announces a job, if the ring is of the table and the wake-up generation has moved.
+void announce_at(Ring *ring, Oid database, Oid table, uint32 wake_generation);
 
 // Takes all out of the list of the ring, if it is of the table.
 void dismiss_at(Ring *ring, Oid database, Oid table);

@@ -417,7 +417,8 @@ visit_waiting(Visit &&visit)
 		}
 }
 
-// Raises the generation by an event for each of the versions.
+// Raises the generation by an event for each of the versions. Of those who wait one looks which of them are claimable,
+// and announces the rest.
 static void
 add_events(Oid table, Wakes *wakes, const Version *versions, int count)
 {
@@ -430,8 +431,7 @@ add_events(Oid table, Wakes *wakes, const Version *versions, int count)
 		wakes->anywhere = generation;
 	SpinLockRelease(&wakes->mutex);
 	if (pg_atomic_read_u32(&wakes->waiting) > 0)
-		visit_waiting(
-			[&](Ring *ring) { announce_at(ring, MyDatabaseId, table, generation, count); });
+		visit_waiting([&](Ring *ring) { announce_at(ring, MyDatabaseId, table, generation); });
 }
 
 void
@@ -445,9 +445,11 @@ wake_table(Oid table, Wakes *wakes)
 void
 tell_versions(Oid table, Wakes *wakes, const Version *versions, int count)
 {
+	if (count == 0)
+		return;
 	if (count > log_size || pg_atomic_read_u64(&wakes->table) != owner_of(table))
 		wake_table(table, wakes);
-	else if (count > 0)
+	else
 		add_events(table, wakes, versions, count);
 }
 

@@ -99,8 +99,12 @@ is_of_form(const Trigger *trigger, const Form &form)
 void
 create_wake_trigger(Oid table, bool is_managed)
 {
-	if (find_wake_trigger(table) != nullptr)
+	const Trigger *found = find_wake_trigger(table);
+	// That of an attached queue does not do for a managed one.
+	if (found != nullptr && (!is_managed || found->tgnargs == 0))
 		return;
+	if (found != nullptr)
+		drop_wake_trigger(table);
 	const char *schema = catalog::own_schema();
 	const Form form = form_for(table, is_managed);
 	const statement::Named named{table, definition::qualified_name(table)};
