@@ -124,6 +124,7 @@ set local queue_ext.claim_path = direct;
 select count(*) from queue_pop_rows(null::task, 'task', 20);
 rollback;
 select id from queue_pop_rows(null::task, 'task', 20);
+select count(*) from queue_pop_rows(null::task, 'task', 20);
 insert into task (id) values (-3003);
 begin;
 delete from task where id = -3003;
