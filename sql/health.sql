@@ -228,7 +228,7 @@ select * from found('jobs');
 reset role;
 select * from found('jobs');
 -- All queues: the same, and of tables that another session may have locked, nothing.
-select finding, severity, queue from queue_health() where queue like 'test_health.%' order by queue, finding;
+select finding, severity, queue from queue_health() where queue like 'test_health.%' and queue <> 'test_health.few' order by queue, finding;
 -- The functions of a queue's owner do not run as the caller: here a claim's condition that the planner
 -- evaluates, and that asks who does.
 create table whose (id bigint primary key, done boolean not null default false);
