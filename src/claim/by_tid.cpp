@@ -273,9 +273,7 @@ static bool
 is_pending(const Claimer *claimer, const CandidateRow *row, const Request &request)
 {
 	CompiledClaim *claim = claimer->definition->claim;
-	ExprContext *context = CreateStandaloneExprContext();
-	context->ecxt_per_query_memory = claim->context; // as in open_writer()
-	context->ecxt_param_list_info = make_parameters(arguments_for(claimer->definition, request));
+	ExprContext *context = make_evaluation(claim, arguments_for(claimer->definition, request));
 	context->ecxt_scantuple = row->slot;
 	row::begin_use(&claim->use);
 	const bool is_it = ExecQual(claim->pending, context);

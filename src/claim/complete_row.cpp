@@ -196,14 +196,21 @@ make_new_row(const Completer *completer)
 	ExecMaterializeSlot(row);
 }
 
+// The header of a row in a buffer.
+static HeapTupleHeader
+header_of(const TupleTableSlot *row)
+{
+	return reinterpret_cast<const BufferHeapTupleTableSlot *>(row)->base.tuple->t_data;
+}
+
 // Whether a statement must write, as the executor checks foreign keys again when a version that
 // this transaction has written is replaced.
 static bool
 needs_foreign_key_check(const Completer *completer)
 {
-	const auto *slot = reinterpret_cast<const BufferHeapTupleTableSlot *>(completer->locator.row);
 	return completer->completion->has_foreign_key &&
-		   TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(slot->base.tuple->t_data));
+		   TransactionIdIsCurrentTransactionId(
+			   HeapTupleHeaderGetXmin(header_of(completer->locator.row)));
 }
 
 // Notes what the trigger would: that rows of the table may be claimable, unless the new version is
@@ -271,10 +278,9 @@ write(const Completer *completer, Snapshot snapshot, bool *needs_statement)
 }
 
 static Version
-version_of(TupleTableSlot *row)
+version_of(const TupleTableSlot *row)
 {
-	const auto *slot = reinterpret_cast<const BufferHeapTupleTableSlot *>(row);
-	return {row->tts_tid, HeapTupleHeaderGetRawXmin(slot->base.tuple->t_data)};
+	return {row->tts_tid, HeapTupleHeaderGetRawXmin(header_of(row))};
 }
 
 // Tries until the row stands still. A row that this command has written counts as gone.

@@ -92,15 +92,6 @@ is_pending(const Claimer *claimer, TupleTableSlot *row)
 	return ExecQual(claimer->writer.claim->pending, claimer->writer.context);
 }
 
-// Makes the request's clock that of the expressions.
-static void
-set_clock(const Claimer *claimer)
-{
-	ParamExternData *parameter = &claimer->writer.context->ecxt_param_list_info
-									  ->params[static_cast<int>(Parameter::call_time)];
-	parameter->value = TimestampTzGetDatum(claimer->request->call_time);
-}
-
 // Whether the row read is pending. A job may have become due after this call began.
 static bool
 is_pending_by_now(Claimer *claimer)
@@ -110,7 +101,7 @@ is_pending_by_now(Claimer *claimer)
 	if (!claimer->writer.claim->key.is_sorted)
 		return false;
 	claimer->request->call_time = GetCurrentTimestamp();
-	set_clock(claimer);
+	set_clock(claimer->writer.context, claimer->request->call_time);
 	return is_pending(claimer, claimer->old.slot);
 }
 
@@ -368,7 +359,7 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 	claimer->counters = {};
 	claimer->leased_count = 0;
 	claimer->request = request;
-	set_clock(claimer);
+	set_clock(claimer->writer.context, claimer->request->call_time);
 	uint64 locked = 0;
 	begin_context(&claimer->context, claimer->definition,
 				  definition::act_of(definition::Prepared::claim_by_tid));

@@ -11,6 +11,7 @@
 
 #include "../postgres.hpp"
 
+#include "gap.hpp"
 #include "ring_state.hpp"
 
 namespace queue_ext::claim {
@@ -63,20 +64,6 @@ count_until(const DueRows &rows, TimestampTz due)
 	return low;
 }
 
-// Makes a gap at the index, moving the shorter side. There must be room.
-inline void
-open_gap(DueRows *rows, uint32 index)
-{
-	if (index < rows->count / 2) {
-		rows->first = (rows->first + due_size - 1) % due_size;
-		for (uint32 i = 0; i < index; i++)
-			*at(rows, i) = *at(rows, i + 1);
-	} else
-		for (uint32 i = rows->count; i > index; i--)
-			*at(rows, i) = *at(rows, i - 1);
-	rows->count++;
-}
-
 // Enters a row that is due at a known time. Returns the time of the one that had to go, or of this one;
 // PG_INT64_MAX: there was room.
 inline TimestampTz
@@ -92,7 +79,7 @@ enter(DueRows *rows, const DueRow &row)
 			return PG_INT64_MAX;
 		}
 	const TimestampTz lost = is_full ? at(*rows, --rows->count).due : PG_INT64_MAX;
-	open_gap(rows, index);
+	open_gap<due_size>(rows, index);
 	*at(rows, index) = row;
 	return lost;
 }

@@ -85,20 +85,16 @@ comparisons_for(const CompiledClaim *claim, Relation table)
 static ExprContext *
 evaluation_for(Definition *definition, Request *request, ExprContext *own)
 {
-	CompiledClaim *claim = definition->claim;
+	const CompiledClaim *claim = definition->claim;
 	if (claim->pending == nullptr || claim->has_policies ||
 		(own == nullptr && row::is_in_use(&claim->use)))
 		return nullptr;
 	request->call_time = GetCurrentTimestamp();
 	if (own != nullptr) {
-		own->ecxt_param_list_info->params[static_cast<int>(statement::Parameter::call_time)].value =
-			TimestampTzGetDatum(request->call_time);
+		set_clock(own, request->call_time);
 		return own;
 	}
-	ExprContext *context = CreateStandaloneExprContext();
-	context->ecxt_per_query_memory = claim->context; // as in open_writer()
-	context->ecxt_param_list_info = make_parameters(arguments_for(definition, *request));
-	return context;
+	return make_evaluation(claim, arguments_for(definition, *request));
 }
 
 static bool
@@ -307,26 +303,29 @@ admit(Definition *definition, Ring *ring, Request *request, ExprContext *evaluat
 {
 	CompiledClaim *claim = definition->claim;
 	const RingKey key = claim->key;
-	// Touched before it is written to under the spinlock.
-	auto *holding = static_cast<Holding *>(palloc0(sizeof(Holding)));
 	Version versions[log_size];
 	Told told[most_placed];
-	if (!copy_holding(ring, key, holding))
-		return Outcome::done;
-	const int known = read_log(definition->source, get_wakes(definition->source),
-							   holding->wake_generation, versions);
+	// Read without the spinlock, as a hint, so that the ring is copied only if the log has what it lacks.
+	const uint32 from = ring->wake_generation;
+	const int known = read_log(definition->source, get_wakes(definition->source), from, versions);
 	if (known == too_many_events)
 		return Outcome::too_many;
-	if (known <= 0 || !holding->is_settled)
+	if (known <= 0)
 		return Outcome::done;
+	// Touched before it is written to under the spinlock.
+	auto *holding = static_cast<Holding *>(palloc0(sizeof(Holding)));
+	if (!copy_holding(ring, key, holding) || !holding->is_settled)
+		return Outcome::done;
+	if (holding->wake_generation != from)
+		return Outcome::read_meanwhile;
 	const int taken = Min(known, most_placed);
 	Reader reader = open_reader(definition, request, evaluation, holding);
 	int count;
 	Outcome outcome = Outcome::done;
 	if (read_told(&reader, claim, versions, taken, told, &count)) {
-		const Entered entered = enter_placed(ring, key, *holding, place_all(&reader, told, count),
-											 count, holding->wake_generation + taken,
-											 definition->claim_mode == ClaimMode::update);
+		const Entered entered =
+			enter_placed(ring, key, *holding, place_all(&reader, told, count), count, from + taken,
+						 definition->claim_mode == ClaimMode::update);
 		outcome = entered == Entered::all    ? Outcome::more
 				  : entered == Entered::none ? Outcome::read_meanwhile
 											 : Outcome::done;

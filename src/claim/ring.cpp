@@ -4,6 +4,7 @@
 
 #include "ring.hpp"
 
+#include "gap.hpp"
 #include "ring_section.hpp"
 #include "sorted_run.hpp"
 
@@ -192,20 +193,6 @@ find_index(Ring *ring, const SortKey &sort_key)
 	return low;
 }
 
-// Makes a gap at the index, moving the shorter side. The ring must not be full.
-static void
-open_gap(Ring *ring, uint32 index)
-{
-	if (index < ring->count / 2) {
-		ring->first = (ring->first + ring_size - 1) % ring_size;
-		for (uint32 i = 0; i < index; i++)
-			*at(ring, i) = *at(ring, i + 1);
-	} else
-		for (uint32 i = ring->count; i > index; i--)
-			*at(ring, i) = *at(ring, i - 1);
-	ring->count++;
-}
-
 // Remembers the lowest sort key for which there was no room during a fill, as the snapshot of that
 // fill may not show its row (step_back()).
 static void
@@ -255,7 +242,7 @@ insert(Ring *ring, const Candidate &candidate, Added kind)
 			return;
 		}
 	}
-	open_gap(ring, index);
+	open_gap<ring_size>(ring, index);
 	*at(ring, index) = candidate;
 	if (ring->is_at_end)
 		reach(ring, sort_key);
@@ -476,7 +463,7 @@ enter_in_order(Ring *ring, const Placed *placed, int count)
 		if (placed[i].is_last)
 			index = ring->count;
 		index = Max(index, least);
-		open_gap(ring, index);
+		open_gap<ring_size>(ring, index);
 		*at(ring, index) = placed[i].candidate;
 		least = index + 1;
 		entered++;

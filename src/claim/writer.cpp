@@ -28,6 +28,32 @@ is_writing(const definition::Definition *definition)
 }
 
 // The expressions are in use until close_writer(), or until the rollback after an ERROR.
+void
+set_clock(const ExprContext *context, TimestampTz call_time)
+{
+	ParamExternData *parameter =
+		&context->ecxt_param_list_info->params[static_cast<int>(Parameter::call_time)];
+	parameter->value = TimestampTzGetDatum(call_time);
+}
+
+// What the first evaluation of a whole-row variable keeps in that memory must live as long as the
+// expression.
+static void
+prepare_evaluation(ExprContext *context, const CompiledClaim *claim,
+				   const statement::Arguments &arguments)
+{
+	context->ecxt_param_list_info = make_parameters(arguments);
+	context->ecxt_per_query_memory = claim->context;
+}
+
+ExprContext *
+make_evaluation(const CompiledClaim *claim, const statement::Arguments &arguments)
+{
+	ExprContext *context = CreateStandaloneExprContext();
+	prepare_evaluation(context, claim, arguments);
+	return context;
+}
+
 Writer
 open_writer(definition::Definition *definition, const statement::Arguments &arguments,
 			CmdType command)
@@ -38,10 +64,7 @@ open_writer(definition::Definition *definition, const statement::Arguments &argu
 	CheckCmdReplicaIdentity(writer.table, command);
 	writer.target = row::open_target(writer.table);
 	writer.context = GetPerTupleExprContext(writer.target.estate);
-	writer.context->ecxt_param_list_info = make_parameters(arguments);
-	// What the first evaluation of a whole-row variable keeps there must live as long as the
-	// expression.
-	writer.context->ecxt_per_query_memory = writer.claim->context;
+	prepare_evaluation(writer.context, writer.claim, arguments);
 	writer.row = table_slot_create(writer.table, nullptr);
 	row::begin_use(&writer.claim->use);
 	return writer;

@@ -31,6 +31,12 @@ bool is_writing(const definition::Definition *definition);
 // The variables of the fragments, as parameters numbered like statement::Parameter.
 ParamListInfo make_parameters(const statement::Arguments &arguments);
 
+// Makes the time that of the call in the parameters of the expressions.
+void set_clock(const ExprContext *context, TimestampTz call_time);
+
+// A context in which the claim's expressions can be evaluated without a writer. The caller frees it.
+ExprContext *make_evaluation(const CompiledClaim *claim, const statement::Arguments &arguments);
+
 // Opens the table, which must be locked, with the claim compiled. command: what will be done.
 // Raises 55000 where a publication needs a replica identity for that and there is none. On ERROR
 // the resource owner closes it.
