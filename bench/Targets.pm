@@ -95,7 +95,7 @@ sub of_section {
 		$add->("$measure, $_ clients, to " . $figures->title($base) =~ tr/`//dr, 'locks', $target, 0,
 			$ratios->($situation, [$_, 'locks'], [$_, $base])) for $figures->points($section, $situation);
 	}
-	push @found, of_tables($figures, $section);
+	push @found, of_tables($figures, $section), of_events($figures, $section);
 	for my $side (variants($figures, $section, 'transaction', 'queue_ext-transaction')) {
 		$add->("claim and complete in a transaction, $_ clients, by hand", $side, '1.5', 0,
 			$ratios->('transaction', [$_, $side], [$_, 'skip-locked-transaction']))
@@ -117,6 +117,28 @@ sub of_section {
 	$add->("unique insert, batch of $_, to ON CONFLICT", 'unique-insert', '1.0', 0,
 		$ratios->('unique-batch', [$_, 'unique-insert'], [$_, 'on-conflict']))
 		for grep { $_ == 1000 } $figures->points($section, 'unique-batch');
+	return @found;
+}
+
+# With most in front, to the same with nothing in front; where the event is an option, to the same without it.
+my %least_beside_event = (rollback => '0.8', chain => '0.8', poll => '0.8', due => '0.8', session => '0.67');
+
+sub of_events {
+	my ($figures, $section) = @_;
+	my @found;
+	for my $kind (sort keys %least_beside_event) {
+		my $most = ($figures->points($section, "events.$kind"))[-1] or next;
+		for my $side (grep { /^event\+/ } $figures->sides($section, "events.$kind")) {
+			my @values = $figures->ratios($section, "events.$kind", [$most, $side], [0, $side]);
+			push @found, ["events, $kind: " . Figures::grouped($most) . ' in front, to none', $side, $least_beside_event{$kind}, 0, @values] if @values;
+		}
+	}
+	for my $point ($figures->points($section, 'events.wake')) {
+		for my $side (grep { /^event\+/ } $figures->sides($section, 'events.wake')) {
+			my @values = $figures->ratios($section, 'events.wake', [$point, $side], [$point, $side =~ s/^event/calm/r]);
+			push @found, ['events, wake: ' . Figures::grouped($point) . ' in front, to none of the workers told', $side, '0.9', 0, @values] if @values;
+		}
+	}
 	return @found;
 }
 

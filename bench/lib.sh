@@ -67,7 +67,7 @@ drive_pgbench() {
 	local batch=$1 clients=$2
 	shift 2
 	PGOPTIONS="-c synchronous_commit=$sync ${side_options:-}" pgbench -n -M prepared \
-		-c "$clients" -j "$((clients < 4 ? clients : 4))" "$@" -f "$work/script" \
+		-c "$clients" -j "$((clients < 4 ? clients : 4))" ${pgbench_options:-} "$@" -f "$work/script" \
 		-D payload="$payload" -D k=0 -D batch="$batch" -D queues="${queues:-1}" 2>"$work/errors"
 }
 
