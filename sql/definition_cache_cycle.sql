@@ -55,6 +55,7 @@ do $$ begin for i in 1 .. 60 loop execute format('delete from turn_%s', i); end 
 set queue_ext.definition_cache_size = '1MB';
 select go_round(60) is not null as is_warm;
 select go_round(60) is not null as is_warm;
+select go_round(60) is not null as is_warm;
 select hits >= kept * 3 / 4 as is_in_proportion, kept between 10 and 40 as is_bound from go_round(60);
 select hits >= kept * 3 / 4 as is_in_proportion, kept between 10 and 40 as is_bound from go_round(60);
 -- The queue that is used in between is found, too: it is no newer than those.

@@ -15,6 +15,7 @@ struct Receipt
 	int32 attempt;
 	bool has_attempt; // false: of any attempt
 	int position;     // in the caller's arrays
+	int32 failures;   // how often it has failed, where that is asked for
 };
 
 // Jobs to be sent, and what they have in common.

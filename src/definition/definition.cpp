@@ -69,6 +69,7 @@ act_of(Prepared which)
 		case Prepared::fail:
 		case Prepared::fail_many:
 		case Prepared::fail_timed:
+		case Prepared::released:
 		case Prepared::fail_many_timed:
 		case Prepared::fail_row:
 			return "failure (\"on_fail\") in";

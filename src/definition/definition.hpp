@@ -61,6 +61,7 @@ enum class Prepared {
 	fail_many_timed,
 	fail,
 	fail_many,
+	released, // how many claims of jobs were given back
 	release,
 	release_many,
 	extend,

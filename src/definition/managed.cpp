@@ -30,13 +30,17 @@ static constexpr Fragments first_fragments = {
 	" dead_at = case when dead_at is not null then call_time + lease end",
 };
 
-// A claim of the second layout says when it was made, too. Nothing else writes claimed_at.
+// A claim of the second layout says when it was made, too. Nothing else writes claimed_at. A release is counted, so that
+// the backoff can follow what has failed.
 Fragments
 managed_fragments(Layout layout)
 {
 	Fragments fragments = first_fragments;
-	if (layout == Layout::second)
+	if (layout == Layout::second) {
 		fragments.on_claim = psprintf("%s, claimed_at = call_time", first_fragments.on_claim);
+		fragments.on_release =
+			psprintf("%s, released = coalesce(released, 0) + 1", first_fragments.on_release);
+	}
 	return fragments;
 }
 
@@ -70,7 +74,8 @@ const char *const create_table_text =
 	" last_error pg_catalog.text,"
 	" payload pg_catalog.jsonb not null,"
 	" unique_key pg_catalog.text collate pg_catalog.\"C\","
-	" kind pg_catalog.text collate pg_catalog.\"C\""
+	" kind pg_catalog.text collate pg_catalog.\"C\","
+	" released pg_catalog.int4"
 	") with (fillfactor = 45,"
 	" autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,"
 	" autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.1,"

@@ -500,6 +500,7 @@ update_definition(const char *name, Oid source, const Options &options)
 	row.set_key(name, source);
 	set_options(&row, options);
 	row.set(column_on_claim, options.on_claim);
+	row.set(column_on_release, options.on_release);
 	row.set(column_ready_at, options.ages.ready_at);
 	row.set(column_claimed_at, options.ages.claimed_at);
 	set_keeps(&row, options);
@@ -508,7 +509,8 @@ update_definition(const char *name, Oid source, const Options &options)
 				   " backoff_base = coalesce($8, backoff_base),"
 				   " backoff_cap = coalesce($9, backoff_cap),"
 				   " archived = coalesce($10, archived), archive = coalesce($11, archive),"
-				   " on_claim = coalesce($14, on_claim)%s%s"
+				   " on_claim = coalesce($14, on_claim),"
+				   " on_release = coalesce($16, on_release)%s%s"
 				   " where name operator(pg_catalog.=) $1 and source operator(pg_catalog.=) $2",
 				   registry_name(),
 				   names_columns(options)

@@ -88,6 +88,7 @@ struct Options
 	const bool *is_archived;
 	const Oid *archive;
 	const char *on_claim;
+	const char *on_release;
 	AgeColumns ages;              // an empty name: none
 	const Interval *archive_keep; // zero: for ever
 	const Interval *dead_keep;    // likewise

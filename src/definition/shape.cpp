@@ -61,22 +61,25 @@ static constexpr Column archive_columns[] = {
 	{"payload", JSONBOID, Kind::required},
 };
 
-// What the second layout has in addition. Both texts, and added_columns, agree with it.
+// What the second layout has in addition: tables and archives, and tables alone. The texts, and what is added, agree
+// with it.
 static constexpr Column second_columns[] = {
 	{"claimed_at", TIMESTAMPTZOID, Kind::nullable},
 	{"kind", TEXTOID, Kind::nullable, C_COLLATION_OID},
 };
+static constexpr Column released_column = {"released", INT4OID, Kind::nullable};
 
 // The index of kind in both.
 constexpr int kind_column = 1;
 
 // A claim writes claimed_at along with leased_by, a sender gives kind along with priority. Archives
-// have both models, too.
+// have both models, too. A release writes the last along with max_attempts.
 const AddedColumn added_columns[] = {
 	{"claimed_at", "pg_catalog.timestamptz", "leased_by"},
 	{"kind", "pg_catalog.text collate pg_catalog.\"C\"", "priority"},
 };
 static_assert(lengthof(second_columns) == added_column_count);
+const AddedColumn added_released_column = {"released", "pg_catalog.int4", "max_attempts"};
 
 // Of archives alone; whoever may write the last error there may write a result.
 static constexpr Column slot_column = {"slot", INT2OID, Kind::required};
@@ -175,13 +178,21 @@ fault_of_archive(Oid table)
 }
 
 template <typename Table>
-static Layout
-find_layout(Table table)
+static bool
+has_second_columns(Table table)
 {
 	for (const Column &column : second_columns)
 		if (!has_column(table, column))
-			return Layout::first;
-	return Layout::second;
+			return false;
+	return true;
+}
+
+template <typename Table>
+static Layout
+find_layout(Table table)
+{
+	return has_second_columns(table) && has_column(table, released_column) ? Layout::second
+																		   : Layout::first;
 }
 
 Layout
@@ -194,6 +205,12 @@ Layout
 layout_of(Relation table)
 {
 	return find_layout(table);
+}
+
+Layout
+layout_of_archive(Oid archive)
+{
+	return has_second_columns(archive) ? Layout::second : Layout::first;
 }
 
 bool
@@ -209,7 +226,7 @@ column_of(const AddedColumn &added)
 	for (const Column &second : second_columns)
 		if (strcmp(second.name, added.name) == 0)
 			return second;
-	return result_column;
+	return strcmp(added.name, released_column.name) == 0 ? released_column : result_column;
 }
 
 bool

@@ -18,10 +18,11 @@ const char *fault_of_archive(Oid table);
 // The same of an open table. Looks at its descriptor alone, which for many tables is much faster.
 const char *fault_of_table(Relation table);
 
-// The layout of a managed queue's table, or of its archive: the second if it has all columns of that.
+// The layout of a managed queue's table, and that of its archive: the second if it has all columns of that.
 // Reads the catalogs; takes no lock.
 Layout layout_of(Oid table);
 Layout layout_of(Relation table); // open
+Layout layout_of_archive(Oid archive);
 
 // Whether the table has the column of the second layout for the kinds of its jobs. Reads the catalogs;
 // takes no lock.
@@ -36,6 +37,9 @@ struct AddedColumn
 };
 constexpr int added_column_count = 2;
 extern const AddedColumn added_columns[added_column_count];
+
+// Likewise, of a table alone: how many of its job's claims count as no failure.
+extern const AddedColumn added_released_column;
 
 // Likewise, of an archive alone.
 extern const AddedColumn added_result_column;

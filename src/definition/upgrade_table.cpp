@@ -85,27 +85,27 @@ add_missing(const Named &table, List *columns)
 	return true;
 }
 
-// Those of a queue's table. A list's elements cannot be constant.
+// Those of a queue's table and of its archive, and one that only the one or the other has. A list's elements cannot be
+// constant.
 static List *
-columns_of_table()
+columns_with(const AddedColumn &more)
 {
 	List *columns = NIL;
 	for (const AddedColumn &column : added_columns)
 		columns = lappend(columns, const_cast<AddedColumn *>(&column));
-	return columns;
+	return lappend(columns, const_cast<AddedColumn *>(&more));
 }
 
 bool
 add_missing_columns(const Named &table)
 {
-	return add_missing(table, columns_of_table());
+	return add_missing(table, columns_with(added_released_column));
 }
 
 bool
 add_missing_archive_columns(const Named &archive)
 {
-	return add_missing(
-		archive, lappend(columns_of_table(), const_cast<AddedColumn *>(&added_result_column)));
+	return add_missing(archive, columns_with(added_result_column));
 }
 
 } // namespace queue_ext::definition

@@ -23,6 +23,7 @@ namespace queue_ext::queue {
 
 using claim::Receipt;
 using definition::Definition;
+using definition::Layout;
 using definition::Prepared;
 using statement::Arguments;
 using statement::Parameter;
@@ -67,13 +68,16 @@ rule_of(Action action)
 	pg_unreachable();
 }
 
-// The job is ready and has the queue's number of attempts left. attempt itself never falls.
+// The job is ready and has the queue's number of attempts left; the backoff begins anew. attempt itself never falls.
 const char *
 on_requeue(const Definition *definition)
 {
 	return psprintf("run_at = %s, leased_until = null, leased_by = null, dead_at = null,"
-					" max_attempts = t.attempt operator(pg_catalog.+) %d",
-					placeholder(Parameter::call_time), definition->max_attempts);
+					" max_attempts = t.attempt operator(pg_catalog.+) %d%s",
+					placeholder(Parameter::call_time), definition->max_attempts,
+					definition::layout_of(definition->source) == Layout::second
+						? ", released = t.attempt"
+						: "");
 }
 
 // Returns what the action writes, or null if it deletes the row.
@@ -208,8 +212,8 @@ archive_text(const Definition *definition, const Removal &removal)
 		error::archive_missing(definition->name, definition->source_name);
 	const bool has_result =
 		removal.result != nullptr && definition::keeps_results(definition->archive);
-	const char *columns = archived_columns(
-		Min(definition::layout_of(definition->source), definition::layout_of(definition->archive)));
+	const char *columns = archived_columns(Min(definition::layout_of(definition->source),
+											   definition::layout_of_archive(definition->archive)));
 	const char *deleted =
 		has_result ? psprintf("t.*, %s as %s", removal.result, result_of_finished) : "t.*";
 	const char *slot = definition->has_slots ? ", slot" : "";
@@ -301,7 +305,7 @@ is_timed(Definition *definition, Action action)
 	if (action == Action::fail || !definition->is_archived)
 		return true;
 	if (definition->archive_name == nullptr ||
-		definition::layout_of(definition->archive) != definition::Layout::second)
+		definition::layout_of_archive(definition->archive) != Layout::second)
 		return false;
 	const AttrNumber archived = get_attnum(definition->archive, "claimed_at");
 	return row::has_right_on(definition->archive, ACL_SELECT, &archived, 1);
@@ -346,13 +350,83 @@ statement_for(Definition *definition, Action action, bool is_many)
 	});
 }
 
+// Returns an array of what value_of(receipt, &is_null) returns for each receipt.
+template <typename ValueOf>
+static Datum
+array_of(const Receipt *receipts, int count, Oid type, ValueOf &&value_of)
+{
+	int16 length;
+	bool by_value;
+	char align;
+	get_typlenbyvalalign(type, &length, &by_value, &align);
+	auto *values = static_cast<Datum *>(palloc(sizeof(Datum) * count));
+	auto *nulls = static_cast<bool *>(palloc0(sizeof(bool) * count));
+	for (int i = 0; i < count; i++)
+		values[i] = value_of(receipts[i], &nulls[i]);
+	int dimension = count;
+	int lower_bound = 1;
+	return PointerGetDatum(construct_md_array(values, nulls, 1, &dimension, &lower_bound, type,
+											  length, by_value, align));
+}
+
+static Datum
+ids_of(const Receipt *receipts, int count)
+{
+	return array_of(receipts, count, INT8OID,
+					[](const Receipt &r, bool *) { return Int64GetDatum(r.id); });
+}
+
+// Whether the table counts releases, and the caller may read that.
+static bool
+may_read_released(const Definition *definition)
+{
+	if (definition::layout_of(definition->source) != Layout::second)
+		return false;
+	const AttrNumber released = get_attnum(definition->source, "released");
+	return row::has_right_on(definition->source, ACL_SELECT, &released, 1);
+}
+
+// What stands in the way of a scan of the whole table here is said at fence_text().
+static const char *
+released_text(const Definition *definition)
+{
+	return psprintf("select (select t.released from %s as t"
+					" where t.id operator(pg_catalog.>=) r.receipt_id"
+					" and t.id operator(pg_catalog.<=) r.receipt_id limit 1)"
+					" from pg_catalog.unnest(%s) with ordinality as r(receipt_id, receipt_number)"
+					" order by r.receipt_number",
+					definition->source_name, placeholder(Parameter::ids));
+}
+
+void
+note_failures(Definition *definition, const FinishOptions &options, Receipt *receipts, int count)
+{
+	for (int i = 0; i < count; i++)
+		receipts[i].failures = receipts[i].attempt;
+	if (options.retry_in != nullptr || !may_read_released(definition))
+		return;
+	Arguments arguments(options.call_time);
+	arguments.set(Parameter::ids, ids_of(receipts, count));
+	const uint64 found = run_newest(
+		prepared_of(definition, Prepared::released, [&] { return released_text(definition); }),
+		arguments);
+	for (int i = 0; i < count && static_cast<uint64>(i) < found; i++) {
+		bool is_null;
+		const Datum released =
+			SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null);
+		// An owner may have written anything there.
+		if (!is_null && DatumGetInt32(released) > 0)
+			receipts[i].failures = Max(1, receipts[i].attempt - DatumGetInt32(released));
+	}
+}
+
 TimestampTz
-retry_time(const Definition *definition, const FinishOptions &options, int32 attempt)
+retry_time(const Definition *definition, const FinishOptions &options, int32 failures)
 {
 	if (options.retry_in != nullptr)
 		return end_of_interval(options.call_time, options.retry_in);
 	return options.call_time + backoff(to_microseconds(definition->backoff_base),
-									   to_microseconds(definition->backoff_cap), attempt,
+									   to_microseconds(definition->backoff_cap), failures,
 									   pg_prng_double(&pg_global_prng_state));
 }
 
@@ -475,9 +549,6 @@ finish_one(Definition *definition, Action action, const Receipt &receipt,
 	arguments.set(Parameter::id, Int64GetDatum(receipt.id));
 	if (receipt.has_attempt)
 		arguments.set(Parameter::attempt, Int32GetDatum(receipt.attempt));
-	if (action == Action::fail)
-		arguments.set(Parameter::retry_at,
-					  TimestampTzGetDatum(retry_time(definition, options, receipt.attempt)));
 	if (options.run_at != nullptr)
 		arguments.set(Parameter::retry_at, TimestampTzGetDatum(*options.run_at));
 	if (options.error != nullptr)
@@ -487,6 +558,12 @@ finish_one(Definition *definition, Action action, const Receipt &receipt,
 
 	bool is_done = false;
 	statement::with_spi([&] {
+		if (action == Action::fail) {
+			Receipt failed = receipt;
+			note_failures(definition, options, &failed, 1);
+			arguments.set(Parameter::retry_at,
+						  TimestampTzGetDatum(retry_time(definition, options, failed.failures)));
+		}
 		is_done = run(statement_for(definition, action, false), arguments) > 0;
 		count_returned(definition, action, options);
 	});
@@ -505,25 +582,6 @@ void
 sort_receipts(Receipt *receipts, int count)
 {
 	qsort(receipts, count, sizeof(Receipt), by_id);
-}
-
-// Returns an array of what value_of(receipt, &is_null) returns for each receipt.
-template <typename ValueOf>
-static Datum
-array_of(const Receipt *receipts, int count, Oid type, ValueOf &&value_of)
-{
-	int16 length;
-	bool by_value;
-	char align;
-	get_typlenbyvalalign(type, &length, &by_value, &align);
-	auto *values = static_cast<Datum *>(palloc(sizeof(Datum) * count));
-	auto *nulls = static_cast<bool *>(palloc0(sizeof(bool) * count));
-	for (int i = 0; i < count; i++)
-		values[i] = value_of(receipts[i], &nulls[i]);
-	int dimension = count;
-	int lower_bound = 1;
-	return PointerGetDatum(construct_md_array(values, nulls, 1, &dimension, &lower_bound, type,
-											  length, by_value, align));
 }
 
 // Puts an array, of text or jsonb, which is in the caller's order, into the order of the sorted
@@ -549,19 +607,19 @@ finish_many(Definition *definition, Action action, Receipt *receipts, int count,
 {
 	sort_receipts(receipts, count);
 	Arguments arguments = common_arguments(definition, options);
-	arguments.set(Parameter::ids, array_of(receipts, count, INT8OID, [](const Receipt &r, bool *) {
-					  return Int64GetDatum(r.id);
-				  }));
+	arguments.set(Parameter::ids, ids_of(receipts, count));
 	arguments.set(Parameter::attempts,
 				  array_of(receipts, count, INT4OID, [](const Receipt &r, bool *is_null) {
 					  *is_null = !r.has_attempt;
 					  return Int32GetDatum(r.attempt);
 				  }));
-	if (action == Action::fail)
+	if (action == Action::fail) {
+		note_failures(definition, options, receipts, count);
 		arguments.set(Parameter::retry_ats,
 					  array_of(receipts, count, TIMESTAMPTZOID, [&](const Receipt &r, bool *) {
-						  return TimestampTzGetDatum(retry_time(definition, options, r.attempt));
+						  return TimestampTzGetDatum(retry_time(definition, options, r.failures));
 					  }));
+	}
 	if (options.run_at != nullptr)
 		arguments.set(Parameter::retry_ats,
 					  array_of(receipts, count, TIMESTAMPTZOID, [&](const Receipt &, bool *) {

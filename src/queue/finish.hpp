@@ -68,12 +68,18 @@ statement::Arguments common_arguments(const definition::Definition *definition,
 void set_slot(const definition::Definition *definition, TimestampTz now,
 			  statement::Arguments *arguments);
 
-// Returns when a job whose attempt of that number has failed may run again. Raises 22008 if that is
-// no timestamp any more, as the next two do.
-TimestampTz retry_time(const definition::Definition *definition, const FinishOptions &options,
-					   int32 attempt);
+// Notes down how often each of the jobs has failed, with this time: its claims but for those that were released, or came
+// before it was requeued. Of a table that does not count these, or not for the caller: its claims. SPI must be open.
+// Raises what the executor raises.
+void note_failures(definition::Definition *definition, const FinishOptions &options,
+				   claim::Receipt *receipts, int count);
 
-// Returns the earliest time that retry_time() can return for any attempt.
+// Returns when a job that has failed so often may run again. Raises 22008 if that is no timestamp any more, as the next
+// two do.
+TimestampTz retry_time(const definition::Definition *definition, const FinishOptions &options,
+					   int32 failures);
+
+// Returns the earliest time that retry_time() can return for any number of failures.
 TimestampTz earliest_retry(const definition::Definition *definition, const FinishOptions &options);
 
 // Returns when a lease ends that begins with the call.

@@ -115,30 +115,37 @@ text_of(Definition *definition, const Compiled &compiled, Action action, const c
 					assignments, fence, returned);
 }
 
-// Returns the attempt of the receipt, for the backoff; 1 for an attached queue, which has no
-// attempts. Raises what attempt_column() raises.
+// Returns how often the job of the receipt has failed, for the backoff; 1 for an attached queue, which has no
+// attempts. Raises what attempt_column() and note_failures() raise.
 static int32
-attempt_of(const Definition *definition, const Row &job)
+failures_of(Definition *definition, const Row &job, const FinishOptions &options)
 {
 	if (!definition->is_managed)
 		return 1;
-	bool is_null;
-	const Datum attempt = GetAttributeByNum(DatumGetHeapTupleHeader(job.value),
-											definition::attempt_column(definition), &is_null);
-	return is_null ? 1 : DatumGetInt32(attempt);
+	HeapTupleHeader row = DatumGetHeapTupleHeader(job.value);
+	bool has_no_id;
+	bool has_no_attempt;
+	claim::Receipt receipt{};
+	receipt.attempt = DatumGetInt32(
+		GetAttributeByNum(row, definition::attempt_column(definition), &has_no_attempt));
+	receipt.id = DatumGetInt64(GetAttributeByName(row, "id", &has_no_id));
+	if (has_no_id || has_no_attempt)
+		return 1;
+	statement::with_spi([&] { note_failures(definition, options, &receipt, 1); });
+	return receipt.failures;
 }
 
 // Reads the attempt only where the backoff depends on it, so a changed column matters only there.
 static Arguments
-arguments_for(const Definition *definition, Action action, const Row &job,
-			  const FinishOptions &options)
+arguments_for(Definition *definition, Action action, const Row &job, const FinishOptions &options)
 {
 	Arguments arguments = common_arguments(definition, options);
 	arguments.set_row(job.value, job.columns);
 	if (action == Action::fail) {
-		const int32 attempt = options.retry_in == nullptr ? attempt_of(definition, job) : 1;
+		const int32 failures =
+			options.retry_in == nullptr ? failures_of(definition, job, options) : 1;
 		arguments.set(Parameter::retry_at,
-					  TimestampTzGetDatum(retry_time(definition, options, attempt)));
+					  TimestampTzGetDatum(retry_time(definition, options, failures)));
 	}
 	if (options.run_at != nullptr)
 		arguments.set(Parameter::retry_at, TimestampTzGetDatum(*options.run_at));

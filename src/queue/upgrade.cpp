@@ -34,15 +34,17 @@ upgrade(const Definition *definition)
 	if (definition::has_own_archive(definition))
 		is_changed |= definition::add_missing_archive_columns(definition->tables[1]);
 	definition::Options options{};
-	const char *on_claim = definition::managed_fragments(Layout::second).on_claim;
-	if (strcmp(definition->fragments.on_claim, on_claim) != 0)
-		options.on_claim = on_claim;
+	const definition::Fragments fragments = definition::managed_fragments(Layout::second);
+	if (strcmp(definition->fragments.on_claim, fragments.on_claim) != 0)
+		options.on_claim = fragments.on_claim;
+	if (strcmp(definition->fragments.on_release, fragments.on_release) != 0)
+		options.on_release = fragments.on_release;
 	Oid archive = InvalidOid;
 	if (definition::has_own_archive(definition) && definition::can_get_slots(definition)) {
 		archive = definition::give_slots(definition);
 		options.archive = &archive;
 	}
-	if (options.on_claim == nullptr && options.archive == nullptr)
+	if (options.on_claim == nullptr && options.on_release == nullptr && options.archive == nullptr)
 		return is_changed;
 	update_definition(definition->name, definition->source, options);
 	return true;

@@ -22,8 +22,8 @@ sql(q{
 	create extension queue_ext version '0.1';
 	select queue_create('q', lease => '1 minute', max_attempts => 1000, archive => true), queue_create('plain', lease => '1 minute');
 	-- The tables as the library of 0.1 has made them.
-	alter table q drop claimed_at, drop kind;
-	alter table plain drop claimed_at, drop kind;
+	alter table q drop claimed_at, drop kind, drop released;
+	alter table plain drop claimed_at, drop kind, drop released;
 	alter table q_archive drop claimed_at, drop kind, drop result;
 	update queue_definition set on_claim = replace(on_claim, ', claimed_at = call_time', '');
 	create table done (queue text, id bigint, payload jsonb);

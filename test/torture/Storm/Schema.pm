@@ -57,8 +57,8 @@ sub create
 			backoff_cap => '200 milliseconds', archive => q = 'kept') from unnest('{jobs,kept,big,mended,other}'::text[]) as q;
 		-- Two have the tables of 0.1, until a client upgrades them.
 		select queue_detach(q) from unnest('{jobs,kept}'::text[]) as q;
-		alter table jobs drop claimed_at, drop kind;
-		alter table kept drop claimed_at, drop kind;
+		alter table jobs drop claimed_at, drop kind, drop released;
+		alter table kept drop claimed_at, drop kind, drop released;
 		alter table kept_archive drop claimed_at, drop kind;
 		select queue_adopt(q) from unnest('{jobs,kept}'::text[]) as q;
 		$move
