@@ -106,7 +106,6 @@ from unnest(array[
 	$$select queue_detach('none')$$,
 	$$select queue_pop('rows')$$,
 	$$select queue_send('rows', '1')$$,
-	$$select queue_counts('rows')$$,
 	$$select queue_purge('rows')$$,
 	$$select queue_complete('rows', 1, 1)$$,
 	$$select queue_drop('rows')$$,

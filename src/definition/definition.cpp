@@ -103,6 +103,7 @@ act_of(Prepared which)
 		case Prepared::fill_head:
 			return "search (\"pending\", \"order_by\") in";
 		case Prepared::any_pending:
+		case Prepared::count_pending:
 		case Prepared::ready:
 		case Prepared::next_due:
 		case Prepared::any_pending_of_one:

@@ -85,6 +85,7 @@ enum class Prepared {
 	claim_located,       // for a table without a key: updates the rows at these TIDs
 	fill_head,           // reads candidates for the ring, from the head of the order
 	any_pending,         // whether a row is pending, locked or not
+	count_pending,       // how many are
 	ready,               // finds a row that looks pending
 	next_due, // of a managed queue: the earliest time at which a row becomes claimable by itself
 	any_pending_of_one, // likewise, of a kind, or of some kinds
