@@ -77,6 +77,9 @@ select queue_fail('jobs', id, 6) from jobs where leased_until is not null;
 update jobs set run_at = '2000-01-01', leased_until = now() + interval '1 hour', attempt = 5, released = -2147483648 where payload = '2';
 select queue_fail('jobs', id, attempt) from jobs where leased_until is not null;
 select * from waits where job in ('1', '2');
+update jobs set released = 2147483647, leased_until = now() + interval '1 hour' where payload = '1';
+select queue_release('jobs', id, attempt), (select released from jobs where payload = '1') as was from jobs where payload = '1';
+select released from jobs where payload = '1';
 -- A table of the first layout counts all claims; from its upgrade on it tells.
 select queue_create('old', backoff_base => '7300 days', backoff_cap => '7300000 days', lease => '1 hour');
 select queue_detach('old');
@@ -87,6 +90,10 @@ select queue_release('old', id, attempt) from queue_pop('old');
 select queue_release('old', id, attempt) from queue_pop('old');
 select queue_fail('old', id, attempt) from queue_pop('old');
 select run_at - now() > '14599 days' as waits_for_all from old;
+\set VERBOSITY sqlstate
+alter table old add released bigint;
+select queue_upgrade('old');
+alter table old drop released;
 select queue_upgrade('old');
 select on_release like '%released%' as counts from queues where source = 'old'::regclass;
 update old set run_at = '2000-01-01';

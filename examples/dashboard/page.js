@@ -491,7 +491,7 @@ at('find').addEventListener('keydown', (event) => {
 at('count').addEventListener('click', async () => {
 	say(at('counted'), 'Counting …');
 	const counts = await ask('counts', { queue: place.get('queue') }).catch((error) => ({ error: error.message }));
-	say(at('counted'), counts.error ?? Object.entries(counts).map(([state, count]) => `${number(count)} ${state}`).join(', '));
+	say(at('counted'), counts.error ?? Object.entries(counts).map(([state, count]) => `${countOf(count)} ${state}`).join(', '));
 });
 window.addEventListener('hashchange', go);
 document.addEventListener('visibilitychange', () => document.hidden || refresh());

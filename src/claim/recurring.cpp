@@ -133,8 +133,7 @@ send_statement(Definition *definition)
 {
 	Statement *statement = place_of(definition, Prepared::send_occurrence);
 	if (!statement->is_prepared()) {
-		const bool has_kind =
-			definition::layout_of(definition->source) == definition::Layout::second;
+		const bool has_kind = definition::has_kind(definition->source);
 		const char *text =
 			psprintf("insert into %s (payload, priority, run_at, max_attempts,"
 					 " unique_key%s) values ($1, $2, $3, $4, $5%s) returning id",

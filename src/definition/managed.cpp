@@ -39,7 +39,8 @@ managed_fragments(Layout layout)
 	if (layout == Layout::second) {
 		fragments.on_claim = psprintf("%s, claimed_at = call_time", first_fragments.on_claim);
 		fragments.on_release =
-			psprintf("%s, released = coalesce(released, 0) + 1", first_fragments.on_release);
+			psprintf("%s, released = least(coalesce(released, 0), 2147483646) + 1",
+					 first_fragments.on_release);
 	}
 	return fragments;
 }

@@ -208,9 +208,15 @@ layout_of(Relation table)
 }
 
 Layout
-layout_of_archive(Oid archive)
+archived_layout_of(Oid table)
 {
-	return has_second_columns(archive) ? Layout::second : Layout::first;
+	return has_second_columns(table) ? Layout::second : Layout::first;
+}
+
+bool
+counts_releases(Oid table)
+{
+	return has_column(table, released_column);
 }
 
 bool

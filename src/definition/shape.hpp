@@ -18,11 +18,15 @@ const char *fault_of_archive(Oid table);
 // The same of an open table. Looks at its descriptor alone, which for many tables is much faster.
 const char *fault_of_table(Relation table);
 
-// The layout of a managed queue's table, and that of its archive: the second if it has all columns of that.
-// Reads the catalogs; takes no lock.
+// The layout of a managed queue's table: the second if it has all columns of that. Reads the catalogs; takes no lock.
 Layout layout_of(Oid table);
 Layout layout_of(Relation table); // open
-Layout layout_of_archive(Oid archive);
+
+// The layout of an archive, or that of a table as far as archives have it, too. Likewise.
+Layout archived_layout_of(Oid table);
+
+// Whether the table has the column of the second layout that counts releases. Likewise.
+bool counts_releases(Oid table);
 
 // Whether the table has the column of the second layout for the kinds of its jobs. Reads the catalogs;
 // takes no lock.

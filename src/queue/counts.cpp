@@ -22,7 +22,7 @@ namespace {
 // How many jobs are in each of the states.
 struct Counts
 {
-	Datum values[lengthof(definition::job_states)];
+	int64 values[lengthof(definition::job_states)];
 	bool nulls[lengthof(definition::job_states)];
 };
 
@@ -31,8 +31,8 @@ struct Counts
 static void
 take_count(Counts *counts, int state)
 {
-	counts->values[state] = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, state + 1,
-										  &counts->nulls[state]);
+	counts->values[state] = DatumGetInt64(SPI_getbinval(
+		SPI_tuptable->vals[0], SPI_tuptable->tupdesc, state + 1, &counts->nulls[state]));
 }
 
 static void
@@ -86,8 +86,11 @@ queue_ext_queue_counts(PG_FUNCTION_ARGS)
 		else
 			count_pending(definition, &counts);
 	});
-	PG_RETURN_DATUM(HeapTupleGetDatum(
-		heap_form_tuple(BlessTupleDesc(descriptor), counts.values, counts.nulls)));
+	Datum values[lengthof(definition::job_states)];
+	for (size_t i = 0; i < lengthof(definition::job_states); i++)
+		values[i] = Int64GetDatum(counts.values[i]);
+	PG_RETURN_DATUM(
+		HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, counts.nulls)));
 }
 
 } // namespace queue_ext::queue

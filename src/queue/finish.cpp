@@ -75,9 +75,8 @@ on_requeue(const Definition *definition)
 	return psprintf("run_at = %s, leased_until = null, leased_by = null, dead_at = null,"
 					" max_attempts = t.attempt operator(pg_catalog.+) %d%s",
 					placeholder(Parameter::call_time), definition->max_attempts,
-					definition::layout_of(definition->source) == Layout::second
-						? ", released = t.attempt"
-						: "");
+					definition::counts_releases(definition->source) ? ", released = t.attempt"
+																	: "");
 }
 
 // Returns what the action writes, or null if it deletes the row.
@@ -212,8 +211,9 @@ archive_text(const Definition *definition, const Removal &removal)
 		error::archive_missing(definition->name, definition->source_name);
 	const bool has_result =
 		removal.result != nullptr && definition::keeps_results(definition->archive);
-	const char *columns = archived_columns(Min(definition::layout_of(definition->source),
-											   definition::layout_of_archive(definition->archive)));
+	const char *columns =
+		archived_columns(Min(definition::archived_layout_of(definition->source),
+							 definition::archived_layout_of(definition->archive)));
 	const char *deleted =
 		has_result ? psprintf("t.*, %s as %s", removal.result, result_of_finished) : "t.*";
 	const char *slot = definition->has_slots ? ", slot" : "";
@@ -305,7 +305,7 @@ is_timed(Definition *definition, Action action)
 	if (action == Action::fail || !definition->is_archived)
 		return true;
 	if (definition->archive_name == nullptr ||
-		definition::layout_of_archive(definition->archive) != Layout::second)
+		definition::archived_layout_of(definition->archive) != Layout::second)
 		return false;
 	const AttrNumber archived = get_attnum(definition->archive, "claimed_at");
 	return row::has_right_on(definition->archive, ACL_SELECT, &archived, 1);
@@ -376,14 +376,21 @@ ids_of(const Receipt *receipts, int count)
 					[](const Receipt &r, bool *) { return Int64GetDatum(r.id); });
 }
 
+static Datum
+attempts_of(const Receipt *receipts, int count)
+{
+	return array_of(receipts, count, INT4OID, [](const Receipt &r, bool *is_null) {
+		*is_null = !r.has_attempt;
+		return Int32GetDatum(r.attempt);
+	});
+}
+
 // Whether the table counts releases, and the caller may read that.
 static bool
 may_read_released(const Definition *definition)
 {
-	if (definition::layout_of(definition->source) != Layout::second)
-		return false;
-	const AttrNumber released = get_attnum(definition->source, "released");
-	return row::has_right_on(definition->source, ACL_SELECT, &released, 1);
+	return definition::counts_releases(definition->source) &&
+		   row::may_read(definition->source, get_attnum(definition->source, "released"));
 }
 
 // What stands in the way of a scan of the whole table here is said at fence_text().
@@ -392,10 +399,13 @@ released_text(const Definition *definition)
 {
 	return psprintf("select (select t.released from %s as t"
 					" where t.id operator(pg_catalog.>=) r.receipt_id"
-					" and t.id operator(pg_catalog.<=) r.receipt_id limit 1)"
-					" from pg_catalog.unnest(%s) with ordinality as r(receipt_id, receipt_number)"
+					" and t.id operator(pg_catalog.<=) r.receipt_id"
+					" and t.attempt operator(pg_catalog.=) r.receipt_attempt limit 1)"
+					" from rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s)) with ordinality"
+					" as r(receipt_id, receipt_attempt, receipt_number)"
 					" order by r.receipt_number",
-					definition->source_name, placeholder(Parameter::ids));
+					definition->source_name, placeholder(Parameter::ids),
+					placeholder(Parameter::attempts));
 }
 
 void
@@ -407,6 +417,7 @@ note_failures(Definition *definition, const FinishOptions &options, Receipt *rec
 		return;
 	Arguments arguments(options.call_time);
 	arguments.set(Parameter::ids, ids_of(receipts, count));
+	arguments.set(Parameter::attempts, attempts_of(receipts, count));
 	const uint64 found = run_newest(
 		prepared_of(definition, Prepared::released, [&] { return released_text(definition); }),
 		arguments);
@@ -608,11 +619,7 @@ finish_many(Definition *definition, Action action, Receipt *receipts, int count,
 	sort_receipts(receipts, count);
 	Arguments arguments = common_arguments(definition, options);
 	arguments.set(Parameter::ids, ids_of(receipts, count));
-	arguments.set(Parameter::attempts,
-				  array_of(receipts, count, INT4OID, [](const Receipt &r, bool *is_null) {
-					  *is_null = !r.has_attempt;
-					  return Int32GetDatum(r.attempt);
-				  }));
+	arguments.set(Parameter::attempts, attempts_of(receipts, count));
 	if (action == Action::fail) {
 		note_failures(definition, options, receipts, count);
 		arguments.set(Parameter::retry_ats,

@@ -128,9 +128,12 @@ failures_of(Definition *definition, const Row &job, const FinishOptions &options
 	claim::Receipt receipt{};
 	receipt.attempt = DatumGetInt32(
 		GetAttributeByNum(row, definition::attempt_column(definition), &has_no_attempt));
-	receipt.id = DatumGetInt64(GetAttributeByName(row, "id", &has_no_id));
-	if (has_no_id || has_no_attempt)
+	if (has_no_attempt)
 		return 1;
+	receipt.has_attempt = true;
+	receipt.id = DatumGetInt64(GetAttributeByName(row, "id", &has_no_id));
+	if (has_no_id)
+		return receipt.attempt;
 	statement::with_spi([&] { note_failures(definition, options, &receipt, 1); });
 	return receipt.failures;
 }

@@ -197,8 +197,7 @@ queue_ext_queue_schedule(PG_FUNCTION_ARGS)
 	const text *name = argument::required_text(fcinfo, argument_queue, "queue");
 	const Schedule wanted = read_schedule(fcinfo);
 	Definition *definition = open_managed_queue(name, definition::Use::own, for_others);
-	if (wanted.kind != nullptr &&
-		definition::layout_of(definition->source) == definition::Layout::first)
+	if (wanted.kind != nullptr && !definition::has_kind(definition->source))
 		error::no_kinds(definition->name, definition->source_name);
 	PG_RETURN_TIMESTAMPTZ(schedule(definition, wanted));
 }

@@ -35,6 +35,13 @@ has_right_on(Oid table, AclMode right, const AttrNumber *columns, int count)
 }
 
 bool
+may_read(Oid table, AttrNumber column)
+{
+	return pg_class_aclcheck(table, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
+		   pg_attribute_aclcheck(table, column, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+}
+
+bool
 may_read_all(Oid table)
 {
 	return pg_class_aclcheck(table, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&

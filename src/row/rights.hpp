@@ -18,6 +18,9 @@ bool has_rights(Oid table, AclMode rights);
 // Likewise for one right, on the table or on each of these columns.
 bool has_right_on(Oid table, AclMode right, const AttrNumber *columns, int count);
 
+// Whether the caller may read the column. An extension that checks statements is not asked: the one that follows is checked.
+bool may_read(Oid table, AttrNumber column);
+
 // Whether the caller may read all rows and columns. An extension that checks statements is not asked.
 bool may_read_all(Oid table);
 

@@ -166,4 +166,19 @@ is($node->safe_psql('postgres', q{
 			(select string_agg(task_id, ' ') from named_lock where held), (select last_locked from throttled_resource)}),
 	'5|000000000|held|-infinity', 'nothing is left of it');
 
+# What is read to tell failures from releases is seen, too, and read.
+my ($status, $out, $seen) = $node->psql('postgres', qq{
+	load '$dir/watch.so';
+	select from queue_create('failing', backoff_base => '1000 days', backoff_cap => '100000 days', lease => '1 hour');
+	select from queue_send('failing', '1');
+	do \$\$ begin
+		for i in 1 .. 5 loop
+			perform queue_release('failing', id, attempt) from queue_pop('failing');
+		end loop;
+		perform queue_fail('failing', id, attempt) from queue_pop('failing');
+	end \$\$;
+	select run_at < now() + interval '1001 days' from failing;
+});
+is($out, 't', 'what was released is told from failures');
+
 done_testing();

@@ -25,7 +25,7 @@ sql(q{
 	alter table q drop claimed_at, drop kind, drop released;
 	alter table plain drop claimed_at, drop kind, drop released;
 	alter table q_archive drop claimed_at, drop kind, drop result;
-	update queue_definition set on_claim = replace(on_claim, ', claimed_at = call_time', ''), on_release = replace(on_release, ', released = coalesce(released, 0) + 1', '');
+	update queue_definition set on_claim = replace(on_claim, ', claimed_at = call_time', ''), on_release = replace(on_release, ', released = least(coalesce(released, 0), 2147483646) + 1', '');
 	create table done (queue text, id bigint, payload jsonb);
 	-- A month of history, in each state that an archive of 0.1 knows.
 	insert into q_archive (id, run_at, created_at, finished_at, attempt, max_attempts, priority, leased_by, last_error, state, payload)

@@ -18,7 +18,7 @@ constexpr std::int64_t longest = std::numeric_limits<std::int64_t>::max();
 
 static_assert(backoff_ceiling(second, hour, 1) == second, "usable at compile time");
 
-TEST(Backoff, DoublesWithEveryAttempt)
+TEST(Backoff, DoublesWithEveryFailure)
 {
 	EXPECT_EQ(backoff_ceiling(second, hour, 1), second);
 	EXPECT_EQ(backoff_ceiling(second, hour, 2), 2 * second);
