@@ -259,6 +259,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 	int repeated = 0;
 	int rests = 0;
 	bool has_begun = false;
+	bool has_read_none = false; // there was a moment at which no row was claimable
 	TimestampTz since = request->call_time;
 	*claimed = 0;
 	watch.least = pg_atomic_read_u32(&watch.wakes->generation);
@@ -304,8 +305,11 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 				return false;
 			continue;
 		}
-		// Whatever comes back is announced to those who wait.
 		const bool is_last = own_next == nullptr;
+		// What that sweep has left in the ring has been tried as well.
+		if (is_last && has_read_none)
+			return true;
+		// Whatever comes back is announced to those who wait.
 		if (is_last && request->is_waiting && taken.is_quiet && is_shared_by_all())
 			return true;
 		if (is_last && is_done(definition, ring, request, pass, watch, *claimed))
@@ -330,7 +334,8 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		request->call_time = GetCurrentTimestamp();
 		since = request->call_time;
 		follow(&pass, filled);
-		if (is_last && filled.is_mine && filled.is_sweep && filled.read == 0)
+		has_read_none = is_last && filled.is_mine && filled.is_sweep && filled.read == 0;
+		if (has_read_none && filled.added == 0)
 			return true;
 	}
 	return true;
