@@ -605,6 +605,7 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 			tried.due = first_due(returned);
 		const uint64 claimed = finish_claim(claimer, *request, returned);
 		tried.counters.claims = static_cast<int64>(claimed);
+		tried.is_due_unknown = claimed > 0 && claimer->claim->due != nullptr;
 		tried.counters.locked += static_cast<int64>(returned - claimed);
 		count_vain(claimer, batch, candidates, &tried);
 		count_claimed(claimer, batch, *request);

@@ -7,6 +7,7 @@
 #include "../catalog/named_dependency.hpp"
 #include "../compat.hpp"
 #include "../statement/statement.hpp"
+#include "pending_clock.hpp"
 
 namespace queue_ext::claim {
 
@@ -116,6 +117,8 @@ add_value_function(CallerUse *use, const SQLValueFunction *function)
 		case SVFOP_SESSION_USER:
 			use->session = true;
 			break;
+		case SVFOP_CURRENT_TIMESTAMP:
+			return;
 		default:
 			break;
 	}
@@ -186,7 +189,7 @@ add_node(Node *node, void *context)
 			 (reinterpret_cast<FuncExpr *>(node)->funcid == F_CURRENT_SETTING_TEXT ||
 			  reinterpret_cast<FuncExpr *>(node)->funcid == F_CURRENT_SETTING_TEXT_BOOL))
 		add_setting(walk->use, reinterpret_cast<FuncExpr *>(node));
-	else
+	else if (!is_exact_shift(node))
 		(void) check_functions_in_node(node, add_function, context);
 	return compat::walk_tree(node, add_node, context);
 }

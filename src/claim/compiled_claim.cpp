@@ -16,6 +16,7 @@
 #include "../statement/search_path.hpp"
 #include "../stats/table.hpp"
 #include "cursor_form.hpp"
+#include "pending_clock.hpp"
 #include "shared_memory.hpp"
 #include "wake_trigger.hpp"
 
@@ -603,6 +604,34 @@ fill_in_direct(CompiledClaim *claim, Definition *definition, const Compiled &com
 	return {};
 }
 
+// Compiles an expression over the row that was written out without an alias.
+static definition::CompiledFragment
+compile_own(const Definition *definition, Relation table, const char *text, FragmentKind kind)
+{
+	const Fragment fragment{text, kind, "pending", definition->name, false};
+	return definition::compile(fragment, table, statement::bare_search_path);
+}
+
+// Finds when rows become pending by the clock. Of other callers, and of rows in other tables, the ring is not told.
+static void
+add_due(CompiledClaim *claim, const Definition *definition, const Compiled &compiled,
+		Relation table)
+{
+	if (definition->is_managed || claim->is_timeless || claim->pending == nullptr ||
+		claim->has_policies || claim->leaves != nullptr || !is_same_for_all(claim->use_of_caller))
+		return;
+	const PendingClock clock = find_pending_clock(compiled.condition, RelationGetRelid(table));
+	if (clock.due == nullptr)
+		return;
+	const definition::CompiledFragment due =
+		compile_own(definition, table, clock.due, FragmentKind::order);
+	claim->due = row::prepare_expression(static_cast<Node *>(linitial(due.order)), claim->context);
+	claim->due_text = MemoryContextStrdup(claim->context, due.text);
+	claim->due_condition = MemoryContextStrdup(
+		claim->context,
+		compile_own(definition, table, clock.condition, FragmentKind::condition).text);
+}
+
 // Where the path is portable, what comes after is not filled in.
 static void
 fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, Relation table)
@@ -631,6 +660,7 @@ fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, 
 	fill_in_ring(claim, definition, compiled, table, pending, policies);
 	claim->obstacle = fill_in_direct(claim, definition, compiled, table);
 	claim->path = claim->obstacle.reason == nullptr ? Path::direct : Path::tid;
+	add_due(claim, definition, compiled, table);
 }
 
 // The words outlive the scratch context of make_kept().

@@ -69,6 +69,11 @@ struct CompiledClaim
 	int default_count; // of a new job's columns that its sender does not give
 	ColumnValue *defaults;
 	bool is_timeless; // pending depends on the row alone
+	// Where it waits for a time that stands in the row, in a queue whose callers choose alike: when a row that is not
+	// pending becomes so (pending_clock.hpp). Null: that is not known.
+	ExprState *due;
+	const char *due_text;      // as SQL, of the row t
+	const char *due_condition; // which all such rows meet
 
 	int order_count;         // 0: there is no cursor
 	bool has_readable_order; // its columns are stored in the table's own rows (news.hpp)

@@ -227,6 +227,10 @@ note_completed(const Completer *completer)
 	if (!claim->has_wake_trigger || claim->pending == nullptr ||
 		ExecQual(claim->pending, completion->evaluation))
 		note_wake(completer->definition->source);
+	else if (claim->due != nullptr &&
+			 due_of(claim, completion->evaluation, completer->new_row) != PG_INT64_MAX)
+		note_version(completer->definition->source,
+					 {completer->new_row->tts_tid, GetCurrentTransactionId()});
 }
 
 // Inserts index entries where the update needs them: the executor state is made for these alone.

@@ -52,6 +52,8 @@ struct Claimer
 	RowContext context;
 	DueJob *leased; // what a managed queue's claims have written, with the ends of the leases
 	int leased_count;
+	TimestampTz
+		due; // when the first row that an attached queue's claims have written is pending again
 };
 
 } // namespace
@@ -223,6 +225,8 @@ note_leased(Claimer *claimer)
 	const CompiledClaim *claim = claimer->writer.claim;
 	TupleTableSlot *row = claimer->writer.row;
 	bool is_null = true;
+	if (claim->due != nullptr)
+		claimer->due = Min(claimer->due, due_of(claim, claimer->writer.context, row));
 	if (claim->dead_at != InvalidAttrNumber)
 		(void) slot_getattr(row, claim->dead_at, &is_null);
 	if (!claimer->definition->is_managed || !is_null)
@@ -358,6 +362,7 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 	auto *claimer = static_cast<Claimer *>(state);
 	claimer->counters = {};
 	claimer->leased_count = 0;
+	claimer->due = PG_INT64_MAX;
 	claimer->request = request;
 	set_clock(claimer->writer.context, claimer->request->call_time);
 	uint64 locked = 0;
@@ -373,8 +378,13 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 			locked |= UINT64CONST(1) << i;
 	}
 	end_context(&claimer->context);
-	return {claimer->counters, locked,          claimer->needs_statement,
-			PG_INT64_MAX,      claimer->leased, claimer->leased_count};
+	return {claimer->counters,
+			locked,
+			claimer->needs_statement,
+			claimer->due,
+			claimer->definition->is_managed ? claimer->leased : nullptr,
+			claimer->leased_count,
+			false};
 }
 
 bool

@@ -114,6 +114,9 @@ try_taken(Definition *definition, Ring *ring, Request *request, const Trier &tri
 	if (tried.needs_statement)
 		ask_for_sweep(ring, key); // for the candidates not tried
 	note_tried(ring, key, taken, place, tried.locked, tried.counters);
+	// A sweep that comes before the commit sees these rows as they were: pending.
+	if (tried.is_due_unknown)
+		disquiet(ring, key);
 	if (tried.counters.gone + tried.counters.not_pending > 0) {
 		stats::Tally *tally = stats::tally_of(definition);
 		if (tally != nullptr)

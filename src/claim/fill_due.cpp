@@ -134,4 +134,33 @@ expect_first_due(Definition *definition, Ring *ring, const Arguments &arguments)
 	return next;
 }
 
+// Not of the rows that the sweep has seen pending, by the same clock.
+static const char *
+attached_due_text(Definition *definition)
+{
+	const CompiledClaim *claim = definition->claim;
+	return psprintf("select pg_catalog.min(%s) from %s as t where %s and (%s) is not true",
+					claim->due_text, definition->source_name, claim->due_condition,
+					definition::compiled_of(definition).pending);
+}
+
+TimestampTz
+next_due_of_attached(Definition *definition, const Arguments &arguments)
+{
+	TimestampTz next = PG_INT64_MAX;
+	Arguments newest = arguments;
+	statement::with_newest(&newest, [&](Snapshot snapshot) {
+		const Statement &statement = definition::prepared_of(
+			definition, Prepared::next_due, [&] { return attached_due_text(definition); });
+		(void) statement::run_under(snapshot, statement, arguments);
+		bool is_null;
+		const Datum found =
+			SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+		if (!is_null)
+			next = DatumGetTimestampTz(found);
+		SPI_freetuptable(SPI_tuptable);
+	});
+	return next;
+}
+
 } // namespace queue_ext::claim

@@ -1,4 +1,4 @@
-// fill_due.hpp - what a sweep learns of the rows of a managed queue that become claimable by the clock alone.
+// fill_due.hpp - what a sweep learns of the rows that become claimable by the clock alone.
 
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace queue_ext::claim {
 
-// Counts all of them, and finds when the first is due. Raises what the executor raises.
+// Counts all of them in a managed queue, and finds when the first is due. Raises what the executor raises.
 void count_to_come(definition::Definition *definition, const statement::Arguments &arguments,
 				   stats::Look *look);
 
@@ -18,5 +18,10 @@ void count_to_come(definition::Definition *definition, const statement::Argument
 // Takes the ring's spinlock. Likewise.
 TimestampTz expect_first_due(definition::Definition *definition, Ring *ring,
 							 const statement::Arguments &arguments);
+
+// When the first row of an attached queue whose claim tells of it (CompiledClaim::due) becomes pending; a time that is over: it
+// may be so already. PG_INT64_MAX: none does. Likewise.
+TimestampTz next_due_of_attached(definition::Definition *definition,
+								 const statement::Arguments &arguments);
 
 } // namespace queue_ext::claim

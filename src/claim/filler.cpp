@@ -55,7 +55,7 @@ is_told_of_all(const CompiledClaim *claim)
 static bool
 may_be_quiet(const CompiledClaim *claim, const Fill &fill)
 {
-	return (claim->has_columns || claim->is_timeless) &&
+	return (claim->has_columns || claim->is_timeless || claim->due != nullptr) &&
 		   (fill.count == 0 || (claim->key.is_sorted && fill.is_complete)) &&
 		   !TransactionIdIsValid(GetTopTransactionIdIfAny());
 }
@@ -66,7 +66,12 @@ read_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *f
 		 stats::Look *look)
 {
 	fill->quiet_until = PG_INT64_MAX;
-	if (!compiled_claim_of(definition)->has_columns)
+	const CompiledClaim *claim = compiled_claim_of(definition);
+	if (claim->due != nullptr) {
+		fill->knows_due = true;
+		fill->next_due = next_due_of_attached(definition, arguments);
+	}
+	if (!claim->has_columns)
 		return;
 	if (fill->count == 0)
 		count_to_come(definition, arguments, look);

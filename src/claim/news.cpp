@@ -47,6 +47,7 @@ struct Reader
 	Comparison *comparisons;
 	ExprContext *evaluation; // of pending; null: it is not asked here
 	bool is_borrowed;        // it is the caller's
+	TimestampTz due;         // when the first of those that were not pending is
 	Holding *holding;
 	Place *places; // of the candidates in holding; no values: not read yet
 };
@@ -97,17 +98,27 @@ evaluation_for(Definition *definition, Request *request, ExprContext *own)
 	return make_evaluation(claim, arguments_for(definition, *request));
 }
 
+// If not, it may become so by the clock.
 static bool
-is_pending(const Reader *reader, CompiledClaim *claim)
+evaluate(Reader *reader, const CompiledClaim *claim)
+{
+	reader->evaluation->ecxt_scantuple = reader->row.slot;
+	const bool is_pending = ExecQual(claim->pending, reader->evaluation);
+	if (!is_pending && claim->due != nullptr)
+		reader->due = Min(reader->due, due_of(claim, reader->evaluation, reader->row.slot));
+	return is_pending;
+}
+
+static bool
+is_pending(Reader *reader, CompiledClaim *claim)
 {
 	if (reader->evaluation == nullptr)
 		return true;
 	ResetExprContext(reader->evaluation);
-	reader->evaluation->ecxt_scantuple = reader->row.slot;
 	if (reader->is_borrowed)
-		return ExecQual(claim->pending, reader->evaluation);
+		return evaluate(reader, claim);
 	row::begin_use(&claim->use);
-	const bool is_it = ExecQual(claim->pending, reader->evaluation);
+	const bool is_it = evaluate(reader, claim);
 	row::end_use(&claim->use);
 	return is_it;
 }
@@ -272,6 +283,7 @@ open_reader(Definition *definition, Request *request, ExprContext *evaluation, H
 	reader.comparisons = comparisons_for(reader.claim, table);
 	reader.evaluation = evaluation_for(definition, request, evaluation);
 	reader.is_borrowed = evaluation != nullptr;
+	reader.due = PG_INT64_MAX;
 	reader.holding = holding;
 	reader.places = static_cast<Place *>(palloc0(sizeof(Place) * Max(holding->count, 1)));
 	return reader;
@@ -323,6 +335,9 @@ admit(Definition *definition, Ring *ring, Request *request, ExprContext *evaluat
 	int count;
 	Outcome outcome = Outcome::done;
 	if (read_told(&reader, claim, versions, taken, told, &count)) {
+		// Before the ring takes note of the events.
+		if (reader.due != PG_INT64_MAX)
+			expect(ring, key, reader.due);
 		const Entered entered =
 			enter_placed(ring, key, *holding, place_all(&reader, told, count), count, from + taken,
 						 definition->claim_mode == ClaimMode::update);

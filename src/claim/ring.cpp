@@ -516,6 +516,12 @@ end_quiet(Ring *ring, const RingKey &key, TimestampTz now)
 }
 
 void
+disquiet(Ring *ring, const RingKey &key)
+{
+	with_ring(ring, key, [&] { ring->is_quiet = false; });
+}
+
+void
 doubt_contents(Ring *ring, const RingKey &key)
 {
 	with_ring(ring, key, [&] { ring->is_told = false; });

@@ -174,6 +174,9 @@ void begin_trust(Ring *ring, const RingKey &key, uint64 table_version);
 // Has a quiet ring swept, for the statistics, if the sweep interval is over, and a second. Returns whether it is.
 bool end_quiet(Ring *ring, const RingKey &key, TimestampTz now);
 
+// Ends that a ring is quiet: rows were written that may become claimable at times of which it is not told.
+void disquiet(Ring *ring, const RingKey &key);
+
 // Marks the ring, until its next sweep, as one that may not have all that is ready. Claims do not mind.
 void doubt_contents(Ring *ring, const RingKey &key);
 

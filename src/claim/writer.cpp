@@ -54,6 +54,15 @@ make_evaluation(const CompiledClaim *claim, const statement::Arguments &argument
 	return context;
 }
 
+TimestampTz
+due_of(const CompiledClaim *claim, ExprContext *context, TupleTableSlot *row)
+{
+	context->ecxt_scantuple = row;
+	bool is_null;
+	const Datum due = ExecEvalExprSwitchContext(claim->due, context, &is_null);
+	return is_null ? PG_INT64_MIN : DatumGetTimestampTz(due);
+}
+
 Writer
 open_writer(definition::Definition *definition, const statement::Arguments &arguments,
 			CmdType command)

@@ -87,8 +87,8 @@ enum class Prepared {
 	any_pending,         // whether a row is pending, locked or not
 	count_pending,       // how many are
 	ready,               // finds a row that looks pending
-	next_due, // of a managed queue: the earliest time at which a row becomes claimable by itself
-	any_pending_of_one, // likewise, of a kind, or of some kinds
+	next_due,            // the earliest time at which a row becomes claimable by itself
+	any_pending_of_one,  // likewise, of a kind, or of some kinds
 	any_pending_of_some,
 	ready_of_one,
 	ready_of_some,

@@ -1,0 +1,36 @@
+// pending_clock.hpp - when a row that is not pending becomes so by the clock alone.
+//
+// A condition such as "state = 'available' and run_at <= call_time" only waits for a time that stands in the row. Where the
+// clock has no other place in "pending" than in such comparisons, joined by AND and OR, and all else depends on the row
+// alone, that time is an expression over the row:
+//
+//     run_at <= call_time                           run_at
+//     taken_at < call_time - interval '4 hours'     taken_at + interval '4 hours'
+//     at <= call_time at time zone 'UTC'            at at time zone 'UTC'
+//     a and b, a or b                               the later of their times, the earlier one
+//     what depends on the row alone                 -infinity or infinity
+//
+// Invariant: a row that is not pending becomes so at that time, if it is not written, and not before. So an interval must
+// have a length that no time zone and no calendar changes: no days, no months.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+namespace queue_ext::claim {
+
+// That time, and a condition that all rows meet which may become pending, as SQL without an alias.
+struct PendingClock
+{
+	const char *due; // of type timestamptz; infinity: never by the clock. Null: no expression tells
+	const char *condition;
+};
+
+// What tells it for that condition of the table. In the current context. Raises what the evaluation of constants raises.
+PendingClock find_pending_clock(Node *condition, Oid table);
+
+// Whether the expression is a call that adds an interval of such a length to a time, or takes it away. Its result does not
+// depend on the session then. Raises likewise.
+bool is_exact_shift(Node *expression);
+
+} // namespace queue_ext::claim
