@@ -55,9 +55,11 @@ call test_sweeps('select queue_extend_row(''task'', t, interval ''3 hours'') fro
 call test_sweeps('select queue_release_row(''task'', t, now() + interval ''1 hour'') from task as t where state = ''available'' and taken_until < now() + interval ''2 hours'' and $1 > 0 limit 1');
 
 -- However a row comes to wait for a time, it is claimed when that has come: no call returns nothing while a row is pending.
+-- The steps of an event are transactions of their own.
 create procedure test_due(event text, inout claimed bigint default 0, inout missed bigint default 0)
 language plpgsql as $$
 declare
+	step text;
 	began timestamptz := clock_timestamp();
 	looked_at timestamptz;
 	job task;
@@ -65,8 +67,10 @@ begin
 	for i in 1 .. 5 loop
 		perform queue_pop_rows(null::task, 'task', 100);
 		commit;
-		execute replace(event, 'DUE', quote_literal(clock_timestamp() + interval '30 ms') || '::timestamptz');
-		commit;
+		foreach step in array string_to_array(event, ' THEN ') loop
+			execute replace(step, 'DUE', quote_literal(clock_timestamp() + interval '30 ms') || '::timestamptz');
+			commit;
+		end loop;
 		loop
 			looked_at := clock_timestamp();
 			select * into job from queue_pop_rows(null::task, 'task');
@@ -83,12 +87,12 @@ end $$;
 call test_due('insert into task (run_at) values (DUE)');
 call test_due('insert into task (run_at, taken_until) values (DUE - interval ''1 day'', DUE), (DUE, DUE - interval ''1 day'')');
 call test_due('update task set run_at = now(), taken_until = DUE where id = (select max(id) from task)');
-call test_due('insert into task default values; select queue_pop_rows(null::task, ''task'', lease => DUE - clock_timestamp())');
-call test_due('insert into task default values; select queue_release_row(''task'', j, DUE) from queue_pop_rows(null::task, ''task'') as j');
-call test_due('insert into task default values; select queue_extend_row(''task'', j, DUE - clock_timestamp()) from queue_pop_rows(null::task, ''task'') as j');
+call test_due('insert into task default values THEN select queue_pop_rows(null::task, ''task'', lease => greatest(DUE - clock_timestamp(), ''1 ms''))');
+call test_due('insert into task default values THEN select queue_release_row(''task'', j, DUE) from queue_pop_rows(null::task, ''task'') as j');
+call test_due('insert into task default values THEN select queue_extend_row(''task'', j, greatest(DUE - clock_timestamp(), ''1 ms'')) from queue_pop_rows(null::task, ''task'') as j');
 -- Claimed by other ways than those that poll.
-call test_due('set local queue_ext.claim_path = tid; insert into task default values; select queue_pop_rows(null::task, ''task'', lease => DUE - clock_timestamp())');
-call test_due('set local queue_ext.claim_path = portable; insert into task default values; select queue_pop_rows(null::task, ''task'', lease => DUE - clock_timestamp())');
+call test_due('insert into task default values THEN set local queue_ext.claim_path = tid; select queue_pop_rows(null::task, ''task'', lease => greatest(DUE - clock_timestamp(), ''1 ms''))');
+call test_due('insert into task default values THEN set local queue_ext.claim_path = portable; select queue_pop_rows(null::task, ''task'', lease => greatest(DUE - clock_timestamp(), ''1 ms''))');
 -- A completion after which the row comes again.
 select queue_detach('task');
 update task set state = 'done';
@@ -96,7 +100,7 @@ select queue_attach('task', 'task',
 	pending => $$state = 'available' and run_at <= call_time and (taken_until is null or taken_until <= call_time)$$,
 	order_by => 'run_at, id', on_claim => 'taken_until = call_time + lease',
 	on_complete => $$run_at = call_time + interval '30 ms', taken_until = null$$, wake => true);
-call test_due('insert into task default values; select queue_complete_row(''task'', j) from queue_pop_rows(null::task, ''task'') as j where DUE is not null');
+call test_due('insert into task default values THEN select queue_complete_row(''task'', j) from queue_pop_rows(null::task, ''task'') as j where DUE is not null');
 -- Of the transaction's own rows.
 update task set state = 'done';
 begin;
