@@ -255,16 +255,6 @@ claim_by_statements(Definition *definition, Request request, const Output &outpu
 	}
 }
 
-// The ring of an attached queue may be quiet until a time that it knows, which is not that of these rows. A sweep that
-// comes before the commit sees them as they were: pending.
-static void
-end_quiet_of(Definition *definition)
-{
-	Ring *ring = definition->is_managed ? nullptr : ring_of(definition);
-	if (ring != nullptr && definition->claim->due != nullptr)
-		disquiet(ring, definition->claim->key);
-}
-
 uint64
 claim_portable(Definition *definition, const Request &request, const Output &output)
 {
@@ -273,10 +263,9 @@ claim_portable(Definition *definition, const Request &request, const Output &out
 		check_key(definition);
 		claimed = claim_by_statements(definition, request, output);
 	});
-	if (claimed > 0) {
+	if (claimed > 0)
 		note_writes(definition->source, at_once);
-		end_quiet_of(definition);
-	} else if (has_schedules(definition))
+	else if (has_schedules(definition))
 		send_lost(definition, GetCurrentTimestamp());
 	// Where the claim is a row lock, the end of the transaction releases it.
 	if (claimed > 0 && definition->claim_mode == ClaimMode::transaction)
