@@ -11,13 +11,18 @@
  * not announced, from a moment later, when the transaction that freed it has notified the ring. A pop that has tried
  * all candidates in vain, or claims by the statement, counts each row from then: candidates that were in flight before
  * a sweep are not counted any more (ring.cpp, begin_fill()), and may win in between. That transaction has not returned
- * to its client by then.
+ * to its client by then. Where a sweep that has read rows does not ask for those to come (an attached queue), one may fall
+ * due while others take these: then only a row that was claimable during the whole call counts.
  *
  *   spin -DRANKED -search test/model/wake.pml     a managed queue: rows are offered
  *   spin -DRANKED -DDUE -search ...               likewise; rows may also be to come, by a time for which
  *                                                 they are sent, or by the end of a lease
  *   spin -search test/model/wake.pml              an attached one with the trigger: the
  *                                                 table's generation is incremented
+ *   spin -DNEWS -search ...                       likewise; the log tells which row version that was about, and
+ *                                                 pops enter it
+ *   spin -DNEWS -DDUE -search ...                 likewise; rows may be to come, by a time that stands in them: a sweep is
+ *                                                 due then
  *
  * Each step of a process is one that the C++ takes under the ring's spinlock, or one access to an
  * atomic counter, or one moment at which a transaction's end becomes visible. The model has no
@@ -74,11 +79,21 @@ bool has_won_since;                 /* counters.claims != claims_before */
 bool has_gone_since;                /* counters.gone != gone_before */
 bool has_swept_since[PROCESSES]; /* sweep_generation differs from that at the start of the call */
 bool has_changed_since[PROCESSES]; /* change_generation differs from that of the taking */
+#ifdef NEWS
+/* shared_memory.hpp, Wakes::log: the row version that the event of that generation was about, or NOBODY: rows anywhere. */
+byte log[8];
+byte version[ROWS]; /* changes with each write */
+bool has_read_since[PROCESSES]; /* fill_generation or returns differ from those of the copy */
+#define VERSION(which) (which + ROWS * version[which])
+#endif
+bool swept_due[ROWS]; /* swept_row_due: what was expected when the sweep began */
 
 /* For the assertions: since the call began, was there a moment with nothing claimable? */
 bool was_empty[PROCESSES];
 bool was_told_empty[PROCESSES]; /* the same, but for rows that the ring has not been notified of */
 bool was_known_empty[PROCESSES]; /* the same, but for those of these that a rollback has freed */
+bool was_free_0[PROCESSES]; /* since the call began, row 0 was claimable, and told of, all the time */
+bool was_free_1[PROCESSES];
 bool is_untold[ROWS];
 bool is_undone[ROWS]; /* likewise, freed by a rollback */
 bool is_dead[PROCESSES];
@@ -97,7 +112,11 @@ bool is_over;
 #define NO_FLIGHT (!has_in_flight[0] && !has_in_flight[1] && !has_in_flight[2] && !has_in_flight[3])
 #endif
 /* ring.cpp, take(): whether a sweep is due. After one of its own a call takes what that has read. */
+#ifdef NEWS
+#define IS_OF_GENERATION ((wake_generation + 8 - least) % 8 < 4)
+#else
 #define IS_OF_GENERATION (seen_generation == wake_generation || swept_generation == wake_generation)
+#endif
 #ifdef DUE
 #define IS_DUE(i) (due[i] && row[i] != TO_COME)
 #else
@@ -117,6 +136,34 @@ bool is_over;
 inline change()
 {
 	has_changed_since[0] = true; has_changed_since[1] = true; has_changed_since[2] = true; has_changed_since[3] = true
+}
+
+/* Raises the table's generation: an event about that row version. */
+inline note_event(what)
+{
+#ifdef NEWS
+	log[number] = what;
+#endif
+	number = (number + 1) % 8
+}
+
+/* ring->fill_generation++, ring->returns++ */
+inline change_reading()
+{
+#ifdef NEWS
+	has_read_since[0] = true; has_read_since[1] = true; has_read_since[2] = true; has_read_since[3] = true
+#else
+	skip
+#endif
+}
+
+inline write_version(which)
+{
+#ifdef NEWS
+	version[which] = (version[which] + 1) % 4
+#else
+	skip
+#endif
 }
 
 /* ring->sweep_generation++ */
@@ -139,7 +186,17 @@ inline note_change()
 	if
 	:: NOTHING_KNOWN -> was_known_empty[0] = true; was_known_empty[1] = true; was_known_empty[2] = true; was_known_empty[3] = true
 	:: else
+	fi;
+#if defined(DUE) && !defined(RANKED)
+	if
+	:: row[0] != FREE -> was_free_0[0] = false; was_free_0[1] = false; was_free_0[2] = false; was_free_0[3] = false
+	:: else
+	fi;
+	if
+	:: row[1] != FREE -> was_free_1[0] = false; was_free_1[1] = false; was_free_1[2] = false; was_free_1[3] = false
+	:: else
 	fi
+#endif
 }
 
 /* ring.cpp, insert(): the ring takes rows up to its cursor, and during a fill all rows. */
@@ -164,7 +221,15 @@ inline tell(which)
 		is_untold[which] = false
 	}
 #else
-	atomic { number = (number + 1) % 8; is_untold[which] = false }
+	atomic {
+#ifdef NEWS
+		note_event(VERSION(which));
+#else
+		note_event(NOBODY);
+#endif
+		is_to_come[which] = false;
+		is_untold[which] = false
+	}
 #endif
 }
 
@@ -178,8 +243,12 @@ inline put_back(which)
 #endif
 #else
 		if
-		:: !has_changed_since[me] -> candidate[which] = true
+		:: !has_changed_since[me] -> candidate[which] = true; change_reading()
+#ifdef NEWS
+		:: else -> note_event(VERSION(which)) /* tell_lost(): nothing depends on what happens before that */
+#else
 		:: else -> is_asked = true
+#endif
 		fi;
 #endif
 		is_untold[which] = false;
@@ -193,6 +262,7 @@ inline appear(which)
 {
 	atomic {
 		row[which] = FREE;
+		write_version(which);
 #ifdef DUE
 		if
 		:: row[which] = TO_COME; is_to_come[which] = true
@@ -207,7 +277,7 @@ inline appear(which)
 /* due.cpp, admit_due(): takes what is due, looks whether it is still there, and inserts it. */
 inline admit_due()
 {
-#ifdef DUE
+#if defined(DUE) && defined(RANKED)
 	if
 	:: atomic {
 			!NONE_DUE ->
@@ -240,14 +310,77 @@ inline admit_due()
 #endif
 }
 
-/* fill_due.cpp, expect_first_due(): a newer snapshot, and the rows that were to come at the time of the fill. */
+/* news.cpp, admit_news(): reads the version of which the log tells, and enters it if nothing has been read meanwhile. */
+inline admit_news()
+{
+#ifdef NEWS
+	do
+	:: atomic {
+			wake_generation != number ->
+			/* read_log(), copy_holding() */
+			from = wake_generation;
+			told = (filler == NOBODY && !is_asked -> log[from] : NOBODY);
+			has_read_since[me] = false
+		};
+		if
+		:: told == NOBODY -> break
+		:: else
+		fi;
+		/* read_told(): a row that is locked is still there. */
+		atomic {
+			is_told = (VERSION(told % ROWS) == told);
+			is_won = is_told && (row[told % ROWS] == FREE || row[told % ROWS] == LOCKED);
+			is_gone = is_told && row[told % ROWS] == TO_COME
+		};
+#ifdef SLIP_NEWS_NOTED_FIRST
+		atomic {
+			if
+			:: wake_generation == from && !has_read_since[me] && filler == NOBODY -> wake_generation = (from + 1) % 8
+			:: else
+			fi
+		};
+#endif
+#ifndef SLIP_NEWS_DUE_LEFT_OUT
+		if
+		:: is_gone -> due[told % ROWS] = true /* expect() */
+		:: else
+		fi;
+#endif
+		/* enter_placed() */
+		atomic {
+			if
+#ifdef SLIP_NEWS_NOTED_FIRST
+			:: !has_read_since[me] && filler == NOBODY ->
+#else
+			:: wake_generation == from && !has_read_since[me] && filler == NOBODY ->
+#endif
+				wake_generation = (from + 1) % 8;
+				if
+				:: is_won -> candidate[told % ROWS] = true; change()
+				:: else
+				fi
+			:: else
+			fi;
+			from = 0; told = 0; is_told = false; is_won = false; is_gone = false; has_read_since[me] = true
+		}
+	:: wake_generation == number -> break
+	od;
+	atomic { from = 0; told = 0; has_read_since[me] = true }
+#else
+	skip
+#endif
+}
+
+/* fill_due.cpp, expect_first_due() and next_due_of_attached(): a newer snapshot, and the rows that were to come at the time of the fill. */
 inline read_due()
 {
 #if !defined(DUE) || defined(SLIP_DUE_NOT_READ)
 	skip
 #else
 	atomic { was_to_come[0] = (was_to_come[0] && row[0] != ABSENT) || row[0] == TO_COME; was_to_come[1] = (was_to_come[1] && row[1] != ABSENT) || row[1] == TO_COME };
+#ifdef RANKED
 	atomic { due[0] = due[0] || was_to_come[0]; due[1] = due[1] || was_to_come[1]; was_to_come[0] = false; was_to_come[1] = false }
+#endif
 #endif
 }
 
@@ -275,6 +408,10 @@ inline send(which)
 /* direct.cpp, claim_direct(). */
 inline pop()
 {
+#if defined(DUE) && !defined(RANKED)
+	was_free_0[me] = (row[0] == FREE && !is_untold[0]);
+	was_free_1[me] = (row[1] == FREE && !is_untold[1]);
+#endif
 	atomic { was_empty[me] = NOTHING_FREE; was_told_empty[me] = NOTHING_TOLD; was_known_empty[me] = NOTHING_KNOWN };
 	/* is_idle(): a transaction that is no longer under way has notified the ring. */
 #ifdef SLIP_READS_SWAPPED
@@ -292,8 +429,12 @@ inline pop()
 	fi;
 	/* drain() */
 	atomic { has_swept_since[me] = false; is_quiet = false; seen_generation = 0; swept_generation = NOBODY };
+#ifdef NEWS
+	least = number;
+#endif
 again:
 	admit_due();
+	admit_news();
 	seen_generation = number;
 	/* ring.cpp, take() */
 	atomic {
@@ -382,6 +523,13 @@ again:
 #endif
 			swept_generation = seen_generation;
 			is_silent = false;
+			change_reading();
+#if defined(DUE) && !defined(RANKED)
+			swept_due[0] = (swept_due[0] || due[0]) && row[0] == TO_COME;
+			swept_due[1] = (swept_due[1] || due[1]) && row[1] == TO_COME;
+			due[0] = false;
+			due[1] = false;
+#endif
 			sweep();
 			has_won_since = false;
 			has_gone_since = false
@@ -436,6 +584,19 @@ again:
 			candidate[1] = seen[1];
 #endif
 			change();
+#if defined(DUE) && !defined(RANKED)
+			/* Only what has read nothing asks for the rows to come. */
+			if
+			:: !seen[0] && !seen[1] ->
+#ifndef SLIP_DUE_NOT_READ
+				due[0] = due[0] || was_to_come[0]; due[1] = due[1] || was_to_come[1]
+#endif
+			:: else -> due[0] = due[0] || swept_due[0]; due[1] = due[1] || swept_due[1]
+			fi;
+			was_to_come[0] = false; was_to_come[1] = false;
+			swept_due[0] = false;
+			swept_due[1] = false;
+#endif
 			if
 #ifdef RANKED
 			:: !is_asked -> is_silent = true
@@ -488,8 +649,15 @@ won_by_statement:
 	/* transaction_callbacks.cpp, after_abort(): the row that was written was locked until now. */
 	if
 	:: atomic { assert(row[got] == LOCKED); row[got] = ABSENT }
+#if defined(DUE) && defined(NEWS)
+	/* The trigger tells of the row. */
+	:: under_way++;
+		atomic { assert(row[got] == LOCKED); row[got] = TO_COME; write_version(got); is_leasing[got] = true };
+		atomic { note_event(VERSION(got)); is_leasing[got] = false };
+		under_way--
+#endif
 	:: atomic { assert(row[got] == LOCKED); row[got] = FREE; is_untold[got] = true; is_undone[got] = true };
-		atomic { number = (number + 1) % 8; is_untold[got] = false; is_undone[got] = false }
+		atomic { note_event(NOBODY); is_untold[got] = false; is_undone[got] = false }
 	fi;
 	goto over;
 won:
@@ -497,8 +665,13 @@ won:
 	if
 	:: atomic { assert(row[got] == LOCKED); row[got] = ABSENT }
 #ifdef DUE
-	:: atomic { assert(row[got] == LOCKED); row[got] = TO_COME; is_leasing[got] = true };
-		atomic { due[got] = true; is_leasing[got] = false }
+	:: atomic { assert(row[got] == LOCKED); row[got] = TO_COME; write_version(got); is_leasing[got] = true };
+		atomic {
+#ifndef SLIP_LEASE_UNTOLD
+			due[got] = true;
+#endif
+			is_leasing[got] = false
+		}
 #endif
 	:: atomic { assert(row[got] == LOCKED); row[got] = FREE; is_untold[got] = true; is_undone[got] = true };
 		put_back(got)
@@ -511,15 +684,29 @@ trusts_the_ring:
 	assert(was_known_empty[me]);
 	goto over;
 comes_back_empty:
+#if defined(DUE) && !defined(RANKED)
+	assert(!was_free_0[me] && !was_free_1[me]);
+#else
 	assert(was_told_empty[me]);
+#endif
 over:
 	/* Resets the variables that are not needed any more, so that they make no new states. */
+#ifdef NEWS
+	least = 0;
+#endif
+#if defined(DUE) && !defined(RANKED)
+	atomic { was_free_0[me] = false; was_free_1[me] = false };
+#endif
 	atomic { got = 0; seen_generation = 0; swept_generation = 0; is_quiet = false; is_empty = false; is_mine = false; is_won = false; is_gone = false; seen[0] = false; seen[1] = false; was_to_come[0] = false; was_to_come[1] = false;
 		was_empty[me] = true; was_told_empty[me] = true; was_known_empty[me] = true; has_swept_since[me] = true; has_changed_since[me] = true }
 }
 
 proctype backend(byte me)
 {
+#ifdef NEWS
+	byte least, from, told;
+	bool is_told;
+#endif
 	byte got, seen_generation, swept_generation;
 	bool is_quiet, is_empty, is_mine, is_won, is_gone, seen[ROWS], was_to_come[ROWS], is_to_come[ROWS];
 	byte ops;
@@ -554,6 +741,10 @@ proctype clock()
 /* Pops when all others have finished: it finds a row that is left, unless a wake-up was lost. */
 proctype last(byte me)
 {
+#ifdef NEWS
+	byte least, from, told;
+	bool is_told;
+#endif
 	byte got, seen_generation, swept_generation;
 	bool is_quiet, is_empty, is_mine, is_won, is_gone, seen[ROWS], was_to_come[ROWS], is_to_come[ROWS];
 
@@ -567,6 +758,7 @@ init
 	atomic {
 		/* As change(), sweep() and note_change() leave the flags of a backend that does nothing. */
 		change();
+		change_reading();
 		sweep();
 		was_empty[0] = true; was_empty[1] = true; was_empty[2] = true; was_empty[3] = true;
 		was_told_empty[0] = true; was_told_empty[1] = true; was_told_empty[2] = true; was_told_empty[3] = true;
