@@ -54,6 +54,34 @@ call test_sweeps('select queue_complete_row(''task'', t) from task as t where st
 call test_sweeps('select queue_extend_row(''task'', t, interval ''3 hours'') from task as t where state = ''available'' and taken_until < now() + interval ''2 hours'' and $1 > 0 limit 1');
 call test_sweeps('select queue_release_row(''task'', t, now() + interval ''1 hour'') from task as t where state = ''available'' and taken_until < now() + interval ''2 hours'' and $1 > 0 limit 1');
 
+-- Those that fall due one by one are claimed in the order, with few sweeps: new rows, and those whose claims end.
+create procedure test_one_by_one(event text, inout claimed bigint default 0, inout few boolean default null, inout in_order boolean default true)
+language plpgsql as $$
+declare
+	began timestamptz := clock_timestamp();
+	before bigint := sweeps();
+	last timestamptz := '-infinity';
+	job task;
+begin
+	update task set state = 'done' where run_at <= now();
+	execute event;
+	commit;
+	while claimed < 200 and clock_timestamp() < began + interval '5 min' loop
+		select * into job from queue_pop_rows(null::task, 'task');
+		commit;
+		if job.id is null then
+			perform pg_sleep(0.002);
+			continue;
+		end if;
+		claimed := claimed + 1;
+		in_order := in_order and job.run_at >= last;
+		last := job.run_at;
+	end loop;
+	few := sweeps() - before <= 20 + extract(epoch from clock_timestamp() - began) * 2;
+end $$;
+call test_one_by_one('insert into task (run_at) select clock_timestamp() + i * interval ''5 ms'' from generate_series(1, 200) as i');
+call test_one_by_one('insert into task (taken_until, run_at) select clock_timestamp() + i * interval ''5 ms'', now() - (300 - i) * interval ''1 s'' from generate_series(0, 199) as i');
+
 -- However a row comes to wait for a time, it is claimed when that has come: no call returns nothing while a row is pending.
 -- The steps of an event are transactions of their own.
 create procedure test_due(event text, inout claimed bigint default 0, inout missed bigint default 0)

@@ -213,6 +213,18 @@ needs_foreign_key_check(const Completer *completer)
 			   HeapTupleHeaderGetXmin(header_of(completer->locator.row)));
 }
 
+// The next pop reads the row, and expects it.
+static void
+note_to_come(const Completer *completer)
+{
+	const CompiledClaim *claim = completer->definition->claim;
+	const TransactionId writer = GetCurrentTransactionId();
+	const DueRow row =
+		due_row_of(claim, completer->completion->evaluation, completer->new_row, writer);
+	if (row.due != PG_INT64_MAX)
+		note_version(claim->key.table, {row.candidate.tid, writer});
+}
+
 // Notes what the trigger would: that rows of the table may be claimable, unless the new version is
 // known not to be. Another queue may be on the table.
 static void
@@ -227,10 +239,8 @@ note_completed(const Completer *completer)
 	if (!claim->has_wake_trigger || claim->pending == nullptr ||
 		ExecQual(claim->pending, completion->evaluation))
 		note_wake(completer->definition->source);
-	else if (claim->due != nullptr &&
-			 due_of(claim, completion->evaluation, completer->new_row) != PG_INT64_MAX)
-		note_version(completer->definition->source,
-					 {completer->new_row->tts_tid, GetCurrentTransactionId()});
+	else if (claim->due != nullptr)
+		note_to_come(completer);
 }
 
 // Inserts index entries where the update needs them: the executor state is made for these alone.

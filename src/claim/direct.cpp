@@ -50,10 +50,9 @@ struct Claimer
 	bool is_taken;        // another transaction has locked the last candidate
 	bool needs_statement; // the next row cannot be claimed here
 	RowContext context;
-	DueJob *leased; // what a managed queue's claims have written, with the ends of the leases
+	DueJob *
+		leased; // what the claims have written, with the times at which these rows are pending again
 	int leased_count;
-	TimestampTz
-		due; // when the first row that an attached queue's claims have written is pending again
 };
 
 } // namespace
@@ -226,7 +225,8 @@ note_leased(Claimer *claimer)
 	TupleTableSlot *row = claimer->writer.row;
 	bool is_null = true;
 	if (claim->due != nullptr)
-		claimer->due = Min(claimer->due, due_of(claim, claimer->writer.context, row));
+		claimer->leased[claimer->leased_count++] = {
+			due_row_of(claim, claimer->writer.context, row, GetCurrentTransactionId()), no_kind};
 	if (claim->dead_at != InvalidAttrNumber)
 		(void) slot_getattr(row, claim->dead_at, &is_null);
 	if (!claimer->definition->is_managed || !is_null)
@@ -362,7 +362,6 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 	auto *claimer = static_cast<Claimer *>(state);
 	claimer->counters = {};
 	claimer->leased_count = 0;
-	claimer->due = PG_INT64_MAX;
 	claimer->request = request;
 	set_clock(claimer->writer.context, claimer->request->call_time);
 	uint64 locked = 0;
@@ -378,13 +377,8 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 			locked |= UINT64CONST(1) << i;
 	}
 	end_context(&claimer->context);
-	return {claimer->counters,
-			locked,
-			claimer->needs_statement,
-			claimer->due,
-			claimer->definition->is_managed ? claimer->leased : nullptr,
-			claimer->leased_count,
-			false};
+	return {claimer->counters,     locked, claimer->needs_statement, PG_INT64_MAX, claimer->leased,
+			claimer->leased_count, false};
 }
 
 bool

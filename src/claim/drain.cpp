@@ -38,11 +38,10 @@ is_told_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
 	// In this order: a transaction that is no longer under way has told the ring.
 	const bool is_told = pg_atomic_read_u32(&wakes->under_way) == 0;
 	pg_read_barrier();
-	const uint32 wake_generation = pg_atomic_read_u32(&wakes->generation);
+	const Generations generations{&wakes->generation, pg_atomic_read_u32(&wakes->generation),
+								  false};
 	return is_told && is_shared_by_all() &&
-		   take(ring, claim->key, call_time, {wake_generation, wake_generation, false}, nullptr,
-				nullptr, 0, nullptr)
-			   .is_idle &&
+		   take(ring, claim->key, call_time, generations, nullptr, nullptr, 0, nullptr).is_idle &&
 		   !(needs_look(definition, call_time) && end_quiet(ring, claim->key, call_time));
 }
 
@@ -177,7 +176,7 @@ struct Watch
 static Generations
 generations_of(const Watch &watch)
 {
-	return {pg_atomic_read_u32(&watch.wakes->generation), watch.least, watch.may_lag};
+	return {&watch.wakes->generation, watch.least, watch.may_lag};
 }
 
 // Whether the call may end. With some jobs it may rely on its own pass; with none there must have
@@ -189,8 +188,8 @@ is_done(const Definition *definition, Ring *ring, const Request *request, const 
 		const Watch &watch, uint64 claimed)
 {
 	return (claimed > 0 && leaves_nothing(pass)) || is_idle(definition, ring, request->call_time) ||
-		   is_exhausted(ring, definition->claim->key, request->call_time,
-						pg_atomic_read_u32(&watch.wakes->generation), watch.sweep_generation);
+		   is_exhausted(ring, definition->claim->key, request->call_time, generations_of(watch),
+						watch.sweep_generation);
 }
 
 namespace {

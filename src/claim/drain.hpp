@@ -21,7 +21,7 @@ struct Tried
 	RingCounters counters;
 	uint64 locked;        // a bit for each candidate that another transaction has locked
 	bool needs_statement; // the rest cannot be claimed in this way
-	TimestampTz due;      // when the first of these claims ends by itself; PG_INT64_MAX: none does
+	TimestampTz due;      // when the first of a managed queue's claims ends; else PG_INT64_MAX
 	const DueJob *leased; // these claims' rows, of whose ends the ring is told; null: of due alone
 	int leased_count;
 	bool is_due_unknown; // of an attached queue's claims, and no sweep has seen them

@@ -7,6 +7,7 @@
 #include "candidate_row.hpp"
 #include "compiled_claim.hpp"
 #include "due_rows.hpp"
+#include "shared_memory.hpp"
 
 namespace queue_ext::claim {
 
@@ -30,12 +31,23 @@ keep_current(const definition::Definition *definition, Candidate *candidates, in
 	return kept;
 }
 
+// Has the next read of the news find places for those of a ring that is not sorted; also those that are not there any more.
+static void
+tell_due(const RingKey &key, const Candidate *candidates, int count)
+{
+	Version versions[most_due_at_once];
+	for (int i = 0; i < count; i++)
+		versions[i] = {candidates[i].tid, candidates[i].version.writer};
+	tell_versions(key.table, get_wakes(key.table), versions, count);
+}
+
 void
 admit_due(const definition::Definition *definition, Ring *ring, TimestampTz now)
 {
 	const RingKey &key = definition->claim->key;
 	// Read without the spinlock: take() asks under it, and has the queue swept for what is missed here.
-	while (key.is_sorted && first_due(ring->due_rows) <= now) {
+	while ((key.is_sorted || definition->claim->due != nullptr) &&
+		   first_due(ring->due_rows) <= now) {
 		CHECK_FOR_INTERRUPTS();
 		Candidate candidates[most_due_at_once];
 		// A backend that is ended here would leave them to the next sweep. An ERROR resumes.
@@ -48,7 +60,10 @@ admit_due(const definition::Definition *definition, Ring *ring, TimestampTz now)
 		volatile int kept = 0;
 		PG_TRY();
 		{
-			kept = keep_current(definition, candidates, taken.count);
+			if (key.is_sorted)
+				kept = keep_current(definition, candidates, taken.count);
+			else
+				tell_due(key, candidates, taken.count);
 		}
 		PG_CATCH();
 		{

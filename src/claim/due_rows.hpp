@@ -1,5 +1,5 @@
-// due_rows.hpp - the rows of a sorted ring that become claimable by the clock alone: a lease ends, or
-// the time comes for which a job was sent.
+// due_rows.hpp - the rows of a ring that become claimable by the clock alone: a lease ends, or the time comes for which
+// a job was sent.
 //
 // Invariant: they stand in the order of their times. One for which there is no room costs a sweep at its time,
 // which its caller is told. A row may have changed since, so that it is looked at before it becomes a candidate

@@ -76,6 +76,8 @@ count_to_come(Definition *definition, const Arguments &arguments, stats::Look *l
 }
 
 // One more than there is room for, which tells until when they are all.
+constexpr int read_size = due_size + 1;
+
 static const char *
 due_rows_text(const Definition *definition, KindForm form)
 {
@@ -85,81 +87,90 @@ due_rows_text(const Definition *definition, KindForm form)
 					" and greatest(t.run_at, t.leased_until) operator(pg_catalog.>) %s%s"
 					" order by due limit %d",
 					definition->source_name, placeholder(statement::Parameter::call_time),
-					kind_condition(form), due_size + 1);
+					kind_condition(form), read_size);
 }
 
-static DueRow
-due_row_of(HeapTuple row)
+static DueJob
+due_job_of(const CompiledClaim *claim, HeapTuple row)
 {
 	enum Column : int { tid = 1, priority, run_at, id, due };
 	bool is_null;
 	const auto value = [&](Column column) {
 		return SPI_getbinval(row, SPI_tuptable->tupdesc, column, &is_null);
 	};
-	DueRow result{};
-	result.candidate.tid = *reinterpret_cast<ItemPointer>(DatumGetPointer(value(tid)));
-	result.candidate.priority = DatumGetInt16(value(priority));
-	result.candidate.run_at = DatumGetTimestampTz(value(run_at));
-	result.candidate.id = DatumGetInt64(value(id));
-	result.due = DatumGetTimestampTz(value(due));
+	DueJob result{};
+	Candidate *candidate = &result.row.candidate;
+	candidate->tid = *reinterpret_cast<ItemPointer>(DatumGetPointer(value(tid)));
+	candidate->priority = DatumGetInt16(value(priority));
+	candidate->run_at = DatumGetTimestampTz(value(run_at));
+	candidate->id = DatumGetInt64(value(id));
+	result.row.due = DatumGetTimestampTz(value(due));
+	result.kind = claim->kinds == nullptr ? no_kind : claim->kinds->hashes[0];
 	return result;
+}
+
+// Not of the rows that the sweep has seen pending, by the same clock.
+static const char *
+attached_due_rows_text(Definition *definition)
+{
+	const CompiledClaim *claim = definition->claim;
+	return psprintf("select t.ctid, t.xmin, %s as due from %s as t where %s and (%s) is not true"
+					" and %s operator(pg_catalog.<) pg_catalog.timestamptz 'infinity'"
+					" order by 3 limit %d",
+					claim->due_text, definition->source_name, claim->due_condition,
+					definition::compiled_of(definition).pending, claim->due_text, read_size);
+}
+
+static DueJob
+attached_due_job_of(const CompiledClaim *claim, HeapTuple row)
+{
+	enum Column : int { tid = 1, writer, due };
+	bool is_null;
+	const auto value = [&](Column column) {
+		return SPI_getbinval(row, SPI_tuptable->tupdesc, column, &is_null);
+	};
+	return {{attached_candidate(*reinterpret_cast<ItemPointer>(DatumGetPointer(value(tid))),
+								DatumGetTransactionId(value(writer)), claim->key.table),
+			 DatumGetTimestampTz(value(due))},
+			no_kind};
+}
+
+static const Statement &
+due_rows_statement(Definition *definition)
+{
+	constexpr Prepared forms[] = {Prepared::due_rows, Prepared::due_rows_of_one,
+								  Prepared::due_rows_of_some};
+	return definition->is_managed ? statement_for(definition, forms, due_rows_text)
+								  : definition::prepared_of(definition, Prepared::due_rows, [&] {
+										return attached_due_rows_text(definition);
+									});
 }
 
 TimestampTz
 expect_first_due(Definition *definition, Ring *ring, const Arguments &arguments)
 {
-	constexpr Prepared forms[] = {Prepared::due_rows, Prepared::due_rows_of_one,
-								  Prepared::due_rows_of_some};
 	const CompiledClaim *claim = definition->claim;
-	const uint64 kind = claim->kinds == nullptr ? no_kind : claim->kinds->hashes[0];
 	Arguments newest = arguments;
 	TimestampTz next = PG_INT64_MAX;
 	auto *jobs = static_cast<DueJob *>(palloc(sizeof(DueJob) * due_size));
 	int kept = 0;
 	// The newest rows, but by the time of the call: what has become due since the sweep read is to come.
 	statement::with_newest(&newest, [&](Snapshot snapshot) {
-		const Statement &statement = statement_for(definition, forms, due_rows_text);
-		const uint64 count = statement::run_under(snapshot, statement, arguments);
+		const uint64 count =
+			statement::run_under(snapshot, due_rows_statement(definition), arguments);
 		for (uint64 i = 0; i < count; i++) {
-			const DueRow row = due_row_of(SPI_tuptable->vals[i]);
+			HeapTuple row = SPI_tuptable->vals[i];
+			const DueJob job =
+				definition->is_managed ? due_job_of(claim, row) : attached_due_job_of(claim, row);
 			if (kept == due_size)
-				next = row.due;
+				next = job.row.due;
 			else
-				jobs[kept++] = {row, kind};
+				jobs[kept++] = job;
 		}
 		SPI_freetuptable(SPI_tuptable);
 	});
 	expect_rows(ring, claim->key, jobs, kept);
 	pfree(jobs);
-	return next;
-}
-
-// Not of the rows that the sweep has seen pending, by the same clock.
-static const char *
-attached_due_text(Definition *definition)
-{
-	const CompiledClaim *claim = definition->claim;
-	return psprintf("select pg_catalog.min(%s) from %s as t where %s and (%s) is not true",
-					claim->due_text, definition->source_name, claim->due_condition,
-					definition::compiled_of(definition).pending);
-}
-
-TimestampTz
-next_due_of_attached(Definition *definition, const Arguments &arguments)
-{
-	TimestampTz next = PG_INT64_MAX;
-	Arguments newest = arguments;
-	statement::with_newest(&newest, [&](Snapshot snapshot) {
-		const Statement &statement = definition::prepared_of(
-			definition, Prepared::next_due, [&] { return attached_due_text(definition); });
-		(void) statement::run_under(snapshot, statement, arguments);
-		bool is_null;
-		const Datum found =
-			SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
-		if (!is_null)
-			next = DatumGetTimestampTz(found);
-		SPI_freetuptable(SPI_tuptable);
-	});
 	return next;
 }
 

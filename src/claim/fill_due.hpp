@@ -14,14 +14,9 @@ namespace queue_ext::claim {
 void count_to_come(definition::Definition *definition, const statement::Arguments &arguments,
 				   stats::Look *look);
 
-// Enters the first of them into the ring; returns the time from which on there may be more, PG_INT64_MAX: these are all.
+// Enters the first of them into the ring, also of an attached queue whose claim tells of them (CompiledClaim::due); returns the time from which on there may be more, PG_INT64_MAX: these are all.
 // Takes the ring's spinlock. Likewise.
 TimestampTz expect_first_due(definition::Definition *definition, Ring *ring,
 							 const statement::Arguments &arguments);
-
-// When the first row of an attached queue whose claim tells of it (CompiledClaim::due) becomes pending; a time that is over: it
-// may be so already. PG_INT64_MAX: none does. Likewise.
-TimestampTz next_due_of_attached(definition::Definition *definition,
-								 const statement::Arguments &arguments);
 
 } // namespace queue_ext::claim

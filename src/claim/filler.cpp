@@ -67,13 +67,9 @@ read_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *f
 {
 	fill->quiet_until = PG_INT64_MAX;
 	const CompiledClaim *claim = compiled_claim_of(definition);
-	if (claim->due != nullptr) {
-		fill->knows_due = true;
-		fill->next_due = next_due_of_attached(definition, arguments);
-	}
-	if (!claim->has_columns)
+	if (!claim->has_columns && claim->due == nullptr)
 		return;
-	if (fill->count == 0)
+	if (claim->has_columns && fill->count == 0)
 		count_to_come(definition, arguments, look);
 	fill->knows_due = true;
 	fill->next_due = PG_INT64_MAX;

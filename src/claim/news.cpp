@@ -45,9 +45,10 @@ struct Reader
 	const CompiledClaim *claim;
 	CandidateRow row;
 	Comparison *comparisons;
-	ExprContext *evaluation; // of pending; null: it is not asked here
-	bool is_borrowed;        // it is the caller's
-	TimestampTz due;         // when the first of those that were not pending is
+	ExprContext *evaluation;     // of pending; null: it is not asked here
+	bool is_borrowed;            // it is the caller's
+	DueJob to_come[most_placed]; // those that are not pending, and become so by the clock
+	int to_come_count;
 	Holding *holding;
 	Place *places; // of the candidates in holding; no values: not read yet
 };
@@ -100,25 +101,26 @@ evaluation_for(Definition *definition, Request *request, ExprContext *own)
 
 // If not, it may become so by the clock.
 static bool
-evaluate(Reader *reader, const CompiledClaim *claim)
+evaluate(Reader *reader, const CompiledClaim *claim, TransactionId writer)
 {
 	reader->evaluation->ecxt_scantuple = reader->row.slot;
 	const bool is_pending = ExecQual(claim->pending, reader->evaluation);
 	if (!is_pending && claim->due != nullptr)
-		reader->due = Min(reader->due, due_of(claim, reader->evaluation, reader->row.slot));
+		reader->to_come[reader->to_come_count++] = {
+			due_row_of(claim, reader->evaluation, reader->row.slot, writer), no_kind};
 	return is_pending;
 }
 
 static bool
-is_pending(Reader *reader, CompiledClaim *claim)
+is_pending(Reader *reader, CompiledClaim *claim, TransactionId writer)
 {
 	if (reader->evaluation == nullptr)
 		return true;
 	ResetExprContext(reader->evaluation);
 	if (reader->is_borrowed)
-		return evaluate(reader, claim);
+		return evaluate(reader, claim, writer);
 	row::begin_use(&claim->use);
-	const bool is_it = evaluate(reader, claim);
+	const bool is_it = evaluate(reader, claim, writer);
 	row::end_use(&claim->use);
 	return is_it;
 }
@@ -199,17 +201,6 @@ find_next(Reader *reader, const Place &place)
 	return low;
 }
 
-static Candidate
-candidate_of(Reader *reader, const Version &version)
-{
-	const CompiledClaim *claim = reader->claim;
-	Candidate candidate{};
-	candidate.tid = version.tid;
-	candidate.run_at = DT_NOBEGIN;
-	candidate.version = {version.writer, claim->key.table};
-	return candidate;
-}
-
 // Since when an attached queue's row has been ready, if it says so.
 static void
 set_ready_at(const Reader *reader, Candidate *candidate)
@@ -236,9 +227,10 @@ read_told(Reader *reader, CompiledClaim *claim, const Version *versions, int ver
 	*count = 0;
 	for (int i = 0; i < version_count; i++) {
 		CHECK_FOR_INTERRUPTS();
-		Candidate candidate = candidate_of(reader, versions[i]);
+		Candidate candidate =
+			attached_candidate(versions[i].tid, versions[i].writer, claim->key.table);
 		if (!(fetch(&reader->row, &candidate) || fetch_removed_here(&reader->row, &candidate)) ||
-			!is_pending(reader, claim))
+			!is_pending(reader, claim, versions[i].writer))
 			continue;
 		set_ready_at(reader, &candidate);
 		const Place place = copy_place(reader);
@@ -283,7 +275,6 @@ open_reader(Definition *definition, Request *request, ExprContext *evaluation, H
 	reader.comparisons = comparisons_for(reader.claim, table);
 	reader.evaluation = evaluation_for(definition, request, evaluation);
 	reader.is_borrowed = evaluation != nullptr;
-	reader.due = PG_INT64_MAX;
 	reader.holding = holding;
 	reader.places = static_cast<Place *>(palloc0(sizeof(Place) * Max(holding->count, 1)));
 	return reader;
@@ -336,8 +327,7 @@ admit(Definition *definition, Ring *ring, Request *request, ExprContext *evaluat
 	Outcome outcome = Outcome::done;
 	if (read_told(&reader, claim, versions, taken, told, &count)) {
 		// Before the ring takes note of the events.
-		if (reader.due != PG_INT64_MAX)
-			expect(ring, key, reader.due);
+		expect_rows(ring, key, reader.to_come, reader.to_come_count);
 		const Entered entered =
 			enter_placed(ring, key, *holding, place_all(&reader, told, count), count, from + taken,
 						 definition->claim_mode == ClaimMode::update);

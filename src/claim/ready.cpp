@@ -74,13 +74,13 @@ is_ready_in_ring(Definition *definition, Request request)
 		(void) admit_news(definition, ring, &request, nullptr);
 		if (is_idle(definition, ring, request.call_time))
 			return false;
-		const uint32 wake_generation =
-			pg_atomic_read_u32(&get_wakes(definition->source)->generation);
+		pg_atomic_uint32 *generation = &get_wakes(definition->source)->generation;
+		const uint32 wake_generation = pg_atomic_read_u32(generation);
 		const Stock stock = stock_of(ring, key, request.call_time, wake_generation);
 		if (stock != Stock::unknown)
 			return stock == Stock::some;
-		const Filled filled = fill_or_wait(definition, ring, request,
-										   {wake_generation, wake_generation, false}, &waits);
+		const Filled filled =
+			fill_or_wait(definition, ring, request, {generation, wake_generation, false}, &waits);
 		if (filled.is_foreign || filled.is_stuck)
 			return false;
 	}

@@ -101,13 +101,19 @@ is_of(Ring *ring, const RingKey &key)
 	return with_ring(ring, key, [] {});
 }
 
+static uint32
+current_of(const Generations &generations)
+{
+	return generations.current == nullptr ? 0 : pg_atomic_read_u32(generations.current);
+}
+
 // The generation to compare with the ring's: its own, if it knows enough.
 static uint32
 asked_generation(const Ring *ring, TimestampTz now, const Generations &generations)
 {
 	const bool is_known = static_cast<int32>(ring->wake_generation - generations.least) >= 0 ||
 						  (generations.may_lag && ring->sweep_due != 0 && now < ring->sweep_due);
-	return is_known ? ring->wake_generation : generations.current;
+	return is_known ? ring->wake_generation : current_of(generations);
 }
 
 Taken
@@ -121,7 +127,7 @@ take(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generat
 		taken.nothing_at = ring->nothing_at;
 		taken.sweep_generation = ring->sweep_generation;
 		taken.reads_again = ring->reads_again;
-		taken.is_quiet = is_quiet(ring, now, generations.current);
+		taken.is_quiet = is_quiet(ring, now, current_of(generations));
 		if (!taken.is_quiet && is_sweep_due(ring, now, asked_generation(ring, now, generations)))
 			return;
 		taken.is_quiet = taken.is_quiet && ring->count == 0;
@@ -150,14 +156,14 @@ take(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generat
 }
 
 bool
-is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation,
+is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generations,
 			 uint32 sweep_generation)
 {
 	bool is_it = false;
 	with_ring(ring, key, [&] {
 		is_it = ring->sweep_generation != sweep_generation && ring->count == 0 && ring->is_at_end &&
 				ring->filler == 0 && ring->in_flight == 0 &&
-				!is_row_due(ring, now, wake_generation) &&
+				!is_row_due(ring, now, current_of(generations)) &&
 				ring->counters.claims == ring->claims_before &&
 				ring->counters.gone == ring->gone_before;
 	});
@@ -642,7 +648,7 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, const Generations &g
 			ring->row_due = PG_INT64_MAX;
 			ring->is_quiet = false;
 			ring->has_locked = false;
-			ring->wake_generation = generations.current;
+			ring->wake_generation = current_of(generations);
 			ring->sweep_generation++;
 			ring->in_flight = 0; // the sweep reads these rows, too
 			ring->claims_before = ring->counters.claims;

@@ -58,7 +58,8 @@ struct Taken
 // began. What others have told of since then may wait for the next call, as each such event may be followed by another.
 struct Generations
 {
-	uint32 current;
+	// Read under the ring's spinlock, as a row that was in flight before may stand in the log since. Null: 0.
+	pg_atomic_uint32 *current;
 	uint32 least;
 	bool
 		may_lag; // there was more than is known: the next sweep, in its time, is early enough while there are candidates
@@ -77,7 +78,7 @@ Taken take(Ring *ring, const RingKey &key, TimestampTz now, const Generations &g
 // no claim was won, whose lock others may have met, and no candidate found gone. Candidates in
 // flight from before that sweep do not count, as it has read their rows, too: a backend that waits
 // with candidates in flight, as on a unique index, keeps no other from an answer.
-bool is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation,
+bool is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generations,
 				  uint32 sweep_generation);
 
 // Takes count candidates off those in flight, if they were taken after sweep sweep_generation and

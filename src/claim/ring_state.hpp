@@ -107,6 +107,17 @@ struct Candidate
 	}
 };
 
+// That of an attached queue's row, of which no more is known.
+inline Candidate
+attached_candidate(const ItemPointerData &tid, TransactionId writer, Oid table)
+{
+	Candidate candidate{};
+	candidate.tid = tid;
+	candidate.run_at = DT_NOBEGIN;
+	candidate.version = {writer, table};
+	return candidate;
+}
+
 // The largest cursor in bytes; rows whose order columns take more have none.
 constexpr int max_cursor_size = 256;
 // The position in the queue's order up to which fills have read: a sort key, or the order columns
@@ -143,14 +154,14 @@ constexpr int fill_size = 256;
 constexpr int low_water = 128;
 static_assert(low_water + fill_size <= ring_size);
 
-// A row of a managed queue that becomes claimable at a known time by the clock alone.
+// A row that becomes claimable at a known time by the clock alone.
 struct DueRow
 {
 	Candidate candidate;
 	TimestampTz due;
 };
 
-// How many of these a sorted ring holds.
+// How many of these a ring holds.
 constexpr int due_size = 512;
 
 // Those of a ring, the earliest first (due_rows.hpp).

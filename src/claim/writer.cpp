@@ -54,13 +54,15 @@ make_evaluation(const CompiledClaim *claim, const statement::Arguments &argument
 	return context;
 }
 
-TimestampTz
-due_of(const CompiledClaim *claim, ExprContext *context, TupleTableSlot *row)
+DueRow
+due_row_of(const CompiledClaim *claim, ExprContext *context, TupleTableSlot *row,
+		   TransactionId writer)
 {
 	context->ecxt_scantuple = row;
 	bool is_null;
 	const Datum due = ExecEvalExprSwitchContext(claim->due, context, &is_null);
-	return is_null ? PG_INT64_MIN : DatumGetTimestampTz(due);
+	return {attached_candidate(row->tts_tid, writer, claim->key.table),
+			is_null ? PG_INT64_MIN : DatumGetTimestampTz(due)};
 }
 
 Writer

@@ -37,9 +37,10 @@ void set_clock(const ExprContext *context, TimestampTz call_time);
 // A context in which the claim's expressions can be evaluated without a writer. The caller frees it.
 ExprContext *make_evaluation(const CompiledClaim *claim, const statement::Arguments &arguments);
 
-// When the row, which is not pending, becomes so by the clock alone, by the claim's expression for that; PG_INT64_MAX: never.
-// Evaluates it in the context.
-TimestampTz due_of(const CompiledClaim *claim, ExprContext *context, TupleTableSlot *row);
+// The row of an attached queue that is not pending, and that the XID has written; when it becomes so by the clock alone, by
+// the claim's expression for that (PG_INT64_MAX: never). Evaluates it in the context.
+DueRow due_row_of(const CompiledClaim *claim, ExprContext *context, TupleTableSlot *row,
+				  TransactionId writer);
 
 // Opens the table, which must be locked, with the claim compiled. command: what will be done.
 // Raises 55000 where a publication needs a replica identity for that and there is none. On ERROR

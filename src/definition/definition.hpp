@@ -87,14 +87,14 @@ enum class Prepared {
 	any_pending,         // whether a row is pending, locked or not
 	count_pending,       // how many are
 	ready,               // finds a row that looks pending
-	next_due,            // the earliest time at which a row becomes claimable by itself
-	any_pending_of_one,  // likewise, of a kind, or of some kinds
+	next_due, // of a managed queue: the earliest time at which a row becomes claimable by itself
+	any_pending_of_one, // likewise, of a kind, or of some kinds
 	any_pending_of_some,
 	ready_of_one,
 	ready_of_some,
 	next_due_of_one,
 	next_due_of_some,
-	due_rows, // of a managed queue: the first rows that become claimable by themselves
+	due_rows, // the first rows that become claimable by themselves
 	due_rows_of_one,
 	due_rows_of_some,
 	recheck, // in mode session: the row, if it is still pending

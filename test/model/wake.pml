@@ -69,6 +69,9 @@ bool is_asked = true; /* sweep_due == 0 */
 byte wake_generation;
 bool is_silent;       /* is_quiet: a sweep has read to the end (not RANKED: nothing), and the ring has been told of all since */
 bool due[ROWS];       /* due_rows: the row is to come, or was */
+#ifdef NEWS
+byte due_version[ROWS]; /* which is that version */
+#endif
 bool is_leasing[ROWS]; /* the ring has not yet been told of its lease */
 byte filler = NOBODY; /* fill_generation: no process has two fills under way, so it names the fill */
 byte takeovers;
@@ -86,7 +89,6 @@ byte version[ROWS]; /* changes with each write */
 bool has_read_since[PROCESSES]; /* fill_generation or returns differ from those of the copy */
 #define VERSION(which) (which + ROWS * version[which])
 #endif
-bool swept_due[ROWS]; /* swept_row_due: what was expected when the sweep began */
 
 /* For the assertions: since the call began, was there a moment with nothing claimable? */
 bool was_empty[PROCESSES];
@@ -115,7 +117,7 @@ bool is_over;
 #ifdef NEWS
 #define IS_OF_GENERATION ((wake_generation + 8 - least) % 8 < 4)
 #else
-#define IS_OF_GENERATION (seen_generation == wake_generation || swept_generation == wake_generation)
+#define IS_OF_GENERATION (number == wake_generation || swept_generation == wake_generation)
 #endif
 #ifdef DUE
 #define IS_DUE(i) (due[i] && row[i] != TO_COME)
@@ -274,10 +276,19 @@ inline appear(which)
 	}
 }
 
+/* ring.cpp, expect_rows() */
+inline expect_row(which, what)
+{
+	due[which] = true;
+#ifdef NEWS
+	due_version[which] = what
+#endif
+}
+
 /* due.cpp, admit_due(): takes what is due, looks whether it is still there, and inserts it. */
 inline admit_due()
 {
-#if defined(DUE) && defined(RANKED)
+#ifdef DUE
 	if
 	:: atomic {
 			!NONE_DUE ->
@@ -289,6 +300,7 @@ inline admit_due()
 			has_in_flight[me] = true
 #endif
 		};
+#ifdef RANKED
 		atomic { seen[0] = seen[0] && row[0] != ABSENT; seen[1] = seen[1] && row[1] != ABSENT };
 		atomic {
 			if
@@ -303,6 +315,20 @@ inline admit_due()
 			seen[0] = false;
 			seen[1] = false
 		}
+#else
+		/* tell_due() */
+		atomic {
+			if
+			:: seen[0] -> note_event(due_version[0])
+			:: else
+			fi;
+			if
+			:: seen[1] -> note_event(due_version[1])
+			:: else
+			fi
+		};
+		atomic { has_in_flight[me] = false; seen[0] = false; seen[1] = false }
+#endif
 	:: NONE_DUE
 	fi
 #else
@@ -342,7 +368,7 @@ inline admit_news()
 #endif
 #ifndef SLIP_NEWS_DUE_LEFT_OUT
 		if
-		:: is_gone -> due[told % ROWS] = true /* expect() */
+		:: is_gone -> expect_row(told % ROWS, told)
 		:: else
 		fi;
 #endif
@@ -371,7 +397,8 @@ inline admit_news()
 #endif
 }
 
-/* fill_due.cpp, expect_first_due() and next_due_of_attached(): a newer snapshot, and the rows that were to come at the time of the fill. */
+/* fill_due.cpp, expect_first_due(): a newer snapshot, and the rows that were to come at the time of the fill. Of an attached
+ * queue only a sweep that has read nothing asks. */
 inline read_due()
 {
 #if !defined(DUE) || defined(SLIP_DUE_NOT_READ)
@@ -380,6 +407,19 @@ inline read_due()
 	atomic { was_to_come[0] = (was_to_come[0] && row[0] != ABSENT) || row[0] == TO_COME; was_to_come[1] = (was_to_come[1] && row[1] != ABSENT) || row[1] == TO_COME };
 #ifdef RANKED
 	atomic { due[0] = due[0] || was_to_come[0]; due[1] = due[1] || was_to_come[1]; was_to_come[0] = false; was_to_come[1] = false }
+#else
+	atomic {
+		if
+		:: was_to_come[0] && !seen[0] && !seen[1] -> expect_row(0, VERSION(0))
+		:: else
+		fi;
+		if
+		:: was_to_come[1] && !seen[0] && !seen[1] -> expect_row(1, VERSION(1))
+		:: else
+		fi;
+		was_to_come[0] = false;
+		was_to_come[1] = false
+	}
 #endif
 #endif
 }
@@ -415,13 +455,17 @@ inline pop()
 	atomic { was_empty[me] = NOTHING_FREE; was_told_empty[me] = NOTHING_TOLD; was_known_empty[me] = NOTHING_KNOWN };
 	/* is_idle(): a transaction that is no longer under way has notified the ring. */
 #ifdef SLIP_READS_SWAPPED
-	seen_generation = number;
-	atomic { is_empty = IDLE && seen_generation == wake_generation };
+	atomic { is_empty = IDLE && number == wake_generation };
 	atomic { is_empty = is_empty && under_way == 0 };
 #else
 	is_quiet = (under_way == 0);
+	/* The generation is read under the spinlock. */
+#ifdef SLIP_GENERATION_READ_EARLY
 	seen_generation = number;
 	atomic { is_empty = is_quiet && IDLE && seen_generation == wake_generation };
+#else
+	atomic { is_empty = is_quiet && IDLE && number == wake_generation };
+#endif
 #endif
 	if
 	:: is_empty -> goto trusts_the_ring
@@ -435,7 +479,6 @@ inline pop()
 again:
 	admit_due();
 	admit_news();
-	seen_generation = number;
 	/* ring.cpp, take() */
 	atomic {
 		got = ROWS;
@@ -451,8 +494,7 @@ again:
 			change();
 			has_changed_since[me] = false
 		:: else
-		fi;
-		seen_generation = 0
+		fi
 	};
 	if
 	:: got < ROWS ->
@@ -488,24 +530,21 @@ again:
 	fi;
 	/* is_done(): idle again, by the sweep of another backend. */
 	is_quiet = (under_way == 0);
-	seen_generation = number;
-	atomic { is_empty = is_quiet && IDLE && seen_generation == wake_generation; is_quiet = false };
+	atomic { is_empty = is_quiet && IDLE && number == wake_generation; is_quiet = false };
 	if
 	:: is_empty -> goto trusts_the_ring
 	:: else
 	fi;
 	/* ring.cpp, is_exhausted() */
-	seen_generation = number;
 	atomic {
 		is_empty = has_swept_since[me] && !candidate[0] && !candidate[1] && is_at_end && filler == NOBODY &&
-			!is_asked && NONE_DUE && seen_generation == wake_generation && NO_FLIGHT && NO_CLAIM && !has_gone_since
+			!is_asked && NONE_DUE && number == wake_generation && NO_FLIGHT && NO_CLAIM && !has_gone_since
 	};
 	if
 	:: is_empty -> goto comes_back_empty
 	:: else
 	fi;
 	/* filler.cpp, take_order(); ring.cpp, begin_fill(): every fill here is a sweep. */
-	seen_generation = number;
 	atomic {
 		if
 		:: filler == NOBODY -> is_mine = true
@@ -519,23 +558,16 @@ again:
 			filler = me;
 #ifndef SLIP_ASKED_LATE
 			is_asked = false;
-			wake_generation = seen_generation;
+			wake_generation = number;
 #endif
-			swept_generation = seen_generation;
+			swept_generation = number;
 			is_silent = false;
 			change_reading();
-#if defined(DUE) && !defined(RANKED)
-			swept_due[0] = (swept_due[0] || due[0]) && row[0] == TO_COME;
-			swept_due[1] = (swept_due[1] || due[1]) && row[1] == TO_COME;
-			due[0] = false;
-			due[1] = false;
-#endif
 			sweep();
 			has_won_since = false;
 			has_gone_since = false
 		:: else
-		fi;
-		seen_generation = 0
+		fi
 	};
 	if
 	:: !is_mine ->
@@ -584,19 +616,6 @@ again:
 			candidate[1] = seen[1];
 #endif
 			change();
-#if defined(DUE) && !defined(RANKED)
-			/* Only what has read nothing asks for the rows to come. */
-			if
-			:: !seen[0] && !seen[1] ->
-#ifndef SLIP_DUE_NOT_READ
-				due[0] = due[0] || was_to_come[0]; due[1] = due[1] || was_to_come[1]
-#endif
-			:: else -> due[0] = due[0] || swept_due[0]; due[1] = due[1] || swept_due[1]
-			fi;
-			was_to_come[0] = false; was_to_come[1] = false;
-			swept_due[0] = false;
-			swept_due[1] = false;
-#endif
 			if
 #ifdef RANKED
 			:: !is_asked -> is_silent = true
@@ -668,7 +687,11 @@ won:
 	:: atomic { assert(row[got] == LOCKED); row[got] = TO_COME; write_version(got); is_leasing[got] = true };
 		atomic {
 #ifndef SLIP_LEASE_UNTOLD
+#ifdef NEWS
+			expect_row(got, VERSION(got));
+#else
 			due[got] = true;
+#endif
 #endif
 			is_leasing[got] = false
 		}
