@@ -115,6 +115,8 @@ end $$;
 call test_due('insert into task (run_at) values (DUE)');
 call test_due('insert into task (run_at, taken_until) values (DUE - interval ''1 day'', DUE), (DUE, DUE - interval ''1 day'')');
 call test_due('update task set run_at = now(), taken_until = DUE where id = (select max(id) from task)');
+call test_due('do $do$ begin update task set run_at = now(), taken_until = DUE where id = (select max(id) from task); begin update task set taken_until = ''infinity'' where id = (select max(id) from task); raise division_by_zero; exception when division_by_zero then end; end $do$');
+call test_due('update task set run_at = now(), taken_until = DUE where id = (select max(id) from task) THEN do $do$ begin begin update task set taken_until = ''infinity'' where id = (select max(id) from task); raise division_by_zero; exception when division_by_zero then end; end $do$');
 call test_due('insert into task default values THEN select queue_pop_rows(null::task, ''task'', lease => greatest(DUE - clock_timestamp(), ''1 ms''))');
 call test_due('insert into task default values THEN select queue_release_row(''task'', j, DUE) from queue_pop_rows(null::task, ''task'') as j');
 call test_due('insert into task default values THEN select queue_extend_row(''task'', j, greatest(DUE - clock_timestamp(), ''1 ms'')) from queue_pop_rows(null::task, ''task'') as j');
@@ -232,6 +234,8 @@ call test_form('not done and local_at <= call_time at time zone ''UTC''');
 call test_form('not done and local_at <= call_time at time zone ''utc'' - interval ''1 hour''', '-1 hour');
 call test_form('not done and coalesce(at, ''infinity'') <= call_time');
 call test_form('not done and (at <= call_time or local_at < call_time at time zone ''UTC'')');
+call test_form('not done and local_at at time zone ''UTC'' <= call_time');
+call test_form('at <= call_time and not done and divisor < 5');
 call test_form('not done and (divisor = 0 or 1 / divisor > 5) and at <= call_time');
 call test_form('not done and (divisor <> 0 and 1 / divisor > 5 or at <= call_time)');
 call test_form('(divisor <> 0 and (1 / divisor > 5 and at <= call_time)) or (not done and at <= call_time)');
@@ -244,5 +248,51 @@ call test_form('not done and local_at <= call_time at time zone ''Asia/Tokyo''',
 call test_form('not done and extract(epoch from at) <= extract(epoch from call_time)', tells => false);
 call test_form('not done and at <= call_time and exists (select from pg_class)', tells => false);
 call test_form('not done and at <= call_time and not day > current_date', tells => false);
+
+-- What the clock's comparison guards is not asked earlier, nor is what stands in a nested guard, nor a value of another comparison.
+create table guarded (
+	id integer primary key,
+	at timestamptz not null,
+	payload jsonb not null default '{}',
+	divisor integer not null default 0,
+	done boolean not null default false
+);
+create function test_guard(pending text) returns text language plpgsql as $$
+declare
+	found bigint;
+begin
+	perform queue_attach('guarded', 'guarded', pending, order_by => 'id', on_claim => 'done = true', wake => true);
+	truncate guarded;
+	insert into guarded (id, at, payload) values (1, 'infinity', '{"weight": "x"}');
+	found := (select count(*) from queue_pop_rows(null::guarded, 'guarded'));
+	insert into guarded (id, at, payload, divisor) values (2, '-infinity', '{"weight": "1"}', 1);
+	found := found + (select count(*) from queue_pop_rows(null::guarded, 'guarded', 5));
+	insert into guarded (id, at, payload) values (3, 'infinity', '{"weight": "x"}');
+	found := found + (select count(*) from queue_pop_rows(null::guarded, 'guarded'));
+	perform queue_detach('guarded');
+	return found;
+exception when others then
+	return sqlerrm;
+end $$;
+select test_guard('not done and at <= call_time and (payload ->> ''weight'')::integer > 0');
+select test_guard('not done and (divisor <> 0 and at <= call_time) and 100 / divisor > 5');
+select test_guard('not done and at <= call_time and (at <= call_time or 1 / divisor > 0)');
+select test_guard('not done and at <= call_time and ''2000-01-01''::timestamptz + make_interval(secs => 1 / divisor) <= call_time');
+
+-- A cast that nobody has written counts.
+create type moment_of as (at timestamptz);
+create function time_of(moment_of) returns timestamptz immutable language sql return $1.at;
+create cast (moment_of as timestamptz) with function time_of(moment_of) as implicit;
+create table cast_t (id integer primary key, w moment_of, day date, done boolean not null default false);
+create index on cast_t (id) where not done;
+insert into cast_t values (1, row('2000-01-01')::moment_of, '2000-01-01'), (2, row('infinity')::moment_of, 'infinity');
+select queue_attach('cast_t', 'cast_t', pending => 'not done and w <= call_time', order_by => 'id', on_claim => 'done = true', wake => true);
+select id from queue_pop_rows(null::cast_t, 'cast_t', 5);
+select id from queue_pop_rows(null::cast_t, 'cast_t', 5);
+select queue_detach('cast_t');
+update cast_t set done = false;
+select queue_attach('cast_t', 'cast_t', pending => 'not done and timestamp_le(day, call_time at time zone ''UTC'')', order_by => 'id', on_claim => 'done = true', wake => true);
+select id from queue_pop_rows(null::cast_t, 'cast_t', 5);
+select id from queue_pop_rows(null::cast_t, 'cast_t', 5);
 
 drop schema test_due cascade;

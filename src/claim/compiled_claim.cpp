@@ -625,7 +625,10 @@ add_due(CompiledClaim *claim, const Definition *definition, const Compiled &comp
 		return;
 	const definition::CompiledFragment due =
 		compile_own(definition, table, clock.due, FragmentKind::order);
-	claim->due = row::prepare_expression(static_cast<Node *>(linitial(due.order)), claim->context);
+	auto *expression = static_cast<Node *>(linitial(due.order));
+	if (exprType(expression) != TIMESTAMPTZOID)
+		return;
+	claim->due = row::prepare_expression(expression, claim->context);
 	claim->due_text = MemoryContextStrdup(claim->context, due.text);
 	claim->due_condition = MemoryContextStrdup(
 		claim->context,

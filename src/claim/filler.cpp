@@ -60,19 +60,35 @@ may_be_quiet(const CompiledClaim *claim, const Fill &fill)
 		   !TransactionIdIsValid(GetTopTransactionIdIfAny());
 }
 
+// The same for an attached queue, where that is not too dear: the index that bounds its sweeps may not bound this. Returns
+// whether it was asked.
+static bool
+ask_attached_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *fill)
+{
+	const TimestampTz now = GetCurrentTimestamp();
+	if (!may_ask_due(ring, definition->claim->key, now, now - fill->began))
+		return false;
+	fill->next_due = expect_first_due(definition, ring, arguments);
+	fill->asked_due_at = now;
+	fill->ask_due_cost_us = Max(GetCurrentTimestamp() - now, 0);
+	return true;
+}
+
 // Asks when rows become claimable by the clock alone, and enters the first of them into the ring.
 static void
 read_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *fill,
 		 stats::Look *look)
 {
-	fill->quiet_until = PG_INT64_MAX;
 	const CompiledClaim *claim = compiled_claim_of(definition);
-	if (!claim->has_columns && claim->due == nullptr)
-		return;
-	if (claim->has_columns && fill->count == 0)
-		count_to_come(definition, arguments, look);
-	fill->knows_due = true;
 	fill->next_due = PG_INT64_MAX;
+	if (claim->due != nullptr && !ask_attached_due(definition, ring, arguments, fill))
+		return;
+	fill->quiet_until = PG_INT64_MAX;
+	fill->knows_due = claim->has_columns || claim->due != nullptr;
+	if (!claim->has_columns)
+		return;
+	if (fill->count == 0)
+		count_to_come(definition, arguments, look);
 	if (!look->is_counted || look->due.at != PG_INT64_MAX)
 		fill->next_due = expect_first_due(definition, ring, arguments);
 	if (has_schedules(definition))

@@ -4,6 +4,7 @@
 
 #include "pending_clock.hpp"
 
+#include "../compat.hpp"
 #include "../definition/fragment.hpp"
 #include "../statement/parameter.hpp"
 
@@ -98,8 +99,56 @@ with_shift(const char *time, Oid type, int64 us)
 					time, zone, name, zone, name, us);
 }
 
-// The value of a row with which the clock is compared; null is compared with nothing, and so is as never. Null: it does
-// not depend on the row alone.
+static bool
+is_utc(Node *zone)
+{
+	if (!IsA(zone, Const) || reinterpret_cast<Const *>(zone)->constisnull)
+		return false;
+	return pg_strcasecmp(TextDatumGetCString(reinterpret_cast<Const *>(zone)->constvalue), "UTC") ==
+		   0;
+}
+
+// For check_functions_in_node(). A function that is leakproof raises nothing that depends on its arguments.
+static bool
+is_leaky(Oid function, void *)
+{
+	return !get_func_leakproof(function);
+}
+
+// Tree walker, also a question: whether the evaluation of the expression may raise.
+static bool
+may_raise(Node *node, void *context)
+{
+	if (node == nullptr)
+		return false;
+	switch (nodeTag(node)) {
+		case T_Var:
+		case T_Const:
+			return false;
+		case T_BoolExpr:
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_RelabelType:
+		case T_CoalesceExpr:
+		case T_CaseExpr:
+		case T_CaseWhen:
+		case T_CaseTestExpr:
+		case T_ArrayExpr:
+		case T_List:
+		case T_OpExpr:
+		case T_FuncExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+			return check_functions_in_node(node, is_leaky, context) ||
+				   compat::walk_tree(node, may_raise, context);
+		default:
+			return true;
+	}
+}
+
+// The value of a row with which the clock is compared; null is compared with nothing, and so is as never. A cast that the
+// text leaves out is written again. Null: it does not depend on the row alone, or may raise.
 static const char *
 value_text(Node *value, Oid table)
 {
@@ -109,10 +158,18 @@ value_text(Node *value, Oid table)
 		const char *time = value_text(shift.time, table);
 		return time == nullptr ? nullptr : with_shift(time, exprType(value), shift.us);
 	}
+	const Call call = call_of(value);
+	if (call.function == F_TIMEZONE_TEXT_TIMESTAMP &&
+		is_utc(static_cast<Node *>(linitial(call.arguments)))) {
+		const char *time = value_text(static_cast<Node *>(lsecond(call.arguments)), table);
+		return time == nullptr ? nullptr : psprintf("(%s at time zone 'UTC')", time);
+	}
 	const Oid type = exprType(value);
-	if ((type != TIMESTAMPTZOID && type != TIMESTAMPOID) || !definition::can_be_predicate(value))
+	if ((type != TIMESTAMPTZOID && type != TIMESTAMPOID) || !definition::can_be_predicate(value) ||
+		may_raise(value, nullptr))
 		return nullptr;
-	return psprintf("coalesce(%s, 'infinity')", definition::write_out_bare(value, table));
+	return psprintf("coalesce((%s)::%s, 'infinity')", definition::write_out_bare(value, table),
+					type == TIMESTAMPTZOID ? "timestamptz" : "timestamp");
 }
 
 static bool
@@ -131,15 +188,6 @@ is_clock(Node *node)
 		default:
 			return false;
 	}
-}
-
-static bool
-is_utc(Node *zone)
-{
-	if (!IsA(zone, Const) || reinterpret_cast<Const *>(zone)->constisnull)
-		return false;
-	return pg_strcasecmp(TextDatumGetCString(reinterpret_cast<Const *>(zone)->constvalue), "UTC") ==
-		   0;
 }
 
 // When the clock, in that expression, reaches the value. Null: the expression is none of the clock that can be solved
@@ -216,8 +264,11 @@ add_part(StringInfo text, const char *separator, const char *part)
 	appendStringInfo(text, "%s%s", text->len == 0 ? "" : separator, part);
 }
 
+static PendingClock find(Node *condition, Oid table, bool is_guarded);
+
+// is_guarded: a comparison with the clock comes before.
 static PendingClock
-clock_of_expression(const BoolExpr *expression, Oid table)
+clock_of_expression(const BoolExpr *expression, Oid table, bool is_guarded)
 {
 	const bool is_and = expression->boolop == AND_EXPR;
 	const char *separator = is_and ? " and " : " or ";
@@ -233,12 +284,15 @@ clock_of_expression(const BoolExpr *expression, Oid table)
 	foreach (cell, expression->args) {
 		auto *part = static_cast<Node *>(lfirst(cell));
 		if (definition::can_be_predicate(part)) {
+			if (is_guarded && may_raise(part, nullptr))
+				return unknown_clock;
 			add_part(&of_row, separator, psprintf("(%s)", definition::write_out_bare(part, table)));
 			continue;
 		}
-		const PendingClock clock = find_pending_clock(part, table);
+		const PendingClock clock = find(part, table, is_guarded);
 		if (clock.due == nullptr)
 			return unknown_clock;
+		is_guarded = true;
 		add_part(&due, ", ", clock.due);
 		add_part(&condition, separator, clock.condition);
 	}
@@ -248,13 +302,19 @@ clock_of_expression(const BoolExpr *expression, Oid table)
 						  psprintf("(%s)", condition.data));
 }
 
-PendingClock
-find_pending_clock(Node *condition, Oid table)
+static PendingClock
+find(Node *condition, Oid table, bool is_guarded)
 {
 	check_stack_depth();
 	if (IsA(condition, BoolExpr))
-		return clock_of_expression(reinterpret_cast<BoolExpr *>(condition), table);
+		return clock_of_expression(reinterpret_cast<BoolExpr *>(condition), table, is_guarded);
 	return clock_of_comparison(condition, table);
+}
+
+PendingClock
+find_pending_clock(Node *condition, Oid table)
+{
+	return find(condition, table, false);
 }
 
 } // namespace queue_ext::claim

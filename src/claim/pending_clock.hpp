@@ -10,8 +10,9 @@
 //     a and b, a or b                               the later of their times, the earlier one
 //     what depends on the row alone                 -infinity or infinity
 //
-// Invariant: a row that is not pending becomes so at that time, if it is not written, and not before. So an interval must
-// have a length that no time zone and no calendar changes: no days, no months.
+// Invariant: a row that is not pending does not become so before that time, if it is not written. So an interval must have a
+// length that no time zone and no calendar changes: no days, no months. And to find the time raises nothing that the
+// condition does not raise: what comes behind a comparison with the clock, which may guard it, must not be able to raise.
 
 #pragma once
 
@@ -26,7 +27,7 @@ struct PendingClock
 	const char *condition;
 };
 
-// What tells it for that condition of the table. In the current context. Raises what the evaluation of constants raises.
+// What tells it for that condition of the table. In the current context. Raises what the evaluation of constants raises, and 54001.
 PendingClock find_pending_clock(Node *condition, Oid table);
 
 // Whether the expression is a call that adds an interval of such a length to a time, or takes it away. Its result does not

@@ -81,6 +81,8 @@ reset(Ring *ring, const RingKey &key, const Kinds *kinds)
 	clear(&ring->due_rows);
 	ring->row_due = PG_INT64_MAX;
 	ring->swept_row_due = PG_INT64_MAX;
+	ring->asked_due_at = 0;
+	ring->ask_due_cost_us = 0;
 	ring->is_quiet = false;
 	ring->nothing_at = 0;
 	ring->filler = 0;
@@ -524,7 +526,24 @@ end_quiet(Ring *ring, const RingKey &key, TimestampTz now)
 void
 disquiet(Ring *ring, const RingKey &key)
 {
-	with_ring(ring, key, [&] { ring->is_quiet = false; });
+	with_ring(ring, key, [&] {
+		ring->is_quiet = false;
+		announce_time(ring, next_event(ring));
+	});
+}
+
+bool
+may_ask_due(Ring *ring, const RingKey &key, TimestampTz now, int64 read_us)
+{
+	constexpr int64 not_much_dearer = 4;
+	bool may = false;
+	with_ring(ring, key, [&] {
+		const int64 passed = now - ring->asked_due_at;
+		const int64 cost = Min(ring->ask_due_cost_us, most_sweep_interval_us);
+		may = cost <= not_much_dearer * read_us || passed < 0 ||
+			  passed >= sweep_interval_factor * cost;
+	});
+	return may;
 }
 
 void
@@ -750,6 +769,10 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 		else if (ring->swept_row_due > order.now)
 			ring->row_due = Min(ring->row_due, ring->swept_row_due);
 		ring->swept_row_due = PG_INT64_MAX;
+		if (fill.asked_due_at != 0) {
+			ring->asked_due_at = fill.asked_due_at;
+			ring->ask_due_cost_us = fill.ask_due_cost_us;
+		}
 		ring->is_told = fill.is_told;
 		ring->nothing_at = fill.count == 0 ? fill.nothing_at : 0;
 		ring->swept_at = fill.ended;

@@ -175,8 +175,12 @@ void begin_trust(Ring *ring, const RingKey &key, uint64 table_version);
 // Has a quiet ring swept, for the statistics, if the sweep interval is over, and a second. Returns whether it is.
 bool end_quiet(Ring *ring, const RingKey &key, TimestampTz now);
 
-// Ends that a ring is quiet: rows were written that may become claimable at times of which it is not told.
+// Ends that a ring is quiet: rows were written that may become claimable at times that it does not know.
 void disquiet(Ring *ring, const RingKey &key);
+
+// Whether a sweep that has taken so long to read the rows may ask for those to come: that is not much dearer, or was not done
+// for twenty times as long as it takes.
+bool may_ask_due(Ring *ring, const RingKey &key, TimestampTz now, int64 read_us);
 
 // Marks the ring, until its next sweep, as one that may not have all that is ready. Claims do not mind.
 void doubt_contents(Ring *ring, const RingKey &key);
@@ -218,11 +222,13 @@ struct Fill
 	bool reads_again; // no cursor can be put behind a row of the fill
 	TimestampTz began;
 	TimestampTz ended;
-	bool is_told;            // of a sweep: the ring will be told of all that becomes claimable
-	bool has_own;            // some rows are as this transaction has written them
-	TimestampTz quiet_until; // of a sweep that read to the end; 0: it proves nothing
-	bool knows_due;          // likewise: all rows to come are known to the ring
-	TimestampTz next_due;    // but for those from this time on
+	bool is_told;             // of a sweep: the ring will be told of all that becomes claimable
+	bool has_own;             // some rows are as this transaction has written them
+	TimestampTz quiet_until;  // of a sweep that read to the end; 0: it proves nothing
+	bool knows_due;           // likewise: all rows to come are known to the ring
+	TimestampTz next_due;     // but for those from this time on
+	TimestampTz asked_due_at; // may_ask_due(); 0: not asked
+	int64 ask_due_cost_us;
 	uint64
 		nothing_at; // of a sweep that read nothing: how many transactions had ended before it; 0: unknown
 };

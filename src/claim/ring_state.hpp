@@ -199,6 +199,9 @@ struct Ring
 	DueRows due_rows;
 	TimestampTz row_due;       // the earliest time known of a row that is not among these
 	TimestampTz swept_row_due; // likewise, when the sweep began that is under way
+	TimestampTz
+		asked_due_at;      // when a sweep last asked an attached queue's table for the rows to come
+	int64 ask_due_cost_us; // how long that took
 	bool is_quiet; // the last sweep has read to the end, and the ring has been told of all since
 	TimestampTz quiet_until;  // when that is not believed any more
 	uint64 nothing_at;        // nothing was pending after so many transactions; 0: unknown
