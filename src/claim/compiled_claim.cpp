@@ -612,7 +612,7 @@ compile_own(const Definition *definition, Relation table, const char *text, Frag
 	return definition::compile(fragment, table, statement::bare_search_path);
 }
 
-// Finds when rows become pending by the clock. Of other callers, and of rows in other tables, the ring is not told.
+// Finds when rows become pending by the clock. A claim knows one ring: where callers differ, others would not hear of it.
 static void
 add_due(CompiledClaim *claim, const Definition *definition, const Compiled &compiled,
 		Relation table)

@@ -14,8 +14,8 @@ namespace queue_ext::claim {
 void count_to_come(definition::Definition *definition, const statement::Arguments &arguments,
 				   stats::Look *look);
 
-// Enters the first of them into the ring, also of an attached queue whose claim tells of them (CompiledClaim::due); returns the time from which on there may be more, PG_INT64_MAX: these are all.
-// Takes the ring's spinlock. Likewise.
+// Enters the first of them into the ring; those of an attached queue, too, if CompiledClaim::due is set. Returns the time from
+// which on there may be more; PG_INT64_MAX: these are all. Takes the ring's spinlock. Likewise.
 TimestampTz expect_first_due(definition::Definition *definition, Ring *ring,
 							 const statement::Arguments &arguments);
 

@@ -107,7 +107,7 @@ struct Candidate
 	}
 };
 
-// That of an attached queue's row, of which no more is known.
+// The candidate for an attached queue's row, where nothing else is known.
 inline Candidate
 attached_candidate(const ItemPointerData &tid, TransactionId writer, Oid table)
 {
