@@ -373,10 +373,19 @@ sub start_workers
 }
 
 # Until the server takes connections again.
+# The PID of a process that ends with a crash of the server; '' if it cannot be asked.
+sub checkpointer
+{
+	my ($status, $pid) = psql($database, q{select pid from pg_stat_activity where backend_type = 'checkpointer'});
+	return $status ? '' : $pid;
+}
+
 sub wait_for_server
 {
+	my ($is_back) = @_;
+	$is_back //= sub { (psql($database, 'select 1'))[0] == 0 };
 	my $deadline = time + 60;
-	while ((psql($database, 'select 1'))[0] != 0) { time < $deadline or die "the server is not back\n"; sleep 0.1 }
+	while (!$is_back->()) { time < $deadline or die "the server is not back\n"; sleep 0.1 }
 	return;
 }
 
@@ -397,12 +406,13 @@ while (time < $end || $round < 2)
 		if ($is_crash && time > $crash_at)
 		{
 			my ($status, $backend) = psql($database, $victim);
-			next if $status || $backend !~ /^\d+$/ || !kill 'KILL', $backend;
+			my $former = checkpointer();
+			next if $status || $former eq '' || $backend !~ /^\d+$/ || !kill 'KILL', $backend;
 			$faults{crash}++;
 			$crashes--;
 			$is_crash = 0;
-			sleep 0.3;
-			wait_for_server();
+			# Until the postmaster has heard of it, it lets others in, and ends them then.
+			wait_for_server(sub { (checkpointer() || $former) != $former });
 		}
 		elsif (rand() < 0.1)
 		{
