@@ -8,7 +8,8 @@
  *
  * A pop that trusts an idle ring, or has read an empty queue, counts a row as claimable from the
  * moment at which the row is visible to others; if it trusts the ring, and the row was freed by a rollback, which is
- * not announced, from a moment later, when the transaction that freed it has notified the ring. A pop that has tried
+ * not announced, or a third backend takes another row meanwhile, from a moment later, when the transaction that freed it has
+ * notified the ring. A pop that has tried
  * all candidates in vain, or claims by the statement, counts each row from then: candidates that were in flight before
  * a sweep are not counted any more (ring.cpp, begin_fill()), and may win in between. That transaction has not returned
  * to its client by then. Where a sweep that has read rows does not ask for those to come (an attached queue), one may fall
@@ -128,11 +129,8 @@ bool is_over;
 #define MAY_TAKE (!is_asked && IS_OF_GENERATION && NONE_DUE)
 /* ring.cpp, take(): is_idle. */
 #define IDLE (is_silent && is_at_end && filler == NOBODY && !is_asked && NONE_DUE && !candidate[0] && !candidate[1] && NO_FLIGHT)
-#ifdef SLIP_CLAIMS_IGNORED
-#define NO_CLAIM true
-#else
+/* No search of this size needs it, since take() reads the generation under the spinlock. */
 #define NO_CLAIM (!has_won_since)
-#endif
 
 /* ring->change_generation++ */
 inline change()
@@ -704,7 +702,12 @@ has_seen_nothing:
 	assert(was_empty[me]);
 	goto over;
 trusts_the_ring:
+#if BACKENDS == 3
+	/* While another commits, a third may take the row that was there. */
+	assert(was_told_empty[me]);
+#else
 	assert(was_known_empty[me]);
+#endif
 	goto over;
 comes_back_empty:
 #if defined(DUE) && !defined(RANKED)
