@@ -121,7 +121,7 @@ sub of_section {
 }
 
 # With most in front, to the same with nothing in front; where the event is an option, to the same without it.
-my %least_beside_event = (rollback => '0.8', chain => '0.8', poll => '0.8', due => '0.8', session => '0.67');
+my %least_beside_event = (rollback => '0.8', chain => '0.8', poll => '0.8', due => '0.8', session => '0.67', attached_poll => '0.8', attached_due => '0.8');
 
 sub of_events {
 	my ($figures, $section) = @_;

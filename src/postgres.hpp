@@ -50,6 +50,7 @@ extern "C" {
 #include "common/hashfn.h"
 #include "common/int.h"
 #include "common/pg_prng.h"
+#include "executor/execExpr.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
 #include "fmgr.h"

@@ -117,8 +117,6 @@ add_value_function(CallerUse *use, const SQLValueFunction *function)
 		case SVFOP_SESSION_USER:
 			use->session = true;
 			break;
-		case SVFOP_CURRENT_TIMESTAMP:
-			return;
 		default:
 			break;
 	}

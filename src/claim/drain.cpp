@@ -7,7 +7,6 @@
 #include "../compat.hpp"
 #include "../stats/look.hpp"
 #include "../stats/tally.hpp"
-#include "due.hpp"
 #include "filler.hpp"
 #include "news.hpp"
 #include "shared_memory.hpp"
@@ -275,9 +274,8 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			compat::check_client();
 		CHECK_FOR_INTERRUPTS();
 		const int asked = static_cast<int>(Min(wanted - *claimed, static_cast<uint64>(run_length)));
-		admit_due(definition, ring, request->call_time);
 		watch.may_lag =
-			admit_news(definition, ring, request, trier.evaluation) == News::more_than_known;
+			admit_all(definition, ring, request, trier.evaluation) == News::more_than_known;
 		const SortKey *own_next = next_key(&own, request->call_time, &own_key);
 		const Taken taken = take(ring, key, request->call_time, generations_of(watch),
 								 request->is_chosen, own_next, asked, candidates);

@@ -31,7 +31,7 @@ keep_current(const definition::Definition *definition, Candidate *candidates, in
 	return kept;
 }
 
-// Has the next read of the news find places for those of a ring that is not sorted; also those that are not there any more.
+// Has the next read of the news find places for those of a ring that is not sorted.
 static void
 tell_due(const RingKey &key, const Candidate *candidates, int count)
 {
@@ -41,40 +41,47 @@ tell_due(const RingKey &key, const Candidate *candidates, int count)
 	tell_versions(key.table, get_wakes(key.table), versions, count);
 }
 
-void
-admit_due(const definition::Definition *definition, Ring *ring, TimestampTz now)
+// Admits some of them. No interrupt is heeded, as a backend that is ended here would leave them to the next sweep.
+static void
+admit_some(const definition::Definition *definition, Ring *ring, TimestampTz now)
 {
 	const RingKey &key = definition->claim->key;
-	// Read without the spinlock: take() asks under it, and has the queue swept for what is missed here.
-	while ((key.is_sorted || definition->claim->due != nullptr) &&
-		   first_due(ring->due_rows) <= now) {
-		CHECK_FOR_INTERRUPTS();
-		Candidate candidates[most_due_at_once];
-		// A backend that is ended here would leave them to the next sweep. An ERROR resumes.
-		HOLD_INTERRUPTS();
-		const Taken taken = take_due(ring, key, now, candidates);
-		if (taken.count == 0) {
-			RESUME_INTERRUPTS();
-			return;
-		}
-		volatile int kept = 0;
-		PG_TRY();
-		{
-			if (key.is_sorted)
-				kept = keep_current(definition, candidates, taken.count);
-			else
-				tell_due(key, candidates, taken.count);
-		}
-		PG_CATCH();
-		{
-			ask_for_sweep(ring, key);
-			PG_RE_THROW();
-		}
-		PG_END_TRY();
-		sort_candidates(candidates, kept);
-		admit(ring, key, candidates, kept, taken);
-		RESUME_INTERRUPTS();
+	Candidate candidates[most_due_at_once];
+	const Taken taken = take_due(ring, key, now, candidates);
+	if (taken.count == 0)
+		return;
+	volatile int kept = 0;
+	PG_TRY();
+	{
+		kept = keep_current(definition, candidates, taken.count);
 	}
+	PG_CATCH();
+	{
+		ask_for_sweep(ring, key);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	if (key.is_sorted)
+		sort_candidates(candidates, kept);
+	else
+		tell_due(key, candidates, kept);
+	admit(ring, key, candidates, key.is_sorted ? kept : 0, taken);
+}
+
+bool
+admit_due(const definition::Definition *definition, Ring *ring, TimestampTz now)
+{
+	const bool is_sorted = definition->claim->key.is_sorted;
+	// Read without the spinlock: take() asks under it, and has the queue swept for what is missed here.
+	while ((is_sorted || definition->claim->due != nullptr) && first_due(ring->due_rows) <= now) {
+		CHECK_FOR_INTERRUPTS();
+		HOLD_INTERRUPTS(); // an ERROR resumes
+		admit_some(definition, ring, now);
+		RESUME_INTERRUPTS();
+		if (!is_sorted)
+			return first_due(ring->due_rows) <= now;
+	}
+	return false;
 }
 
 } // namespace queue_ext::claim

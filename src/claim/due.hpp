@@ -16,7 +16,8 @@ namespace queue_ext::claim {
 
 // Makes candidates, or news, of the rows that are due by that time, but for those that are not there any more: jobs that
 // were finished, or whose lease was extended; of all of them if this transaction has written. The table must be locked.
-// Takes the ring's spinlock if there are any. Raises what reading a row raises.
-void admit_due(const definition::Definition *definition, Ring *ring, TimestampTz now);
+// Takes the ring's spinlock if there are any. Returns whether more may be due: the news of these come first, as the log holds
+// few. Raises what reading a row raises.
+bool admit_due(const definition::Definition *definition, Ring *ring, TimestampTz now);
 
 } // namespace queue_ext::claim

@@ -8,6 +8,7 @@
 #include "claim_text.hpp"
 #include "compiled_claim.hpp"
 #include "due_rows.hpp"
+#include "pending_clock.hpp"
 
 namespace queue_ext::claim {
 
@@ -115,10 +116,10 @@ attached_due_rows_text(Definition *definition)
 {
 	const CompiledClaim *claim = definition->claim;
 	return psprintf("select t.ctid, t.xmin, %s as due from %s as t where %s and (%s) is not true"
-					" and %s operator(pg_catalog.<) pg_catalog.timestamptz 'infinity'"
-					" order by 3 limit %d",
+					" and %s operator(pg_catalog.<) %s order by 3 limit %d",
 					claim->due_text, definition->source_name, claim->due_condition,
-					definition::compiled_of(definition).pending, claim->due_text, read_size);
+					definition::compiled_of(definition).pending, claim->due_text, never_due_text,
+					read_size);
 }
 
 static DueJob

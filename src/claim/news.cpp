@@ -8,6 +8,7 @@
 #include "claim_text.hpp"
 #include "compiled_claim.hpp"
 #include "cursor_row.hpp"
+#include "due.hpp"
 #include "shared_memory.hpp"
 #include "writer.hpp"
 
@@ -361,6 +362,18 @@ admit_news(Definition *definition, Ring *ring, Request *request, ExprContext *ev
 		MemoryContextDelete(own);
 	}
 	return outcome == Outcome::too_many ? News::more_than_known : News::all;
+}
+
+News
+admit_all(Definition *definition, Ring *ring, Request *request, ExprContext *evaluation)
+{
+	bool has_more = true;
+	News news = News::all;
+	while (has_more) {
+		has_more = admit_due(definition, ring, request->call_time);
+		news = admit_news(definition, ring, request, evaluation);
+	}
+	return news;
 }
 
 } // namespace queue_ext::claim

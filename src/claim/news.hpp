@@ -30,4 +30,8 @@ enum class News {
 News admit_news(definition::Definition *definition, Ring *ring, Request *request,
 				ExprContext *evaluation);
 
+// Does that, and before it admit_due(), until no row is due. Raises what either raises.
+News admit_all(definition::Definition *definition, Ring *ring, Request *request,
+			   ExprContext *evaluation);
+
 } // namespace queue_ext::claim

@@ -172,22 +172,12 @@ value_text(Node *value, Oid table)
 					type == TIMESTAMPTZOID ? "timestamptz" : "timestamp");
 }
 
+// Not now(), which may be older than the time of the call: a row would be due and not pending.
 static bool
 is_clock(Node *node)
 {
-	if (IsA(node, Param))
-		return reinterpret_cast<Param *>(node)->paramid ==
-			   static_cast<int>(Parameter::call_time) + 1;
-	if (IsA(node, SQLValueFunction))
-		return reinterpret_cast<SQLValueFunction *>(node)->op == SVFOP_CURRENT_TIMESTAMP;
-	switch (call_of(node).function) {
-		case F_NOW:
-		case F_TRANSACTION_TIMESTAMP:
-		case F_STATEMENT_TIMESTAMP:
-			return true;
-		default:
-			return false;
-	}
+	return IsA(node, Param) &&
+		   reinterpret_cast<Param *>(node)->paramid == static_cast<int>(Parameter::call_time) + 1;
 }
 
 // When the clock, in that expression, reaches the value. Null: the expression is none of the clock that can be solved

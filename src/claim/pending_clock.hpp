@@ -27,6 +27,10 @@ struct PendingClock
 	const char *condition;
 };
 
+// Such a time is as never: 2800-01-01, in SQL and as a TimestampTz. An interval is not added to a time after 2900.
+constexpr const char *never_due_text = "'2800-01-01 00:00:00+00'::pg_catalog.timestamptz";
+constexpr TimestampTz never_due = INT64CONST(292194) * USECS_PER_DAY;
+
 // What tells it for that condition of the table. In the current context. Raises what the evaluation of constants raises, and 54001.
 PendingClock find_pending_clock(Node *condition, Oid table);
 

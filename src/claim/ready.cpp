@@ -8,7 +8,6 @@
 #include "choice.hpp"
 #include "claim_text.hpp"
 #include "drain.hpp"
-#include "due.hpp"
 #include "filler.hpp"
 #include "news.hpp"
 #include "portable.hpp"
@@ -70,13 +69,12 @@ is_ready_in_ring(Definition *definition, Request request)
 		CHECK_FOR_INTERRUPTS();
 		request.call_time = GetCurrentTimestamp();
 		tell_own_leases(ring, key, request.call_time);
-		admit_due(definition, ring, request.call_time);
-		(void) admit_news(definition, ring, &request, nullptr);
+		(void) admit_all(definition, ring, &request, nullptr);
 		if (is_idle(definition, ring, request.call_time))
 			return false;
 		pg_atomic_uint32 *generation = &get_wakes(definition->source)->generation;
 		const uint32 wake_generation = pg_atomic_read_u32(generation);
-		const Stock stock = stock_of(ring, key, request.call_time, wake_generation);
+		const Stock stock = stock_of(ring, key, request.call_time, generation);
 		if (stock != Stock::unknown)
 			return stock == Stock::some;
 		const Filled filled =

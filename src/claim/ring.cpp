@@ -536,12 +536,18 @@ bool
 may_ask_due(Ring *ring, const RingKey &key, TimestampTz now, int64 read_us)
 {
 	constexpr int64 not_much_dearer = 4;
+	constexpr int64 expected_us = USECS_PER_SEC / 2;
 	bool may = false;
 	with_ring(ring, key, [&] {
 		const int64 passed = now - ring->asked_due_at;
 		const int64 cost = Min(ring->ask_due_cost_us, most_sweep_interval_us);
 		may = cost <= not_much_dearer * read_us || passed < 0 ||
 			  passed >= sweep_interval_factor * cost;
+		// For who takes this fill over.
+		if (may) {
+			ring->asked_due_at = now;
+			ring->ask_due_cost_us = Max(ring->ask_due_cost_us, expected_us);
+		}
 	});
 	return may;
 }
@@ -625,7 +631,8 @@ static int
 most_waits_for(const Ring *ring)
 {
 	constexpr int64 us_per_ms = 1000;
-	const int64 cost = ring->is_sweeping ? ring->sweep_cost_us : ring->fill_cost_us;
+	const int64 cost =
+		ring->is_sweeping ? ring->sweep_cost_us + ring->ask_due_cost_us : ring->fill_cost_us;
 	const int64 patience = Max(2 * Min(cost, most_patience_us), least_patience_us);
 	const int doublings = Max(0, Min(ring->takeovers, most_doublings));
 	return static_cast<int>(Min(patience << doublings, most_patience_us) / (wait_ms * us_per_ms));
@@ -738,6 +745,8 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 {
 	bool is_lost = true;
 	with_ring(ring, key, [&] {
+		if (fill.asked_due_at != 0)
+			ring->ask_due_cost_us = fill.ask_due_cost_us;
 		if (ring->fill_generation != order.generation)
 			return;
 		is_lost = false;
@@ -755,7 +764,8 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 			append(ring, order, fill);
 		*added = static_cast<int>(ring->count) - count_before;
 		announce_rest(ring, 1);
-		const int64 cost = Max(fill.ended - fill.began, 0); // the clock may have been set back
+		// The clock may have been set back.
+		const int64 cost = Max(fill.ended - fill.began - fill.ask_due_cost_us, 0);
 		ring->takeovers = 0;
 		ring->counters.fill_time_us += cost;
 		if (!order.is_sweep) {
@@ -769,10 +779,6 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 		else if (ring->swept_row_due > order.now)
 			ring->row_due = Min(ring->row_due, ring->swept_row_due);
 		ring->swept_row_due = PG_INT64_MAX;
-		if (fill.asked_due_at != 0) {
-			ring->asked_due_at = fill.asked_due_at;
-			ring->ask_due_cost_us = fill.ask_due_cost_us;
-		}
 		ring->is_told = fill.is_told;
 		ring->nothing_at = fill.count == 0 ? fill.nothing_at : 0;
 		ring->swept_at = fill.ended;

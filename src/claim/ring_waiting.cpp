@@ -31,10 +31,11 @@ take_ticket(Ring *ring, const RingKey &key, pg_atomic_uint32 *generation, Ticket
 }
 
 Stock
-stock_of(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation)
+stock_of(Ring *ring, const RingKey &key, TimestampTz now, pg_atomic_uint32 *generation)
 {
 	Stock stock = Stock::none;
 	with_ring(ring, key, [&] {
+		const uint32 wake_generation = pg_atomic_read_u32(generation);
 		const bool is_due = is_sweep_due(ring, now, wake_generation);
 		const int count = takeable(ring, static_cast<int>(ring->count));
 		if (is_due && !is_quiet(ring, now, wake_generation))

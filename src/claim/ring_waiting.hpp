@@ -41,7 +41,7 @@ enum class Stock {
 };
 
 // None, where the ring is foreign.
-Stock stock_of(Ring *ring, const RingKey &key, TimestampTz now, uint32 wake_generation);
+Stock stock_of(Ring *ring, const RingKey &key, TimestampTz now, pg_atomic_uint32 *generation);
 
 // What a backend is to do that wants to wait, or has been woken.
 enum class Turn {

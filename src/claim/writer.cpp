@@ -3,6 +3,7 @@
 #include "../postgres.hpp"
 
 #include "writer.hpp"
+#include "pending_clock.hpp"
 
 namespace queue_ext::claim {
 
@@ -61,8 +62,9 @@ due_row_of(const CompiledClaim *claim, ExprContext *context, TupleTableSlot *row
 	context->ecxt_scantuple = row;
 	bool is_null;
 	const Datum due = ExecEvalExprSwitchContext(claim->due, context, &is_null);
+	const TimestampTz when = is_null ? PG_INT64_MIN : DatumGetTimestampTz(due);
 	return {attached_candidate(row->tts_tid, writer, claim->key.table),
-			is_null ? PG_INT64_MIN : DatumGetTimestampTz(due)};
+			when < never_due ? when : PG_INT64_MAX};
 }
 
 Writer

@@ -114,6 +114,19 @@ is_plain(Relation table)
 	return has_heap(table) && find_special(table) == nullptr && !table->rd_rel->relrowsecurity;
 }
 
+// ExecInitExpr() allocates room for sixteen steps, and most expressions have three. A queue has some twenty of them, as long
+// as its definition lives.
+static void
+trim(ExprState *state)
+{
+	const Size size = sizeof(ExprEvalStep) * state->steps_len;
+	auto *steps = static_cast<ExprEvalStep *>(palloc(size));
+	memcpy(steps, state->steps, size);
+	pfree(state->steps); // its place is taken by those of the next expression
+	state->steps = steps;
+	state->steps_alloc = state->steps_len;
+}
+
 // Calls make(expression) with the planned expression and the given context current; returns null if
 // the expression is involved. The result is in the context given.
 template <typename Make>
@@ -126,6 +139,7 @@ prepare(Node *expression, MemoryContext context, Make &&make)
 	const Expr *planned = expression_planner(copy);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	ExprState *state = make(static_cast<Expr *>(copyObjectImpl(planned)));
+	trim(state);
 	MemoryContextSwitchTo(old);
 	return state;
 }

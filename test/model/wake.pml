@@ -22,8 +22,8 @@
  *                                                 table's generation is incremented
  *   spin -DNEWS -search ...                       likewise; the log tells which row version that was about, and
  *                                                 pops enter it
- *   spin -DNEWS -DDUE -search ...                 likewise; rows may be to come, by a time that stands in them: a sweep is
- *                                                 due then
+ *   spin -DNEWS -DDUE -search ...                 likewise; rows may be to come, by a time that stands in them: they go into
+ *                                                 the log then
  *
  * Each step of a process is one that the C++ takes under the ring's spinlock, or one access to an
  * atomic counter, or one moment at which a transaction's end becomes visible. The model has no

@@ -382,10 +382,8 @@ sub checkpointer
 
 sub wait_for_server
 {
-	my ($is_back) = @_;
-	$is_back //= sub { (psql($database, 'select 1'))[0] == 0 };
 	my $deadline = time + 60;
-	while (!$is_back->()) { time < $deadline or die "the server is not back\n"; sleep 0.1 }
+	while ((psql($database, 'select 1'))[0] != 0) { time < $deadline or die "the server is not back\n"; sleep 0.1 }
 	return;
 }
 
@@ -411,8 +409,14 @@ while (time < $end || $round < 2)
 			$faults{crash}++;
 			$crashes--;
 			$is_crash = 0;
-			# Until the postmaster has heard of it, it lets others in, and ends them then.
-			wait_for_server(sub { (checkpointer() || $former) != $former });
+			# Until the postmaster has heard of it, it lets others in, and ends them then. It may have heard of the end of
+			# that backend before.
+			for (1 .. 200)
+			{
+				last if (checkpointer() || $former) != $former;
+				sleep 0.1;
+			}
+			wait_for_server();
 		}
 		elsif (rand() < 0.1)
 		{
