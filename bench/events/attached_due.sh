@@ -13,3 +13,4 @@ prepare() {
 }
 event_text() { :; }
 calm_text() { :; }
+any_left() { :; }

@@ -9,3 +9,4 @@ event_rate=10
 
 prepare() { :; }
 calm_text() { :; }
+any_left() { :; }

@@ -83,6 +83,7 @@ reset(Ring *ring, const RingKey &key, const Kinds *kinds)
 	ring->swept_row_due = PG_INT64_MAX;
 	ring->asked_due_at = 0;
 	ring->ask_due_cost_us = 0;
+	ring->read_since_asked_us = 0;
 	ring->is_quiet = false;
 	ring->nothing_at = 0;
 	ring->filler = 0;
@@ -535,19 +536,19 @@ disquiet(Ring *ring, const RingKey &key)
 bool
 may_ask_due(Ring *ring, const RingKey &key, TimestampTz now, int64 read_us)
 {
-	constexpr int64 not_much_dearer = 4;
 	constexpr int64 expected_us = USECS_PER_SEC / 2;
 	bool may = false;
 	with_ring(ring, key, [&] {
 		const int64 passed = now - ring->asked_due_at;
 		const int64 cost = Min(ring->ask_due_cost_us, most_sweep_interval_us);
-		may = cost <= not_much_dearer * read_us || passed < 0 ||
+		may = ring->read_since_asked_us + read_us >= cost || passed < 0 ||
 			  passed >= sweep_interval_factor * cost;
+		if (!may)
+			return;
 		// For who takes this fill over.
-		if (may) {
-			ring->asked_due_at = now;
-			ring->ask_due_cost_us = Max(ring->ask_due_cost_us, expected_us);
-		}
+		ring->asked_due_at = now;
+		ring->ask_due_cost_us = Max(ring->ask_due_cost_us, expected_us);
+		ring->read_since_asked_us = 0;
 	});
 	return may;
 }
@@ -774,6 +775,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 			return;
 		}
 		ring->counters.sweeps++;
+		ring->read_since_asked_us += cost;
 		if (fill.knows_due)
 			ring->row_due = Min(ring->row_due, fill.next_due);
 		else if (ring->swept_row_due > order.now)

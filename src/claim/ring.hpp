@@ -178,8 +178,8 @@ bool end_quiet(Ring *ring, const RingKey &key, TimestampTz now);
 // Ends that a ring is quiet: rows were written that may become claimable at times that it does not know.
 void disquiet(Ring *ring, const RingKey &key);
 
-// Whether a sweep that has taken so long to read the rows may ask for those to come: that is not much dearer, or was not done
-// for twenty times as long as it takes.
+// Whether a sweep that has taken so long to read the rows may ask for those to come: the last question was no dearer than all
+// sweeps since then, which it would have spared, or twenty times as long as it took have passed.
 bool may_ask_due(Ring *ring, const RingKey &key, TimestampTz now, int64 read_us);
 
 // Marks the ring, until its next sweep, as one that may not have all that is ready. Claims do not mind.

@@ -202,6 +202,7 @@ struct Ring
 	TimestampTz
 		asked_due_at;      // when a sweep last asked an attached queue's table for the rows to come
 	int64 ask_due_cost_us; // how long that took
+	int64 read_since_asked_us; // how long sweeps have read since then
 	bool is_quiet; // the last sweep has read to the end, and the ring has been told of all since
 	TimestampTz quiet_until;  // when that is not believed any more
 	uint64 nothing_at;        // nothing was pending after so many transactions; 0: unknown
