@@ -301,6 +301,15 @@ is_timeless(Node *expression)
 	return !is_variable(expression, nullptr) && !contain_mutable_functions(expression);
 }
 
+// Compiles what this extension has written itself, over the row; label: what it is, for the context of errors.
+static definition::CompiledFragment
+compile_own(const Definition *definition, Relation table, const char *text, FragmentKind kind,
+			const char *label)
+{
+	const Fragment fragment{text, kind, label, definition->name, false};
+	return definition::compile(fragment, table, statement::bare_search_path);
+}
+
 // Compiles the expression of row_key_text(), as a part of a condition, since only fragments can be
 // compiled.
 static ExprState *
@@ -310,10 +319,9 @@ prepare_row_key(const Definition *definition, Relation table, MemoryContext cont
 	if (!row_key.has_key() || OidIsValid(catalog::type_without_text(row_key)))
 		return nullptr; // the statement raises what is wrong, if anything
 	const char *row = quote_identifier(RelationGetRelationName(table));
-	const Fragment fragment{psprintf("(%s) is not null", catalog::row_key_text(row_key, row)),
-							FragmentKind::condition, "identity", definition->name, false};
-	const definition::CompiledFragment compiled =
-		definition::compile(fragment, table, statement::bare_search_path);
+	const definition::CompiledFragment compiled = compile_own(
+		definition, table, psprintf("(%s) is not null", catalog::row_key_text(row_key, row)),
+		FragmentKind::condition, "identity");
 	if (compiled.expression == nullptr || !IsA(compiled.expression, NullTest))
 		return nullptr;
 	return row::prepare_expression(
@@ -604,14 +612,6 @@ fill_in_direct(CompiledClaim *claim, Definition *definition, const Compiled &com
 	return {};
 }
 
-// Compiles an expression over the row that was written out without an alias.
-static definition::CompiledFragment
-compile_own(const Definition *definition, Relation table, const char *text, FragmentKind kind)
-{
-	const Fragment fragment{text, kind, "pending", definition->name, false};
-	return definition::compile(fragment, table, statement::bare_search_path);
-}
-
 // Finds when rows become pending by the clock. A claim knows one ring: where callers differ, others would not hear of it.
 static void
 add_due(CompiledClaim *claim, const Definition *definition, const Compiled &compiled,
@@ -624,7 +624,7 @@ add_due(CompiledClaim *claim, const Definition *definition, const Compiled &comp
 	if (clock.due == nullptr)
 		return;
 	const definition::CompiledFragment due =
-		compile_own(definition, table, clock.due, FragmentKind::order);
+		compile_own(definition, table, clock.due, FragmentKind::order, "pending");
 	auto *expression = static_cast<Node *>(linitial(due.order));
 	if (exprType(expression) != TIMESTAMPTZOID)
 		return;
@@ -632,7 +632,7 @@ add_due(CompiledClaim *claim, const Definition *definition, const Compiled &comp
 	claim->due_text = MemoryContextStrdup(claim->context, due.text);
 	claim->due_condition = MemoryContextStrdup(
 		claim->context,
-		compile_own(definition, table, clock.condition, FragmentKind::condition).text);
+		compile_own(definition, table, clock.condition, FragmentKind::condition, "pending").text);
 }
 
 // Where the path is portable, what comes after is not filled in.

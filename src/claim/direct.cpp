@@ -223,10 +223,10 @@ note_leased(Claimer *claimer)
 {
 	const CompiledClaim *claim = claimer->writer.claim;
 	TupleTableSlot *row = claimer->writer.row;
-	bool is_null = true;
 	if (claim->due != nullptr)
 		claimer->leased[claimer->leased_count++] = {
 			due_row_of(claim, claimer->writer.context, row, GetCurrentTransactionId()), no_kind};
+	bool is_null = true;
 	if (claim->dead_at != InvalidAttrNumber)
 		(void) slot_getattr(row, claim->dead_at, &is_null);
 	if (!claimer->definition->is_managed || !is_null)

@@ -64,13 +64,6 @@ count_until(const DueRows &rows, TimestampTz due)
 	return low;
 }
 
-// Whether both are of one row version: the id shares its bytes with the version.
-inline bool
-is_same(const Candidate &one, const Candidate &other)
-{
-	return one.id == other.id && one.is_at_place_of(other);
-}
-
 // Enters a row that is due at a known time. Returns the time of the one that had to go, or of this one;
 // PG_INT64_MAX: there was room.
 inline TimestampTz
@@ -81,7 +74,7 @@ enter(DueRows *rows, const DueRow &row)
 	if (is_full && index == rows->count)
 		return row.due;
 	for (uint32 i = index; i > 0 && at(*rows, i - 1).due == row.due; i--)
-		if (is_same(at(*rows, i - 1).candidate, row.candidate)) {
+		if (at(*rows, i - 1).candidate.is_same_as(row.candidate)) {
 			at(rows, i - 1)->candidate = row.candidate;
 			return PG_INT64_MAX;
 		}

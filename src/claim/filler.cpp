@@ -60,8 +60,8 @@ may_be_quiet(const CompiledClaim *claim, const Fill &fill)
 		   !TransactionIdIsValid(GetTopTransactionIdIfAny());
 }
 
-// The same for an attached queue, where that is not too dear: the index that bounds its sweeps may not bound this. Returns
-// whether it was asked.
+// Enters the first rows of an attached queue that become claimable by the clock alone, if that is not too dear: the index that
+// bounds its sweeps may not bound this. Returns whether it was asked.
 static bool
 ask_attached_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *fill)
 {
@@ -69,8 +69,7 @@ ask_attached_due(Definition *definition, Ring *ring, const Arguments &arguments,
 	if (!may_ask_due(ring, definition->claim->key, now, now - fill->began))
 		return false;
 	fill->next_due = expect_first_due(definition, ring, arguments);
-	fill->asked_due_at = now;
-	fill->ask_due_cost_us = Max(GetCurrentTimestamp() - now, 0);
+	fill->ask_due_cost_us = Max(GetCurrentTimestamp() - now, 1);
 	return true;
 }
 

@@ -19,6 +19,15 @@ struct Call
 {
 	Oid function; // InvalidOid: it is none
 	List *arguments;
+
+	Node *first() const
+	{
+		return static_cast<Node *>(linitial(arguments));
+	}
+	Node *second() const
+	{
+		return static_cast<Node *>(lsecond(arguments));
+	}
 };
 
 // A call that shifts a time by an interval.
@@ -76,9 +85,9 @@ shift_of(Node *node)
 	const bool is_minus =
 		call.function == F_TIMESTAMPTZ_MI_INTERVAL || call.function == F_TIMESTAMP_MI_INTERVAL;
 	int64 us;
-	if ((!is_plus && !is_minus) || !find_length(static_cast<Node *>(lsecond(call.arguments)), &us))
+	if ((!is_plus && !is_minus) || !find_length(call.second(), &us))
 		return {nullptr, 0};
-	return {static_cast<Node *>(linitial(call.arguments)), is_plus ? us : -us};
+	return {call.first(), is_plus ? us : -us};
 }
 
 bool
@@ -99,13 +108,23 @@ with_shift(const char *time, Oid type, int64 us)
 					time, zone, name, zone, name, us);
 }
 
-static bool
-is_utc(Node *zone)
+// What the function, which is "at time zone", moves to or from UTC. Null: the node is no call of it, or of another zone.
+static Node *
+moved_by_utc(Node *node, Oid function)
 {
-	if (!IsA(zone, Const) || reinterpret_cast<Const *>(zone)->constisnull)
-		return false;
-	return pg_strcasecmp(TextDatumGetCString(reinterpret_cast<Const *>(zone)->constvalue), "UTC") ==
-		   0;
+	const Call call = call_of(node);
+	if (call.function != function || !IsA(call.first(), Const))
+		return nullptr;
+	const auto *zone = reinterpret_cast<Const *>(call.first());
+	if (zone->constisnull || pg_strcasecmp(TextDatumGetCString(zone->constvalue), "UTC") != 0)
+		return nullptr;
+	return call.second();
+}
+
+static const char *
+with_utc(const char *time)
+{
+	return psprintf("(%s at time zone 'UTC')", time);
 }
 
 // For check_functions_in_node(). A function that is leakproof raises nothing that depends on its arguments.
@@ -158,11 +177,10 @@ value_text(Node *value, Oid table)
 		const char *time = value_text(shift.time, table);
 		return time == nullptr ? nullptr : with_shift(time, exprType(value), shift.us);
 	}
-	const Call call = call_of(value);
-	if (call.function == F_TIMEZONE_TEXT_TIMESTAMP &&
-		is_utc(static_cast<Node *>(linitial(call.arguments)))) {
-		const char *time = value_text(static_cast<Node *>(lsecond(call.arguments)), table);
-		return time == nullptr ? nullptr : psprintf("(%s at time zone 'UTC')", time);
+	Node *moved = moved_by_utc(value, F_TIMEZONE_TEXT_TIMESTAMP);
+	if (moved != nullptr) {
+		const char *time = value_text(moved, table);
+		return time == nullptr ? nullptr : with_utc(time);
 	}
 	const Oid type = exprType(value);
 	if ((type != TIMESTAMPTZOID && type != TIMESTAMPOID) || !definition::can_be_predicate(value) ||
@@ -191,12 +209,8 @@ solve(Node *clock, const char *value)
 	const Shift shift = shift_of(clock);
 	if (shift.time != nullptr)
 		return solve(shift.time, with_shift(value, exprType(clock), -shift.us));
-	const Call call = call_of(clock);
-	if (call.function == F_TIMEZONE_TEXT_TIMESTAMPTZ &&
-		is_utc(static_cast<Node *>(linitial(call.arguments))))
-		return solve(static_cast<Node *>(lsecond(call.arguments)),
-					 psprintf("(%s at time zone 'UTC')", value));
-	return nullptr;
+	Node *moved = moved_by_utc(clock, F_TIMEZONE_TEXT_TIMESTAMPTZ);
+	return moved == nullptr ? nullptr : solve(moved, with_utc(value));
 }
 
 // A row on the edge is due a moment before it is pending.
@@ -209,14 +223,12 @@ comparison_of(Node *node)
 		case F_TIMESTAMPTZ_LE:
 		case F_TIMESTAMP_LT:
 		case F_TIMESTAMP_LE:
-			return {static_cast<Node *>(lsecond(call.arguments)),
-					static_cast<Node *>(linitial(call.arguments))};
+			return {call.second(), call.first()};
 		case F_TIMESTAMPTZ_GT:
 		case F_TIMESTAMPTZ_GE:
 		case F_TIMESTAMP_GT:
 		case F_TIMESTAMP_GE:
-			return {static_cast<Node *>(linitial(call.arguments)),
-					static_cast<Node *>(lsecond(call.arguments))};
+			return {call.first(), call.second()};
 		default:
 			return {nullptr, nullptr};
 	}
@@ -231,21 +243,18 @@ clock_of_comparison(Node *node, Oid table)
 	return due == nullptr ? unknown_clock : PendingClock{due, "true"};
 }
 
-// The condition of the parts that depend on the row alone, which is asked before the others, as it may guard them.
+// What depends on the row alone is asked before the others, as it may guard them.
 static PendingClock
 clock_of_parts(bool is_and, const char *of_row, const char *due, const char *condition)
 {
-	const char *word = is_and ? "and" : "or";
 	const char *first = is_and ? "greatest" : "least";
-	const char *both =
-		of_row[0] == '\0' ? condition : psprintf("(%s %s %s)", of_row, word, condition);
 	const char *of_parts = psprintf("%s(%s)", first, due);
 	if (of_row[0] == '\0')
-		return {of_parts, both};
-	return {psprintf("case when %s then %s else %s end", of_row,
+		return {of_parts, psprintf("(%s)", condition)};
+	return {psprintf("case when (%s) then %s else %s end", of_row,
 					 is_and ? of_parts : "'-infinity'::timestamptz",
 					 is_and ? "'infinity'::timestamptz" : of_parts),
-			both};
+			psprintf("((%s) %s (%s))", of_row, is_and ? "and" : "or", condition)};
 }
 
 static void
@@ -288,8 +297,7 @@ clock_of_expression(const BoolExpr *expression, Oid table, bool is_guarded)
 	}
 	if (due.len == 0)
 		return unknown_clock; // it is none of the clock
-	return clock_of_parts(is_and, of_row.len == 0 ? "" : psprintf("(%s)", of_row.data), due.data,
-						  psprintf("(%s)", condition.data));
+	return clock_of_parts(is_and, of_row.data, due.data, condition.data);
 }
 
 static PendingClock

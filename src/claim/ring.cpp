@@ -418,15 +418,6 @@ copy_holding(Ring *ring, const RingKey &key, Holding *holding)
 	});
 }
 
-static bool
-is_same_version(const Candidate &one, const Candidate &other)
-{
-	return one.version.writer == other.version.writer && one.tid.ip_posid == other.tid.ip_posid &&
-		   one.tid.ip_blkid.bi_lo == other.tid.ip_blkid.bi_lo &&
-		   one.tid.ip_blkid.bi_hi == other.tid.ip_blkid.bi_hi &&
-		   one.version.table == other.version.table;
-}
-
 namespace {
 
 // Where the ring has a candidate, and the one before which it is to come; its count: nowhere.
@@ -447,9 +438,9 @@ find_versions(Ring *ring, const Placed *placed, int count, Indexes *found)
 	for (uint32 index = 0; index < ring->count; index++) {
 		const Candidate &candidate = *at(ring, index);
 		for (int i = 0; i < count; i++) {
-			if (is_same_version(candidate, placed[i].candidate))
+			if (candidate.is_same_as(placed[i].candidate))
 				found[i].own = index;
-			if (!placed[i].is_last && is_same_version(candidate, placed[i].next))
+			if (!placed[i].is_last && candidate.is_same_as(placed[i].next))
 				found[i].next = index;
 		}
 	}
@@ -746,7 +737,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 {
 	bool is_lost = true;
 	with_ring(ring, key, [&] {
-		if (fill.asked_due_at != 0)
+		if (fill.ask_due_cost_us != 0)
 			ring->ask_due_cost_us = fill.ask_due_cost_us;
 		if (ring->fill_generation != order.generation)
 			return;

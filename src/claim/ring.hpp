@@ -222,13 +222,12 @@ struct Fill
 	bool reads_again; // no cursor can be put behind a row of the fill
 	TimestampTz began;
 	TimestampTz ended;
-	bool is_told;             // of a sweep: the ring will be told of all that becomes claimable
-	bool has_own;             // some rows are as this transaction has written them
-	TimestampTz quiet_until;  // of a sweep that read to the end; 0: it proves nothing
-	bool knows_due;           // likewise: all rows to come are known to the ring
-	TimestampTz next_due;     // but for those from this time on
-	TimestampTz asked_due_at; // may_ask_due(); 0: not asked
-	int64 ask_due_cost_us;
+	bool is_told;            // of a sweep: the ring will be told of all that becomes claimable
+	bool has_own;            // some rows are as this transaction has written them
+	TimestampTz quiet_until; // of a sweep that read to the end; 0: it proves nothing
+	bool knows_due;          // likewise: all rows to come are known to the ring
+	TimestampTz next_due;    // but for those from this time on
+	int64 ask_due_cost_us;   // may_ask_due(); 0: not asked
 	uint64
 		nothing_at; // of a sweep that read nothing: how many transactions had ended before it; 0: unknown
 };

@@ -105,7 +105,14 @@ struct Candidate
 		return ItemPointerEquals(const_cast<ItemPointer>(&tid),
 								 const_cast<ItemPointer>(&other.tid));
 	}
+	// Whether both are of one row version, in a ring that is not sorted; in a sorted one, of one row at one place: the id
+	// shares its bytes with the version.
+	bool is_same_as(const Candidate &other) const
+	{
+		return id == other.id && is_at_place_of(other);
+	}
 };
+static_assert(sizeof(RowVersion) == sizeof(int64));
 
 // The candidate for an attached queue's row, where nothing else is known.
 inline Candidate

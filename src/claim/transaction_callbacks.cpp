@@ -620,7 +620,7 @@ wake_table(const Note *note)
 	wake_table(note->key.table, note->shared);
 }
 
-// Tells a sorted ring of the rows to come.
+// Tells a ring of the rows to come.
 static void
 tell_to_come(Ring *ring, const RingKey &key, const Note *note)
 {

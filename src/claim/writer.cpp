@@ -3,6 +3,7 @@
 #include "../postgres.hpp"
 
 #include "writer.hpp"
+
 #include "pending_clock.hpp"
 
 namespace queue_ext::claim {

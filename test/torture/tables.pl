@@ -372,7 +372,6 @@ sub start_workers
 	return $pid;
 }
 
-# Until the server takes connections again.
 # The PID of a process that ends with a crash of the server; '' if it cannot be asked.
 sub checkpointer
 {
@@ -380,6 +379,7 @@ sub checkpointer
 	return $status ? '' : $pid;
 }
 
+# Until the server takes connections again.
 sub wait_for_server
 {
 	my $deadline = time + 60;
