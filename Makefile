@@ -5,13 +5,19 @@
 # and run in throwaway clusters from a private copy of PostgreSQL. So this file
 # must also be readable where there is no pg_config yet.
 
+# Out of the tree, as packagers build: make -f TREE/Makefile VPATH=TREE. So all that is read is
+# looked for in $(tree), and all that is made is made here.
+tree      := $(or $(VPATH),.)
+
 EXTENSION  = queue_ext
-EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
+EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(tree)/$(EXTENSION).control)
 # META.json is the one source of the full version, and has it first.
-META_VERSION = $(shell awk -F'"' '$$2 == "version" { print $$4; exit }' META.json)
+META_VERSION = $(shell awk -F'"' '$$2 == "version" { print $$4; exit }' $(tree)/META.json)
 
 MODULE_big = $(EXTENSION)
-OBJS       = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
+OBJS       = $(patsubst $(tree)/%.cpp,%.o,$(sort $(wildcard $(tree)/src/*.cpp $(tree)/src/*/*.cpp)))
+# As prerequisites these directories would be found in the tree.
+$(if $(filter-out .,$(tree)),$(shell mkdir -p $(sort $(dir $(OBJS)))))
 # The install script is these, in this order.
 SQL_PARTS  = src/key/fnv.sql src/lock/queue_lock.sql src/definition/registry.sql src/queue/queue.sql \
              src/queue/attach.sql src/queue/send.sql src/queue/pop.sql src/queue/wait.sql \
@@ -21,20 +27,20 @@ SQL_PARTS  = src/key/fnv.sql src/lock/queue_lock.sql src/definition/registry.sql
              src/throttle/throttle.sql src/lock/named_lock.sql src/health/health.sql
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 # Released install scripts, and the steps from one to the next.
-DATA       = $(wildcard upgrade/$(EXTENSION)--*.sql)
+DATA       = $(patsubst $(tree)/%,%,$(wildcard $(tree)/upgrade/$(EXTENSION)--*.sql))
 # Documentation lands in a folder that all extensions share: only our own name.
-DOCS       = $(wildcard doc/$(EXTENSION).md)
+DOCS       = doc/$(EXTENSION).md
 
-REGRESS        = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
+REGRESS        = $(patsubst $(tree)/sql/%.sql,%,$(sort $(wildcard $(tree)/sql/*.sql)))
 REGRESS_OPTS   = --load-extension=$(EXTENSION)
-ISOLATION      = $(patsubst test/isolation/specs/%.spec,%,$(sort $(wildcard test/isolation/specs/*.spec)))
+ISOLATION      = $(patsubst $(tree)/test/isolation/specs/%.spec,%,$(sort $(wildcard $(tree)/test/isolation/specs/*.spec)))
 # Without its own outputdir PostgreSQL 15 looks for expected files in a wrong place.
-ISOLATION_OPTS = --inputdir=test/isolation --outputdir=test/isolation --load-extension=$(EXTENSION)
+ISOLATION_OPTS = --inputdir=$(tree)/test/isolation --outputdir=test/isolation --load-extension=$(EXTENSION)
 PROVE_TESTS   ?= test/tap/*.pl
 
 PG_CONFIG   ?= pg_config
 # -isystem: warnings are for our code, not for PostgreSQL's headers.
-PG_CPPFLAGS  = -isystem $(shell $(PG_CONFIG) --includedir-server) -Isrc \
+PG_CPPFLAGS  = -isystem $(shell $(PG_CONFIG) --includedir-server) -I$(tree)/src \
                -DQUEUE_EXT_VERSION='"$(META_VERSION)"'
 # For users warnings stay warnings; we build with `make WERROR=-Werror`.
 PG_CXXFLAGS  = -std=c++17 -fno-exceptions -fno-rtti -fno-threadsafe-statics \
@@ -64,7 +70,7 @@ override with_llvm = no
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 ifneq (,$(filter installcheck,$(MAKECMDGOALS)))
 ifneq (,$(wildcard $(dir $(PGXS))../test/perl/PostgreSQL/Test/Cluster.pm))
-TAP_TESTS := $(shell test "$$(id -u)" -ne 0 && test -n "$(wildcard $(PROVE_TESTS))" && \
+TAP_TESTS := $(shell test "$$(id -u)" -ne 0 && test -n "$(wildcard $(addprefix $(tree)/,$(PROVE_TESTS)))" && \
                      perl -MIPC::Run -e 1 2>/dev/null && echo 1)
 endif
 endif
@@ -88,7 +94,7 @@ endif
 
 $(EXTENSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(EXTENSION).control Makefile
 	{ printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit'; \
-	  for part in $(SQL_PARTS); do printf '\n' && cat "$$part" || exit 1; done; } > $@.tmp
+	  for part in $(filter %.sql,$^); do printf '\n' && cat "$$part" || exit 1; done; } > $@.tmp
 	mv $@.tmp $@
 
 # The version is compiled in.
@@ -103,11 +109,11 @@ $(PRECOMPILED): src/postgres.hpp Makefile
 $(OBJS): $(PRECOMPILED)
 endif
 
-.PHONY: test test-long demo scaleout dashboard bench bench-quick unit format check-format checkver check-binary dist matrix \
+.PHONY: test test-long demo scaleout dashboard bench bench-quick unit format check-format checkver check-binary dist deb matrix \
         check-assert check-asan check-valgrind torture mutants
 
 # make test SUITES="pg_regress tap" runs only those.
-test test-long demo scaleout dashboard bench bench-quick: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
+test test-long demo scaleout dashboard bench bench-quick deb: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
 test:
 	script/check $(SUITES)
 
@@ -186,9 +192,13 @@ mutants:
 	script/deps test
 	script/mutants $(MUTANTS)
 
+# The release's archives; and Debian packages for the installed PostgreSQL. Both are put into dist/.
 dist:
-	mkdir -p dist
-	git archive --prefix=$(EXTENSION)-$(META_VERSION)/ -o dist/$(EXTENSION)-$(META_VERSION).zip HEAD
+	script/dist
+
+deb:
+	script/deps deb
+	script/deb
 
 # MATRIX="17 18 19" chooses; needs root, makes a root for each. By hand, not in CI.
 matrix:
