@@ -9,13 +9,15 @@
 #include "../compat.hpp"
 #include "../error.hpp"
 #include "../key/fnv.hpp"
-#include "../statement/qualify.hpp"
+#include "../row/own_row.hpp"
 #include "../statement/search_path.hpp"
+#include "keep.hpp"
 #include "registry_row.hpp"
 
 namespace queue_ext::definition {
 
 using catalog::Dependent;
+using row::RowValues;
 
 namespace {
 
@@ -319,42 +321,6 @@ tell_of_change(Oid source)
 		CacheInvalidateRelcacheByRelid(source);
 }
 
-// Runs a write as the registry's owner, as callers have no rights on it. "$n" in the text is the
-// value of the n-th column.
-static void
-write(const char *text, RowWriter *row)
-{
-	Assert(statement::is_qualified(text));
-	const Oid registry = catalog::registry_oid();
-	catalog::as_owner_of(registry, [&] {
-		statement::with_spi([&] {
-			statement::without_text(text, {"registry of queues", nullptr}, [&] {
-				const int result = SPI_execute_with_args(text, column_count, row->types,
-														 row->values, row->nulls, false, 0);
-				if (result < 0)
-					elog(ERROR, "could not write the registry: %s", SPI_result_code_string(result));
-			});
-		});
-	});
-	tell_of_change(DatumGetObjectId(row->values[column_source - 1]));
-	CommandCounterIncrement(); // processes the messages in this backend, too
-}
-
-// Likewise, for a write that adds or removes a queue: any name may mean another queue afterwards.
-static void
-write_name(const char *text, RowWriter *row)
-{
-	CacheInvalidateRelcacheByRelid(catalog::registry_oid());
-	write(text, row);
-}
-
-// Qualified and quoted, for statements.
-static const char *
-registry_name()
-{
-	return quote_qualified_identifier(catalog::own_schema(), "queue_definition");
-}
-
 // A scan with a registered snapshot of its own: the syscache may lag behind.
 bool
 is_dropped(Oid relation)
@@ -390,76 +356,99 @@ remove_dropped()
 	table_close(registry, NoLock);
 }
 
-// A column that does not change has a null value, but needs a type.
-static void
-set_options(RowWriter *row, const Options &options)
+// The registry, to be written. It is not found by its name, and no statement writes it: the owner of the schema may
+// put another table there (row/own_row.hpp). Raises 55000 where it does not have the columns that are to be written.
+static Relation
+open_to_write(const Options &options)
 {
-	row->set(column_lease, options.lease);
-	row->set(column_backoff_base, options.backoff_base);
-	row->set(column_backoff_cap, options.backoff_cap);
-	row->types[column_max_attempts - 1] = INT4OID;
+	const bool has_new_ones = options.ages.ready_at != nullptr ||
+							  options.ages.claimed_at != nullptr ||
+							  options.archive_keep != nullptr || options.dead_keep != nullptr;
+	Relation registry = table_open(catalog::registry_oid(), RowExclusiveLock);
+	check_columns(registry, registry_columns, has_new_ones ? column_count : first_column_count);
+	return registry;
+}
+
+// Any name may mean another queue after a queue was added or removed.
+static void
+close_written(Relation registry, Oid source, bool is_of_names)
+{
+	table_close(registry, NoLock);
+	if (is_of_names)
+		CacheInvalidateRelcacheByRelid(catalog::registry_oid());
+	tell_of_change(source);
+	CommandCounterIncrement(); // processes the messages in this backend, too
+}
+
+// The row of (source, name), or null.
+static HeapTuple
+find_row(const char *name, Oid source)
+{
+	HeapTuple found = nullptr;
+	each_row({name, source}, [&](HeapTuple row, TupleDesc) {
+		found = heap_copytuple(row);
+		return false;
+	});
+	return found;
+}
+
+template <typename Value>
+static void
+set_if(const RowValues &row, Column column, const Value *value)
+{
+	if (value != nullptr)
+		row.set(column, value);
+}
+
+// An empty name is stored as null.
+static void
+set_name_if(const RowValues &row, Column column, const char *name)
+{
+	if (name != nullptr)
+		row.set(column, *name == '\0' ? nullptr : name);
+}
+
+// So is zero.
+static void
+set_keep_if(const RowValues &row, Column column, const Interval *keep)
+{
+	if (keep != nullptr)
+		row.set(column, is_for_ever(*keep) ? nullptr : keep);
+}
+
+static void
+set_options(const RowValues &row, const Options &options)
+{
+	set_if(row, column_lease, options.lease);
+	set_if(row, column_backoff_base, options.backoff_base);
+	set_if(row, column_backoff_cap, options.backoff_cap);
 	if (options.max_attempts != nullptr)
-		row->set(column_max_attempts, INT4OID, Int32GetDatum(*options.max_attempts));
-	row->types[column_paused - 1] = BOOLOID;
+		row.set(column_max_attempts, Int32GetDatum(*options.max_attempts));
 	if (options.is_paused != nullptr)
-		row->set(column_paused, BOOLOID, BoolGetDatum(*options.is_paused));
-	row->types[column_archived - 1] = BOOLOID;
+		row.set(column_paused, BoolGetDatum(*options.is_paused));
 	if (options.is_archived != nullptr)
-		row->set(column_archived, BOOLOID, BoolGetDatum(*options.is_archived));
-	row->types[column_archive - 1] = OIDOID;
+		row.set(column_archived, BoolGetDatum(*options.is_archived));
 	if (options.archive != nullptr)
-		row->set(column_archive, OIDOID, ObjectIdGetDatum(*options.archive));
-}
-
-// Only SQL objects of this version have arguments for them.
-static bool
-names_columns(const Options &options)
-{
-	return options.ages.ready_at != nullptr || options.ages.claimed_at != nullptr;
-}
-
-// Likewise.
-static bool
-is_kept(const Options &options)
-{
-	return options.archive_keep != nullptr || options.dead_keep != nullptr;
-}
-
-static void
-set_keeps(RowWriter *row, const Options &options)
-{
-	row->set(column_archive_keep, options.archive_keep);
-	row->set(column_dead_keep, options.dead_keep);
-}
-
-// Zero is stored as null.
-static const char *
-stored_keep(int parameter)
-{
-	return psprintf("case when $%d operator(pg_catalog.>) '0'::pg_catalog.interval then $%d end",
-					parameter, parameter);
-}
-
-// The assignment of an interval.
-static const char *
-new_keep(const char *column, int parameter)
-{
-	return psprintf("%s = case when $%d is null then %s else %s end", column, parameter, column,
-					stored_keep(parameter));
+		row.set(column_archive, ObjectIdGetDatum(*options.archive));
+	set_if(row, column_on_claim, options.on_claim);
+	set_if(row, column_on_release, options.on_release);
+	set_name_if(row, column_ready_at, options.ages.ready_at);
+	set_name_if(row, column_claimed_at, options.ages.claimed_at);
+	set_keep_if(row, column_archive_keep, options.archive_keep);
+	set_keep_if(row, column_dead_keep, options.dead_keep);
 }
 
 // The row's created_at and paused have their defaults.
 void
 insert_definition(const NewQueue &queue, const Options &options)
 {
-	RowWriter row;
-	row.set_key(queue.name, queue.source);
-	row.set(column_managed, BOOLOID, BoolGetDatum(queue.is_managed));
+	remove_dropped();
+	Relation registry = open_to_write(options);
+	const RowValues row(registry);
+	row.set(column_name, queue.name);
+	row.set(column_source, ObjectIdGetDatum(queue.source));
+	row.set(column_managed, BoolGetDatum(queue.is_managed));
 	row.set(column_claim_mode, queue.claim_mode);
-	set_options(&row, options);
-	row.set(column_ready_at, options.ages.ready_at);
-	row.set(column_claimed_at, options.ages.claimed_at);
-	set_keeps(&row, options);
 	row.set(column_pending, queue.fragments.pending);
 	row.set(column_order_by, queue.fragments.order_by);
 	row.set(column_on_claim, queue.fragments.on_claim);
@@ -468,69 +457,31 @@ insert_definition(const NewQueue &queue, const Options &options)
 	row.set(column_on_fail, queue.fragments.on_fail);
 	row.set(column_on_extend, queue.fragments.on_extend);
 	row.set(column_search_path, queue.search_path);
-
-	remove_dropped();
-	write_name(
-		psprintf(
-			"insert into %s (name, source, managed, claim_mode, lease, max_attempts,"
-			" backoff_base, backoff_cap, archived, archive, pending, order_by, on_claim,"
-			" on_complete, on_release, on_fail, on_extend, search_path%s%s) values ($1, $2, $3,"
-			" $4, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19%s%s)",
-			registry_name(), names_columns(options) ? ", ready_at, claimed_at" : "",
-			is_kept(options) ? ", archive_keep, dead_keep" : "",
-			names_columns(options) ? ", $21, $22" : "",
-			is_kept(options) ? psprintf(", %s, %s", stored_keep(23), stored_keep(24)) : ""),
-		&row);
+	set_options(row, options);
+	insert_own_row(registry, row);
+	close_written(registry, queue.source, true);
 }
 
-// The assignment of a name that may be empty.
-static const char *
-new_name(const char *column, int parameter)
-{
-	return psprintf("%s = case when $%d is null then %s"
-					" when pg_catalog.octet_length($%d) operator(pg_catalog.>) 0 then $%d end",
-					column, parameter, column, parameter, parameter);
-}
-
-// coalesce() keeps the columns without a value.
 void
 update_definition(const char *name, Oid source, const Options &options)
 {
-	RowWriter row;
-	row.set_key(name, source);
-	set_options(&row, options);
-	row.set(column_on_claim, options.on_claim);
-	row.set(column_on_release, options.on_release);
-	row.set(column_ready_at, options.ages.ready_at);
-	row.set(column_claimed_at, options.ages.claimed_at);
-	set_keeps(&row, options);
-	write(psprintf("update %s set paused = coalesce($5, paused), lease = coalesce($6, lease),"
-				   " max_attempts = coalesce($7, max_attempts),"
-				   " backoff_base = coalesce($8, backoff_base),"
-				   " backoff_cap = coalesce($9, backoff_cap),"
-				   " archived = coalesce($10, archived), archive = coalesce($11, archive),"
-				   " on_claim = coalesce($14, on_claim),"
-				   " on_release = coalesce($16, on_release)%s%s"
-				   " where name operator(pg_catalog.=) $1 and source operator(pg_catalog.=) $2",
-				   registry_name(),
-				   names_columns(options)
-					   ? psprintf(", %s, %s", new_name("ready_at", 21), new_name("claimed_at", 22))
-					   : "",
-				   is_kept(options) ? psprintf(", %s, %s", new_keep("archive_keep", 23),
-											   new_keep("dead_keep", 24))
-									: ""),
-		  &row);
+	Relation registry = open_to_write(options);
+	const RowValues row(registry);
+	set_options(row, options);
+	HeapTuple old = find_row(name, source);
+	if (old != nullptr)
+		update_own_row(registry, old, row);
+	close_written(registry, source, false);
 }
 
 void
 delete_definition(const char *name, Oid source)
 {
-	RowWriter row;
-	row.set_key(name, source);
-	write_name(psprintf("delete from %s where name operator(pg_catalog.=) $1"
-						" and source operator(pg_catalog.=) $2",
-						registry_name()),
-			   &row);
+	Relation registry = open_to_write({});
+	HeapTuple old = find_row(name, source);
+	if (old != nullptr)
+		CatalogTupleDelete(registry, &old->t_self);
+	close_written(registry, source, true);
 }
 
 } // namespace queue_ext::definition

@@ -1,5 +1,5 @@
--- The registry. Only the functions below write it: they check the caller's rights and write as the
--- extension's owner. No other role has rights on it.
+-- The registry. Only the functions below write it, past the executor, once they have checked the caller's
+-- rights. No other role than its owner has rights on it.
 
 create table @extschema@.queue_definition (
 	name text collate "C" not null,

@@ -1,4 +1,4 @@
-// registry_row.hpp - reads and writes the columns of the registry's rows, for registry.cpp.
+// registry_row.hpp - the columns of the registry's rows, for registry.cpp.
 
 #pragma once
 
@@ -129,49 +129,6 @@ struct RowReader
 		bool is_null;
 		const Datum value = get(column, &is_null);
 		return is_null ? InvalidOid : DatumGetObjectId(value);
-	}
-};
-
-// The parameters of a write, one for each column of the registry. All are null until set.
-struct RowWriter
-{
-	Oid types[column_count];
-	Datum values[column_count];
-	char nulls[column_count];
-
-	RowWriter()
-	{
-		for (int i = 0; i < column_count; i++)
-			types[i] = TEXTOID;
-		memset(values, 0, sizeof(values));
-		memset(nulls, 'n', sizeof(nulls));
-	}
-
-	void set(Column column, Oid type, Datum value)
-	{
-		types[column - 1] = type;
-		values[column - 1] = value;
-		nulls[column - 1] = ' ';
-	}
-
-	void set(Column column, const char *value)
-	{
-		if (value != nullptr)
-			set(column, TEXTOID, CStringGetTextDatum(value));
-	}
-
-	void set(Column column, const Interval *value)
-	{
-		if (value != nullptr)
-			set(column, INTERVALOID, IntervalPGetDatum(value));
-		else
-			types[column - 1] = INTERVALOID;
-	}
-
-	void set_key(const char *name, Oid source)
-	{
-		set(column_name, name);
-		set(column_source, OIDOID, ObjectIdGetDatum(source));
 	}
 };
 

@@ -7,16 +7,17 @@
 #include "../catalog/own_table.hpp"
 #include "../definition/registry.hpp"
 #include "../error.hpp"
-#include "../row/newest.hpp"
-#include "../row/write.hpp"
+#include "../row/own_row.hpp"
 
 namespace queue_ext::schedule {
 
 using row::close_newest;
+using row::lock_row;
 using row::NewestScan;
 using row::next_row;
 using row::open_newest;
 using row::restart;
+using row::RowValues;
 
 namespace {
 
@@ -222,18 +223,6 @@ find_schedules_of_job(Oid source, int64 job)
 	return schedules;
 }
 
-// Locks the newest version of the scan's row, and reads it. False if the row has been deleted, or if
-// another transaction has it locked.
-static bool
-lock_row(const NewestScan &scan, bool may_wait)
-{
-	ItemPointerData tid = scan.row->tts_tid;
-	TM_FailureData failure;
-	return table_tuple_lock(scan.table, &tid, scan.snapshot, scan.row, GetCurrentCommandId(true),
-							LockTupleNoKeyExclusive, may_wait ? LockWaitBlock : LockWaitSkip,
-							TUPLE_LOCK_FLAG_FIND_LAST_VERSION, &failure) == TM_Ok;
-}
-
 Schedule *
 lock_schedule(Oid source, const char *name, bool may_wait)
 {
@@ -292,39 +281,6 @@ find_overdue(Oid source, TimestampTz now, int skipped, int most, TimestampTz *ne
 	return overdue;
 }
 
-namespace {
-
-// The values of a row that is written; columns that are not set stay as they are, or null.
-struct RowValues
-{
-	Datum *values;
-	bool *nulls;
-	bool *are_set;
-
-	explicit RowValues(Relation table)
-	{
-		const int width = RelationGetNumberOfAttributes(table);
-		values = static_cast<Datum *>(palloc0(sizeof(Datum) * width));
-		nulls = static_cast<bool *>(palloc(sizeof(bool) * width));
-		are_set = static_cast<bool *>(palloc0(sizeof(bool) * width));
-		memset(nulls, true, sizeof(bool) * width);
-	}
-
-	void set(Column column, Datum value, bool is_null = false) const
-	{
-		values[column - 1] = value;
-		nulls[column - 1] = is_null;
-		are_set[column - 1] = true;
-	}
-
-	void set(Column column, const char *string) const
-	{
-		set(column, string == nullptr ? 0 : CStringGetTextDatum(string), string == nullptr);
-	}
-};
-
-} // namespace
-
 static void
 set_moment(const RowValues &row, const Schedule &schedule)
 {
@@ -336,7 +292,7 @@ static void
 set_all(const RowValues &row, const Schedule &schedule)
 {
 	const Timing &timing = schedule.timing;
-	row.set(column_every, IntervalPGetDatum(timing.every), timing.every == nullptr);
+	row.set(column_every, timing.every);
 	row.set(column_cron, timing.cron);
 	row.set(column_time_zone, timing.time_zone);
 	row.set(column_missed, name_of(timing.missed));
@@ -350,30 +306,11 @@ set_all(const RowValues &row, const Schedule &schedule)
 	set_moment(row, schedule);
 }
 
-// Inserts the row, or replaces the one at the TID.
-static void
-write_row(Relation table, ItemPointer tid, HeapTuple tuple)
-{
-	row::Target target = row::open_target(table);
-	TupleTableSlot *row = table_slot_create(table, nullptr);
-	ExecForceStoreHeapTuple(tuple, row, false);
-	if (tid == nullptr)
-		row::insert_row(&target, row);
-	else
-		row::replace_row(&target, tid, row);
-	ExecDropSingleTupleTableSlot(row);
-	row::close_target(&target);
-}
-
-// Replaces the row that the scan has found.
 static void
 update_row(const NewestScan &scan, const RowValues &row)
 {
 	bool should_free;
-	HeapTuple old = ExecFetchSlotHeapTuple(scan.row, true, &should_free);
-	HeapTuple changed =
-		heap_modify_tuple(old, RelationGetDescr(scan.table), row.values, row.nulls, row.are_set);
-	write_row(scan.table, &scan.row->tts_tid, changed);
+	update_own_row(scan.table, ExecFetchSlotHeapTuple(scan.row, true, &should_free), row);
 }
 
 void
@@ -389,8 +326,7 @@ write_schedule(const Schedule &schedule)
 		row.set(column_source, ObjectIdGetDatum(schedule.source));
 		row.set(column_name, schedule.name);
 		row.set(column_created_at, TimestampTzGetDatum(GetCurrentTimestamp()));
-		write_row(scan.table, nullptr,
-				  heap_form_tuple(RelationGetDescr(scan.table), row.values, row.nulls));
+		insert_own_row(scan.table, row);
 	}
 	close_newest(scan);
 	CommandCounterIncrement();

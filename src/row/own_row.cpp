@@ -1,0 +1,65 @@
+// own_row.cpp - see own_row.hpp.
+
+#include "../postgres.hpp"
+
+#include "own_row.hpp"
+
+#include "write.hpp"
+
+namespace queue_ext::row {
+
+// Columns of a newer version may have defaults, too.
+static void
+set_defaults(const Target &target, const RowValues &row)
+{
+	Relation table = target.relation->ri_RelationDesc;
+	const TupleDesc descriptor = RelationGetDescr(table);
+	for (int i = 0; i < descriptor->natts; i++) {
+		const Form_pg_attribute column = TupleDescAttr(descriptor, i);
+		if (row.are_set[i] || !column->atthasdef || column->attisdropped ||
+			column->attgenerated != '\0')
+			continue;
+		auto *value = reinterpret_cast<Expr *>(build_column_default(table, i + 1));
+		row.values[i] = ExecEvalExpr(ExecPrepareExpr(value, target.estate),
+									 GetPerTupleExprContext(target.estate), &row.nulls[i]);
+	}
+}
+
+void
+insert_own_row(Relation table, const RowValues &row)
+{
+	Target target = open_target(table);
+	TupleTableSlot *slot = table_slot_create(table, nullptr);
+	set_defaults(target, row);
+	ExecForceStoreHeapTuple(heap_form_tuple(RelationGetDescr(table), row.values, row.nulls), slot,
+							false);
+	insert_row(&target, slot);
+	ExecDropSingleTupleTableSlot(slot);
+	close_target(&target);
+}
+
+void
+update_own_row(Relation table, HeapTuple old, const RowValues &row)
+{
+	Target target = open_target(table);
+	TupleTableSlot *slot = table_slot_create(table, nullptr);
+	ItemPointerData tid = old->t_self;
+	ExecForceStoreHeapTuple(
+		heap_modify_tuple(old, RelationGetDescr(table), row.values, row.nulls, row.are_set), slot,
+		false);
+	replace_row(&target, &tid, slot);
+	ExecDropSingleTupleTableSlot(slot);
+	close_target(&target);
+}
+
+bool
+lock_row(const NewestScan &scan, bool may_wait)
+{
+	ItemPointerData tid = scan.row->tts_tid;
+	TM_FailureData failure;
+	return table_tuple_lock(scan.table, &tid, scan.snapshot, scan.row, GetCurrentCommandId(true),
+							LockTupleNoKeyExclusive, may_wait ? LockWaitBlock : LockWaitSkip,
+							TUPLE_LOCK_FLAG_FIND_LAST_VERSION, &failure) == TM_Ok;
+}
+
+} // namespace queue_ext::row
