@@ -62,6 +62,17 @@ EXTRA_CLEAN  = src/*.d src/*/*.d src/*.gch test/unit/unit $(EXTENSION)--*.sql di
                test/isolation/results test/isolation/regression.diffs \
                test/isolation/regression.out test/isolation/output_iso
 
+# Prepared transactions are off by default. What needs them is left out then, and named.
+ifneq (,$(filter installcheck,$(MAKECMDGOALS)))
+ifeq (0,$(shell $$($(PG_CONFIG) --bindir)/psql -XAtc 'show max_prepared_transactions' postgres 2>/dev/null))
+needs_prepared := $(notdir $(basename $(shell grep -lis 'prepare transaction' \
+                      $(tree)/sql/*.sql $(tree)/test/isolation/specs/*.spec)))
+REGRESS        := $(filter-out $(needs_prepared),$(REGRESS))
+ISOLATION      := $(filter-out $(needs_prepared),$(ISOLATION))
+$(info left out, as max_prepared_transactions is 0: $(needs_prepared))
+endif
+endif
+
 # No JIT bitcode: PGXS does not give it PG_CXXFLAGS, and nothing here is worth inlining.
 override with_llvm = no
 
