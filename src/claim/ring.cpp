@@ -499,7 +499,8 @@ void
 begin_trust(Ring *ring, const RingKey &key, uint64 table_version)
 {
 	with_ring(ring, key, [&] {
-		ring->is_quiet = ring->is_quiet && ring->table_version == table_version;
+		if (ring->table_version != table_version)
+			request_sweep(ring);
 		ring->table_version = table_version;
 	});
 }

@@ -168,7 +168,7 @@ enum class Entered {
 Entered enter_placed(Ring *ring, const RingKey &key, const Holding &holding, const Placed *placed,
 					 int count, uint32 wake_generation, bool keeps_quiet);
 
-// Begins to use the ring. It is not quiet any more if it was told of what is written by triggers of another version of the
+// Begins to use the ring. Requests a sweep if it was told of what is written by triggers of another version of the
 // table: before the caller's, they may have been disabled for a while, or the table have been a child.
 void begin_trust(Ring *ring, const RingKey &key, uint64 table_version);
 
