@@ -59,4 +59,18 @@ select next('first');
 select next('second');
 select next('third');
 
+-- What a queue has made claimable for another is found by that one once the first is gone, though nothing told of it.
+create table steps (id integer primary key, step integer not null default 0);
+create index on steps (id) where step = 0;
+create index on steps (id) where step = 1;
+select queue_attach('later', 'steps', 'step = 1', 'id', 'step = 2', wake => true);
+create function next_step(queue text) returns integer[] language sql volatile
+return (select array_agg(id) from queue_pop_rows(null::steps, queue));
+insert into steps values (1);
+select next_step('later'), next_step('later');
+select queue_attach('sooner', 'steps', 'step = 0', 'id', 'step = 1');
+select next_step('sooner');
+select queue_detach('sooner');
+select next_step('later');
+
 drop schema test_wake_two_queues cascade;

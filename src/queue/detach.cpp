@@ -37,7 +37,10 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 	stats::note_end(source, definition->name, is_managed);
 	definition::delete_definition(definition->name, source);
 	claim::note_end(source);
-	if (!definition::has_queue(source))
+	// Claims of this queue, which fire no trigger, may have made rows claimable for others.
+	if (definition::has_queue(source))
+		claim::note_wake(source);
+	else
 		claim::drop_wake_trigger(source);
 	if (is_managed) {
 		(void) unique::forget_all(source);
