@@ -140,6 +140,17 @@ kind_of(HeapTuple row, TupleDesc descriptor)
 			   : claim::no_kind;
 }
 
+// Whether this transaction has written a later version of the row already, or has deleted it: another trigger of the
+// statement, which came before ours. Then ours has been fired for that version, and the ring is to have it alone.
+static bool
+is_superseded(HeapTuple row)
+{
+	const HeapTupleHeader header = row->t_data;
+	return (header->t_infomask & HEAP_XMAX_INVALID) == 0 &&
+		   !HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask) &&
+		   TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(header));
+}
+
 // Notes a row of a managed queue for the end of the transaction, and for a rollback what it was before. False if the row
 // does not have the columns of a managed queue's table. Leaves out a row with dead_at set, which does not become
 // claimable by itself.
@@ -154,7 +165,7 @@ note_row(Oid table, const Written &written, TupleDesc descriptor)
 	if (!job.has_place)
 		return false;
 	count_row(table, job, is_update ? &former : nullptr);
-	if (job.is_dead)
+	if (job.is_dead || is_superseded(written.row))
 		return true;
 	const uint64 kind = kind_of(written.row, descriptor);
 	const claim::Candidate candidate{written.row->t_self, job.priority, job.run_at, {job.id}};
