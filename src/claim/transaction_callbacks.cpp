@@ -48,16 +48,17 @@ struct Note
 	Candidates left;     // those taken that this transaction has locked, and leaves as they are
 
 	Candidates offered;
-	bool is_in_order;       // the offers are, and each is due
-	bool has_more_offered;  // than most_candidates
-	SortKey more_offered;   // the lowest of those
-	bool wakes;             // rows have become claimable anywhere in the order
-	Versions versions;      // or these have, of a queue that is not sorted
-	Versions replaced;      // and these do, if this is rolled back
-	TimestampTz due;        // the earliest time at which a row becomes claimable
-	List<DueJob> to_come;   // the rows that do so at such times, as far as they are known
-	TimestampTz unlisted;   // the earliest such time of the others
-	const Ring *told;       // the last ring that was told of due for this transaction's own claims
+	bool is_in_order;      // the offers are, and each is due
+	bool has_more_offered; // than most_candidates
+	SortKey more_offered;  // the lowest of those
+	bool wakes;            // rows have become claimable anywhere in the order
+	Versions versions;     // or these have, of a queue that is not sorted
+	Versions replaced;     // and these do, if this is rolled back
+	TimestampTz due;       // the earliest time at which a row becomes claimable
+	List<DueJob> to_come;  // the rows that do so at such times, as far as they are known
+	TimestampTz unlisted;  // the earliest such time of the others
+	const Ring *told; // the last ring that was told of this transaction's own claims whose leases
+	TimestampTz told_until; // had ended by then
 	TimestampTz death;      // the earliest at which a row would have died
 	bool is_under_way;      // counted in the wakes as such
 	TimestampTz undone_due; // when what it has written is claimable, if it is rolled back
@@ -245,7 +246,7 @@ static Note *
 note_of_lease(Ring *ring, const RingKey &key, TimestampTz end)
 {
 	Note *note = note_of_ring(ring, key);
-	if (end < note->due)
+	if (end <= note->told_until)
 		note->told = nullptr;
 	note->due = Min(note->due, end);
 	return note;
@@ -264,15 +265,37 @@ note_leased(Ring *ring, const RingKey &key, const DueJob &job)
 	add_to_come(note_of_lease(ring, key, job.row.due), job);
 }
 
+// When the next of the note's leases ends of which the ring has not been told. Of those that are not listed only the
+// first end is known: after that the ring is told each tenth of a second.
+static TimestampTz
+next_end(const Note *note, const Ring *ring)
+{
+	constexpr int64 interval_us = 100 * 1000;
+	if (note->told != ring)
+		return note->due;
+	TimestampTz next = note->unlisted;
+	if (next <= note->told_until)
+		next = note->told_until + interval_us;
+	for (int i = 0; i < note->to_come.count; i++) {
+		const TimestampTz end = note->to_come.elements[i].row.due;
+		if (end > note->told_until)
+			next = Min(next, end);
+	}
+	return next;
+}
+
 void
 tell_own_leases(Ring *ring, const RingKey &key, TimestampTz now)
 {
 	for (Note *note = notes; note != nullptr; note = note->next) {
-		const bool is_lease = note->ring != nullptr && note->key.table == key.table;
-		if (!is_lease || note->told == ring || note->due > now)
+		if (note->ring == nullptr || note->key.table != key.table || note->due > now)
 			continue;
-		expect(ring, key, note->due);
+		const TimestampTz end = next_end(note, ring);
+		if (end > now)
+			continue;
+		expect(ring, key, end);
 		note->told = ring;
+		note->told_until = now;
 	}
 }
 
@@ -915,8 +938,9 @@ merge_into(Note *parent, const Note *child)
 		add_replaced(parent, child->replaced.elements[i]);
 	parent->has_moved |= child->has_moved;
 	parent->ends |= child->ends;
-	if (child->due < parent->due)
-		parent->told = child->told;
+	if (parent->told != child->told)
+		parent->told = nullptr;
+	parent->told_until = Min(parent->told_until, child->told_until);
 	parent->due = Min(parent->due, child->due);
 	parent->unlisted = Min(parent->unlisted, child->unlisted);
 	for (int i = 0; i < child->to_come.count; i++)
