@@ -230,14 +230,20 @@ read_told(Reader *reader, CompiledClaim *claim, const Version *versions, int ver
 		CHECK_FOR_INTERRUPTS();
 		Candidate candidate =
 			attached_candidate(versions[i].tid, versions[i].writer, claim->key.table);
-		if (!(fetch(&reader->row, &candidate) || fetch_removed_here(&reader->row, &candidate)) ||
-			!is_pending(reader, claim, versions[i].writer))
+		if (!fetch(&reader->row, &candidate) && !fetch_removed_here(&reader->row, &candidate))
 			continue;
-		set_ready_at(reader, &candidate);
 		const Place place = copy_place(reader);
+		const bool is_before =
+			is_at_end || (place.values != nullptr && compare(reader, place, cursor) <= 0);
+		// What a fill will read is not evaluated here: it may raise. But those that become pending by the clock are listed.
+		if (place.values != nullptr && !is_before && claim->due == nullptr)
+			continue;
+		if (!is_pending(reader, claim, versions[i].writer))
+			continue;
 		if (place.values == nullptr)
 			return false;
-		if (is_at_end || compare(reader, place, cursor) <= 0)
+		set_ready_at(reader, &candidate);
+		if (is_before)
 			told[(*count)++] = {candidate, place};
 	}
 	return true;
