@@ -234,7 +234,7 @@ begin
 		commit;
 		exit when is_claimed or looked_at > began + interval '2 min';
 		execute format('select %s from moment where id = 20',
-			regexp_replace(replace(replace(pending, 'call_time', quote_literal(looked_at) || '::timestamptz'),
+			regexp_replace(replace(regexp_replace(pending, 'call_time|clock_timestamp\(\)', quote_literal(looked_at) || '::timestamptz', 'g'),
 				'lease', 'interval ''1 hour'''), 'now\(\)|current_timestamp', quote_literal(begun) || '::timestamptz')) into is_pending;
 		missed := missed + is_pending::integer;
 		commit;
