@@ -282,31 +282,33 @@ create table guarded (
 	divisor integer not null default 0,
 	done boolean not null default false
 );
-create function test_guard(pending text) returns text language plpgsql as $$
-declare
-	found bigint;
+-- Rows to come are asked for and told of where nothing was written in the transaction.
+create procedure test_guard(pending text, inout claimed bigint default 0) language plpgsql as $$
 begin
-	perform queue_attach('guarded', 'guarded', pending, order_by => 'id', on_claim => 'done = true', wake => true);
 	truncate guarded;
+	perform queue_attach('guarded', 'guarded', pending, order_by => 'id', on_claim => 'done = true', wake => true);
 	insert into guarded (id, at, payload) values (1, 'infinity', '{"weight": "x"}');
-	found := (select count(*) from queue_pop_rows(null::guarded, 'guarded'));
+	commit;
+	claimed := (select count(*) from queue_pop_rows(null::guarded, 'guarded'));
+	commit;
 	insert into guarded (id, at, payload, divisor) values (2, '-infinity', '{"weight": "1"}', 1);
-	found := found + (select count(*) from queue_pop_rows(null::guarded, 'guarded', 5));
+	commit;
+	claimed := claimed + (select count(*) from queue_pop_rows(null::guarded, 'guarded', 5));
+	commit;
 	insert into guarded (id, at, payload) values (3, 'infinity', '{"weight": "x"}');
-	found := found + (select count(*) from queue_pop_rows(null::guarded, 'guarded'));
+	commit;
+	claimed := claimed + (select count(*) from queue_pop_rows(null::guarded, 'guarded'));
+	commit;
 	perform queue_detach('guarded');
-	return found;
-exception when others then
-	return sqlerrm;
 end $$;
-select test_guard('not done and at <= call_time and (payload ->> ''weight'')::integer > 0');
-select test_guard('not done and (divisor <> 0 and at <= call_time) and 100 / divisor > 5');
-select test_guard('not done and at <= call_time and (at <= call_time or 1 / divisor > 0)');
-select test_guard('not done and at <= call_time and ''2000-01-01''::timestamptz + make_interval(secs => 1 / divisor) <= call_time');
+call test_guard('not done and at <= call_time and (payload ->> ''weight'')::integer > 0');
+call test_guard('not done and (divisor <> 0 and at <= call_time) and 100 / divisor > 5');
+call test_guard('not done and at <= call_time and (at <= call_time or 1 / divisor > 0)');
+call test_guard('not done and at <= call_time and ''2000-01-01''::timestamptz + make_interval(secs => 1 / divisor) <= call_time');
 
 -- A cast that nobody has written counts.
 create type moment_of as (at timestamptz);
-create function time_of(moment_of) returns timestamptz immutable language sql return $1.at;
+create function time_of(moment_of) returns timestamptz immutable leakproof language sql return $1.at;
 create cast (moment_of as timestamptz) with function time_of(moment_of) as implicit;
 create table cast_t (id integer primary key, w moment_of, day date, done boolean not null default false);
 create index on cast_t (id) where not done;

@@ -209,5 +209,10 @@ insert into poison values (100000, 'x'), (0, '1');
 select id from queue_pop_rows(null::poison, 'poison');
 select id from queue_pop_rows(null::poison, 'poison');
 select count(*), max(id) from queue_pop_rows(null::poison, 'poison', 500);
+-- Where the ring has all that is pending, it is evaluated as it is told; the error names it.
+delete from poison where id > 400;
+select count(*), max(id) from queue_pop_rows(null::poison, 'poison', 500);
+insert into poison values (100001, 'y');
+select id from queue_pop_rows(null::poison, 'poison');
 
 drop schema test_news cascade;

@@ -9,6 +9,7 @@
 #include "compiled_claim.hpp"
 #include "cursor_row.hpp"
 #include "due.hpp"
+#include "row_context.hpp"
 #include "shared_memory.hpp"
 #include "writer.hpp"
 
@@ -16,6 +17,7 @@ namespace queue_ext::claim {
 
 using definition::ClaimMode;
 using definition::Definition;
+using definition::Prepared;
 
 namespace {
 
@@ -113,16 +115,21 @@ evaluate(Reader *reader, const CompiledClaim *claim, TransactionId writer)
 }
 
 static bool
-is_pending(Reader *reader, CompiledClaim *claim, TransactionId writer)
+is_pending(Reader *reader, Definition *definition, TransactionId writer)
 {
+	CompiledClaim *claim = definition->claim;
 	if (reader->evaluation == nullptr)
 		return true;
 	ResetExprContext(reader->evaluation);
-	if (reader->is_borrowed)
-		return evaluate(reader, claim, writer);
-	row::begin_use(&claim->use);
+	RowContext context;
+	begin_context(&context, definition, act_of(Prepared::any_pending));
+	context.row = reader->row.slot;
+	if (!reader->is_borrowed)
+		row::begin_use(&claim->use);
 	const bool is_it = evaluate(reader, claim, writer);
-	row::end_use(&claim->use);
+	if (!reader->is_borrowed)
+		row::end_use(&claim->use);
+	end_context(&context);
 	return is_it;
 }
 
@@ -218,9 +225,10 @@ set_ready_at(const Reader *reader, Candidate *candidate)
 // see any more, as they may be there again after its end. *count: of those. False if it is not known where the fills or
 // the rows stand.
 static bool
-read_told(Reader *reader, CompiledClaim *claim, const Version *versions, int version_count,
+read_told(Reader *reader, Definition *definition, const Version *versions, int version_count,
 		  Told *told, int *count)
 {
+	CompiledClaim *claim = definition->claim;
 	const bool is_at_end = reader->holding->is_at_end;
 	Place cursor{};
 	if (!is_at_end && !read_cursor(reader, &cursor))
@@ -235,16 +243,16 @@ read_told(Reader *reader, CompiledClaim *claim, const Version *versions, int ver
 		const Place place = copy_place(reader);
 		const bool is_before =
 			is_at_end || (place.values != nullptr && compare(reader, place, cursor) <= 0);
-		// What a fill will read is not evaluated here: it may raise. But those that become pending by the clock are listed.
-		if (place.values != nullptr && !is_before && claim->due == nullptr)
+		// What a fill will read is not evaluated here: it may raise. Nor is a row to come listed, as the ring is not quiet
+		// before a sweep has read to the end, which asks for these.
+		if (place.values != nullptr && !is_before)
 			continue;
-		if (!is_pending(reader, claim, versions[i].writer))
+		if (!is_pending(reader, definition, versions[i].writer))
 			continue;
 		if (place.values == nullptr)
 			return false;
 		set_ready_at(reader, &candidate);
-		if (is_before)
-			told[(*count)++] = {candidate, place};
+		told[(*count)++] = {candidate, place};
 	}
 	return true;
 }
@@ -332,7 +340,7 @@ admit(Definition *definition, Ring *ring, Request *request, ExprContext *evaluat
 	Reader reader = open_reader(definition, request, evaluation, holding);
 	int count;
 	Outcome outcome = Outcome::done;
-	if (read_told(&reader, claim, versions, taken, told, &count)) {
+	if (read_told(&reader, definition, versions, taken, told, &count)) {
 		// Before the ring takes note of the events.
 		expect_rows(ring, key, reader.to_come, reader.to_come_count);
 		const Entered entered =

@@ -270,7 +270,7 @@ note_leased(Ring *ring, const RingKey &key, const DueJob &job)
 static TimestampTz
 next_end(const Note *note, const Ring *ring)
 {
-	constexpr int64 interval_us = 100 * 1000;
+	constexpr int64 interval_us = USECS_PER_SEC / 10;
 	if (note->told != ring)
 		return note->due;
 	TimestampTz next = note->unlisted;
