@@ -17,7 +17,7 @@ META_VERSION = $(shell awk -F'"' '$$2 == "version" { print $$4; exit }' $(tree)/
 MODULE_big = $(EXTENSION)
 OBJS       = $(patsubst $(tree)/%.cpp,%.o,$(sort $(wildcard $(tree)/src/*.cpp $(tree)/src/*/*.cpp)))
 # As prerequisites these directories would be found in the tree.
-$(if $(filter-out .,$(tree)),$(shell mkdir -p $(sort $(dir $(OBJS)))))
+$(if $(filter-out .,$(tree)),$(shell mkdir -p $(sort $(dir $(OBJS))) test/isolation))
 # The install script is these, in this order.
 SQL_PARTS  = src/key/fnv.sql src/lock/queue_lock.sql src/definition/registry.sql src/queue/queue.sql \
              src/queue/attach.sql src/queue/send.sql src/queue/pop.sql src/queue/wait.sql \
@@ -64,7 +64,7 @@ EXTRA_CLEAN  = src/*.d src/*/*.d src/*.gch test/unit/unit $(EXTENSION)--*.sql di
 
 # Prepared transactions are off by default. What needs them is left out then, and named.
 ifneq (,$(filter installcheck,$(MAKECMDGOALS)))
-ifeq (0,$(shell $$($(PG_CONFIG) --bindir)/psql -XAtc 'show max_prepared_transactions' postgres 2>/dev/null))
+ifeq (0,$(shell $$($(PG_CONFIG) --bindir)/psql -wXAtc 'show max_prepared_transactions' template1 2>/dev/null))
 needs_prepared := $(notdir $(basename $(shell grep -lis 'prepare transaction' \
                       $(tree)/sql/*.sql $(tree)/test/isolation/specs/*.spec)))
 REGRESS        := $(filter-out $(needs_prepared),$(REGRESS))

@@ -1,6 +1,7 @@
 -- A trigger that is fired before queue_ext_wake, by its name, writes the row again: the queue is told of the version that
 -- there is then. (It was told of the former one last, and did not find the job in its turn.)
 set client_min_messages = error;
+set queue_ext.claim_path = direct;
 create schema bug_wake_after_trigger;
 set search_path = bug_wake_after_trigger, public;
 select queue_create('jobs');

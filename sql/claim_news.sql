@@ -199,7 +199,7 @@ select n from queue_pop_rows(null::note, 'note');
 insert into note values ('a', '2026-01-01', 4), ('b', '2026-01-01', 5), ('b', '-infinity', 6), ('zz', '2026-01-01', 7), ('', 'infinity', 8);
 select array_agg(n) from queue_pop_rows(null::note, 'note', 20);
 
--- A row for which pending raises an error stands in nobody's way until it is its turn.
+-- A row for which pending raises an error stands in no other's way until it is its turn.
 create table poison (id integer primary key, n text not null default '1', taken boolean not null default false);
 create index on poison (id) where not taken;
 select queue_attach('poison', 'poison', pending => 'not taken and n::integer > 0', order_by => 'id', on_claim => 'taken = true', wake => true);

@@ -72,8 +72,8 @@ claim_by_ring(Definition *definition, const Choice &choice, const Request &reque
 	tell_path(definition->claim, ring, choice);
 	const bool was_chosen = request.is_chosen != nullptr && *request.is_chosen;
 	uint64 claimed = 0;
-	tell_own_leases(ring, key, request.call_time);
-	if (has_offers(definition->source) || !is_idle(definition, ring, request.call_time))
+	if (owes_sweep(ring, key, request.call_time) || has_offers(definition->source) ||
+		!is_idle(definition, ring, request.call_time))
 		claimed = claim_from(ring, definition, choice.path, request, output);
 	if (claimed == 0) {
 		RingCounters counters{};

@@ -306,16 +306,17 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			continue;
 		}
 		const bool is_last = own_next == nullptr;
+		const bool is_owed = is_last && owes_sweep(ring, key, request->call_time);
 		// What that sweep has left in the ring has been tried as well.
 		if (is_last && has_read_none)
 			return true;
 		// Whatever comes back is announced to those who wait.
-		if (is_last && request->is_waiting && taken.is_quiet && is_shared_by_all())
+		if (is_last && !is_owed && request->is_waiting && taken.is_quiet && is_shared_by_all())
 			return true;
-		if (is_last && is_done(definition, ring, request, pass, watch, *claimed))
+		if (is_last && !is_owed && is_done(definition, ring, request, pass, watch, *claimed))
 			return *claimed > 0 || is_shared_by_all();
 		// Others have the last candidates in hand, and claim them or put them back, or tell of some more.
-		if (is_last && taken.is_quiet && rests < most_rests && is_shared_by_all()) {
+		if (is_last && !is_owed && taken.is_quiet && rests < most_rests && is_shared_by_all()) {
 			rests++;
 			pg_usleep(rest_us);
 			request->call_time = GetCurrentTimestamp();
@@ -324,6 +325,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		if (futile == most_futile || repeated == most_repeated)
 			return false;
 		request->call_time = GetCurrentTimestamp();
+		const TimestampTz began = request->call_time;
 		const Filled filled =
 			fill_or_wait(definition, ring, *request, generations_of(watch), &waits);
 		may_be_gone = request->is_waiting;
@@ -333,6 +335,8 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		repeated += !filled.is_waiting && taken.reads_again;
 		request->call_time = GetCurrentTimestamp();
 		since = request->call_time;
+		if (filled.is_mine && filled.is_sweep)
+			note_own_sweep(ring, key, began, request->call_time);
 		follow(&pass, filled);
 		has_read_none = is_last && filled.is_mine && filled.is_sweep && filled.read == 0;
 		if (has_read_none && filled.added == 0)

@@ -68,19 +68,21 @@ is_ready_in_ring(Definition *definition, Request request)
 	for (int i = 0; i < most_fills; i++) {
 		CHECK_FOR_INTERRUPTS();
 		request.call_time = GetCurrentTimestamp();
-		tell_own_leases(ring, key, request.call_time);
+		const bool is_owed = owes_sweep(ring, key, request.call_time);
 		(void) admit_all(definition, ring, &request, nullptr);
-		if (is_idle(definition, ring, request.call_time))
+		if (!is_owed && is_idle(definition, ring, request.call_time))
 			return false;
 		pg_atomic_uint32 *generation = &get_wakes(definition->source)->generation;
 		const uint32 wake_generation = pg_atomic_read_u32(generation);
 		const Stock stock = stock_of(ring, key, request.call_time, generation);
-		if (stock != Stock::unknown)
+		if (stock == Stock::some || (stock == Stock::none && !is_owed))
 			return stock == Stock::some;
 		const Filled filled =
 			fill_or_wait(definition, ring, request, {generation, wake_generation, false}, &waits);
 		if (filled.is_foreign || filled.is_stuck)
 			return false;
+		if (filled.is_mine && filled.is_sweep)
+			note_own_sweep(ring, key, request.call_time, GetCurrentTimestamp());
 	}
 	return false;
 }

@@ -10,9 +10,8 @@
 
 namespace queue_ext::claim {
 
-// The least time between sweeps; they are also so many times the cost of the last one apart.
+// The least time between sweeps, if the factor says no more.
 constexpr int64 least_sweep_interval_us = INT64CONST(100) * 1000;
-constexpr int64 sweep_interval_factor = 20;
 // The least time between two of which only the statistics have need.
 constexpr int64 least_look_interval_us = USECS_PER_SEC;
 

@@ -48,17 +48,18 @@ struct Note
 	Candidates left;     // those taken that this transaction has locked, and leaves as they are
 
 	Candidates offered;
-	bool is_in_order;      // the offers are, and each is due
-	bool has_more_offered; // than most_candidates
-	SortKey more_offered;  // the lowest of those
-	bool wakes;            // rows have become claimable anywhere in the order
-	Versions versions;     // or these have, of a queue that is not sorted
-	Versions replaced;     // and these do, if this is rolled back
-	TimestampTz due;       // the earliest time at which a row becomes claimable
-	List<DueJob> to_come;  // the rows that do so at such times, as far as they are known
-	TimestampTz unlisted;  // the earliest such time of the others
-	const Ring *told; // the last ring that was told of this transaction's own claims whose leases
-	TimestampTz told_until; // had ended by then
+	bool is_in_order;       // the offers are, and each is due
+	bool has_more_offered;  // than most_candidates
+	SortKey more_offered;   // the lowest of those
+	bool wakes;             // rows have become claimable anywhere in the order
+	Versions versions;      // or these have, of a queue that is not sorted
+	Versions replaced;      // and these do, if this is rolled back
+	TimestampTz due;        // the earliest time at which a row becomes claimable
+	List<DueJob> to_come;   // the rows that do so at such times, as far as they are known
+	TimestampTz unlisted;   // the earliest such time of the others
+	const Ring *seen_by;    // the last ring for which this transaction has swept,
+	TimestampTz seen_until; // and seen those of its own claims whose leases had ended by then
+	TimestampTz sweep_from; // it does so again from then on, at the earliest
 	TimestampTz death;      // the earliest at which a row would have died
 	bool is_under_way;      // counted in the wakes as such
 	TimestampTz undone_due; // when what it has written is claimable, if it is rolled back
@@ -246,8 +247,8 @@ static Note *
 note_of_lease(Ring *ring, const RingKey &key, TimestampTz end)
 {
 	Note *note = note_of_ring(ring, key);
-	if (end <= note->told_until)
-		note->told = nullptr;
+	if (end <= note->seen_until)
+		note->seen_by = nullptr;
 	note->due = Min(note->due, end);
 	return note;
 }
@@ -265,37 +266,53 @@ note_leased(Ring *ring, const RingKey &key, const DueJob &job)
 	add_to_come(note_of_lease(ring, key, job.row.due), job);
 }
 
-// When the next of the note's leases ends of which the ring has not been told. Of those that are not listed only the
-// first end is known: after that the ring is told each tenth of a second.
+// When the next of the note's leases ends that no sweep of this transaction has seen end. Of those that are not listed
+// only the first end is known: after that it sweeps each tenth of a second.
 static TimestampTz
 next_end(const Note *note, const Ring *ring)
 {
 	constexpr int64 interval_us = USECS_PER_SEC / 10;
-	if (note->told != ring)
+	if (note->seen_by != ring)
 		return note->due;
 	TimestampTz next = note->unlisted;
-	if (next <= note->told_until)
-		next = note->told_until + interval_us;
+	if (next <= note->seen_until)
+		next = note->seen_until + interval_us;
 	for (int i = 0; i < note->to_come.count; i++) {
 		const TimestampTz end = note->to_come.elements[i].row.due;
-		if (end > note->told_until)
+		if (end > note->seen_until)
 			next = Min(next, end);
 	}
 	return next;
 }
 
-void
-tell_own_leases(Ring *ring, const RingKey &key, TimestampTz now)
+bool
+owes_sweep(Ring *ring, const RingKey &key, TimestampTz now)
 {
+	bool owes = false;
 	for (Note *note = notes; note != nullptr; note = note->next) {
 		if (note->ring == nullptr || note->key.table != key.table || note->due > now)
 			continue;
+		// The clock has been set back.
+		if (note->seen_until > now)
+			note->seen_by = nullptr;
 		const TimestampTz end = next_end(note, ring);
-		if (end > now)
+		if (end > now || (note->seen_by == ring && now < note->sweep_from))
 			continue;
 		expect(ring, key, end);
-		note->told = ring;
-		note->told_until = now;
+		owes = true;
+	}
+	return owes;
+}
+
+void
+note_own_sweep(const Ring *ring, const RingKey &key, TimestampTz began, TimestampTz ended)
+{
+	for (Note *note = notes; note != nullptr; note = note->next) {
+		if (note->ring == nullptr || note->key.table != key.table || note->due > began)
+			continue;
+		note->seen_by = ring;
+		note->seen_until = began;
+		note->sweep_from = ended + sweep_interval_factor * Max(ended - began, 0);
 	}
 }
 
@@ -938,9 +955,10 @@ merge_into(Note *parent, const Note *child)
 		add_replaced(parent, child->replaced.elements[i]);
 	parent->has_moved |= child->has_moved;
 	parent->ends |= child->ends;
-	if (parent->told != child->told)
-		parent->told = nullptr;
-	parent->told_until = Min(parent->told_until, child->told_until);
+	if (parent->seen_by != child->seen_by)
+		parent->seen_by = nullptr;
+	parent->seen_until = Min(parent->seen_until, child->seen_until);
+	parent->sweep_from = Max(parent->sweep_from, child->sweep_from);
 	parent->due = Min(parent->due, child->due);
 	parent->unlisted = Min(parent->unlisted, child->unlisted);
 	for (int i = 0; i < child->to_come.count; i++)

@@ -42,9 +42,13 @@ void note_lease(Ring *ring, const RingKey &key, TimestampTz end);
 // The same for one of them.
 void note_leased(Ring *ring, const RingKey &key, const DueJob &job);
 
-// Tells the ring if leases of its table have ended that this transaction has taken, which others are told of when it
-// has committed. Takes the ring's spinlock then.
-void tell_own_leases(Ring *ring, const RingKey &key, TimestampTz now);
+// Whether leases of its own claims from the table have ended that this transaction has not seen end, by a sweep for the
+// ring; others are told when it has committed, and a sweep of theirs does not show what only it sees. Spaced as sweeps are: by
+// twenty times the cost of the last one. Takes the ring's spinlock then, and has it swept.
+bool owes_sweep(Ring *ring, const RingKey &key, TimestampTz now);
+
+// Notes a sweep for the ring that this transaction has made.
+void note_own_sweep(const Ring *ring, const RingKey &key, TimestampTz began, TimestampTz ended);
 
 // Notes that this (sub)transaction has written rows, not from a ring, that are claimable again if it is rolled back,
 // from that time on; at_once: it is not known, or they may be so already.

@@ -380,16 +380,16 @@ close_written(Relation registry, Oid source, bool is_of_names)
 	CommandCounterIncrement(); // processes the messages in this backend, too
 }
 
-// The row of (source, name), or null.
+// The row of (source, name), locked; or null.
 static HeapTuple
-find_row(const char *name, Oid source)
+lock_row(Relation registry, const char *name, Oid source)
 {
 	HeapTuple found = nullptr;
 	each_row({name, source}, [&](HeapTuple row, TupleDesc) {
 		found = heap_copytuple(row);
 		return false;
 	});
-	return found;
+	return found == nullptr ? nullptr : row::lock_own_row(registry, found);
 }
 
 template <typename Value>
@@ -468,7 +468,7 @@ update_definition(const char *name, Oid source, const Options &options)
 	Relation registry = open_to_write(options);
 	const RowValues row(registry);
 	set_options(row, options);
-	HeapTuple old = find_row(name, source);
+	HeapTuple old = lock_row(registry, name, source);
 	if (old != nullptr)
 		update_own_row(registry, old, row);
 	close_written(registry, source, false);
@@ -478,7 +478,7 @@ void
 delete_definition(const char *name, Oid source)
 {
 	Relation registry = open_to_write({});
-	HeapTuple old = find_row(name, source);
+	HeapTuple old = lock_row(registry, name, source);
 	if (old != nullptr)
 		CatalogTupleDelete(registry, &old->t_self);
 	close_written(registry, source, true);

@@ -1,7 +1,7 @@
 // registry.hpp - the table queue_definition: one row for each queue.
 //
-// Invariant: the registry is written by these functions only, as the owner of the extension, after
-// the caller's ownership of the queue's table has been checked; only the rows of dropped tables are
+// Invariant: the registry is written by these functions only, past the executor and by its OID
+// (row/own_row.hpp), after the caller's ownership of the queue's table has been checked; only the rows of dropped tables are
 // removed without a check. Every write sends a relcache message about the queue's table, and one
 // about the registry where a queue is added or removed, so that all backends forget what they have
 // cached.

@@ -38,6 +38,21 @@ insert_own_row(Relation table, const RowValues &row)
 	close_target(&target);
 }
 
+HeapTuple
+lock_own_row(Relation table, HeapTuple found)
+{
+	HeapTuple locked = nullptr;
+	ItemPointerData tid = found->t_self;
+	TM_FailureData failure;
+	TupleTableSlot *slot = table_slot_create(table, nullptr);
+	if (table_tuple_lock(table, &tid, SnapshotSelf, slot, GetCurrentCommandId(true),
+						 LockTupleExclusive, LockWaitBlock, TUPLE_LOCK_FLAG_FIND_LAST_VERSION,
+						 &failure) == TM_Ok)
+		locked = ExecCopySlotHeapTuple(slot);
+	ExecDropSingleTupleTableSlot(slot);
+	return locked;
+}
+
 void
 update_own_row(Relation table, HeapTuple old, const RowValues &row)
 {

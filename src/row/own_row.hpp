@@ -3,7 +3,8 @@
 // A statement would find the table by its name, as the user who has the rights to write it: and the owner of the
 // schema may put another table there at any moment, with triggers.
 //
-// Invariant: nothing of these checks privileges, and no trigger fires. The table is locked ROW EXCLUSIVE.
+// Invariant: none of these functions checks privileges or fires a trigger. Defaults, constraints and index expressions, which are the
+// table's owner's, are evaluated as the current user. The table is locked ROW EXCLUSIVE.
 
 #pragma once
 
@@ -52,7 +53,10 @@ struct RowValues
 // unique key.
 void insert_own_row(Relation table, const RowValues &row);
 
-// Replaces the version, of which no other transaction may make another now. Likewise.
+// Locks the newest version of the row, for which it may wait, and returns a copy; null if the row has been deleted.
+HeapTuple lock_own_row(Relation table, HeapTuple found);
+
+// Replaces the version, which this transaction has locked. Likewise.
 void update_own_row(Relation table, HeapTuple old, const RowValues &row);
 
 // Locks the newest version of the scan's row, and puts the scan on it. False if the row has been deleted, or if
