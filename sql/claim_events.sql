@@ -129,6 +129,15 @@ select queue_send('chained', to_jsonb(n), priority => n) from unnest(array[1, 3,
 select popped(2);
 commit;
 select popped(10);
+-- So it does where the queue is idle otherwise, as its ring knows.
+select queue_create('idle_chain');
+select count(*) from queue_pop('idle_chain');
+select count(*) from queue_pop('idle_chain');
+begin;
+select queue_send('idle_chain', '1') > 0 as sent;
+select payload from queue_pop('idle_chain');
+rollback;
+select queue_drop('idle_chain');
 -- It needs no statement for that.
 begin;
 select queue_send('chained', '1') > 0 as sent;

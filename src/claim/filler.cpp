@@ -4,6 +4,7 @@
 
 #include "filler.hpp"
 
+#include "../definition/registry.hpp"
 #include "../stats/look.hpp"
 #include "../stats/tally.hpp"
 #include "claim_text.hpp"
@@ -41,12 +42,15 @@ has_prepared_transactions()
 
 // Whether the ring is told of all rows that become claimable by a write after a sweep that begins
 // now. Must be asked before the sweep takes its snapshot: a transaction prepared later requests
-// another sweep.
+// another sweep. The registry is asked again for other queues of the table: the commit of an attach wakes those who wait
+// before its invalidations are sent.
 static bool
-is_told_of_all(const CompiledClaim *claim)
+is_told_of_all(const Definition *definition)
 {
+	const CompiledClaim *claim = definition->claim;
 	return claim->has_wake_trigger && !claim->has_policies && is_shared_by_all() &&
-		   !has_prepared_transactions();
+		   !has_prepared_transactions() &&
+		   !definition::has_other_queue(definition->source, definition->name);
 }
 
 // Whether a sweep of a ring that is so, which has read this, may leave it quiet. Rows that this transaction has written
@@ -139,7 +143,7 @@ read(Definition *definition, Ring *ring, const FillOrder &order, const Request &
 {
 	const CompiledClaim *claim = compiled_claim_of(definition);
 	Arguments arguments = arguments_for(definition, request);
-	fill->is_told = order.is_sweep && is_told_of_all(claim);
+	fill->is_told = order.is_sweep && is_told_of_all(definition);
 	if (order.is_sweep && may_stay_empty(claim))
 		fill->nothing_at = ended_transactions();
 	fill->began = GetCurrentTimestamp();
