@@ -253,7 +253,7 @@ const queueTable = table('Queues of the database', ({ queue }) => queue, [
 	{ label: 'Workers waiting', kind: 'number', text: ({ waiting }) => countOf(waiting) },
 	rateColumn('Sent/s', 'sent'), rateColumn('Claimed/s', 'claimed'), rateColumn('Completed/s', 'completed'),
 	rateColumn('Failed/s', 'failed'),
-	{ label: 'Way', text: ({ path }) => path ?? unknown },
+	{ label: 'Path', text: ({ path }) => path ?? unknown },
 	{ label: 'Act', kind: 'act', node: (row) => acting(row, 'Pause', pauseOrResume),
 		fill: (button, { queue, paused }) => {
 			say(button, paused ? 'Resume' : 'Pause');
@@ -377,7 +377,7 @@ function showQueue(queue, { definition, path, dead, wait, run, most }, listed, l
 	at('detail-title').replaceChildren(...(at('detail-title').textContent === name ? at('detail-title').childNodes : [foreign(name)]));
 	say(at('facts'), [
 		definition.managed ? `lease ${definition.lease}, ${definition.max_attempts} attempts` : `attached, ${definition.claim_mode} mode`,
-		path.error ? `way unknown: ${path.error}` : `way ${path.path}${path.reason ? `: ${path.reason}` : ''}`, path.hint,
+		path.error ? `path unknown: ${path.error}` : `path ${path.path}${path.reason ? `: ${path.reason}` : ''}`, path.hint,
 		queue?.since == null ? 'nothing counted' : `since ${new Date(queue.since).toLocaleString()}: ${['sent', 'completed', 'failed',
 			'retried', 'dead', 'expired', 'cancelled', 'duplicates'].map((key) => `${queue[key] == null ? 'unknown' : number(queue[key])} ${key}`).join(', ')}`,
 	].filter(Boolean).join(' · '));

@@ -293,7 +293,7 @@ async function testShown() {
 	await cellIs(page, 'shop.emails', 'Completed/s', (text) => Number(text) > 0);
 	ok('rates are shown once there were two looks', true);
 	is('unknown is not 0', [await cell('odd.mine', 'Scheduled'), await cell('odd.mine', 'Oldest ready')], ['unknown', 'unknown']);
-	is('the way is shown', await cell('shop.emails', 'Way'), 'direct');
+	is('the path is shown', await cell('shop.emails', 'Path'), 'direct');
 
 	await page.run((queue) => { location.hash = new URLSearchParams({ queue }); }, shownName.plain);
 	await page.until((name) => document.title === `${name} - Queues` && document.querySelectorAll('#dead tbody tr').length === 2, shownName.plain);
@@ -371,7 +371,7 @@ async function testRoles() {
 	ok('and may count, with the three columns', true);
 	await rows('revoke select on queue_stats, queue_wait_histogram, queue_run_histogram, queue_claim_stats from public');
 	await cellIs(page, 'odd.ledger', 'Ready', (text) => text === 'unknown');
-	is('without a right to the statistics they are unknown', await Promise.all(['Oldest ready', 'Leased', 'Sent/s', 'Way'].map((label) =>
+	is('without a right to the statistics they are unknown', await Promise.all(['Oldest ready', 'Leased', 'Sent/s', 'Path'].map((label) =>
 		page.run(cellOf, 'odd.ledger', label))), ['unknown', 'unknown', 'unknown', 'unknown']);
 	await rows('grant select on queue_stats, queue_wait_histogram, queue_run_histogram, queue_claim_stats to public');
 	is('without complaints', page.complaints, []);
