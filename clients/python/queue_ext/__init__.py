@@ -1,0 +1,404 @@
+"""queue_ext - jobs sent and done with psycopg 3, by the PostgreSQL extension queue_ext.
+
+- A claim is committed before the handler runs. The handler's connection is in no transaction until the
+  handler executes a statement. The client completes the job in that transaction and commits: what the
+  handler has written is committed exactly if the job is completed.
+- An exception rolls back and fails the job, which is tried again after the queue's backoff. So does a
+  connection that is lost before the answer to the commit: if the server has committed, the receipt
+  is used up, and the failure changes nothing.
+- A heartbeat extends the lease. Of a job that was taken over all the same, nothing is committed.
+- A lost connection is made anew, with growing pauses. Any other error of the client's own statements,
+  as after queue_drop, ends run() with that exception, once the other jobs under way are finished.
+- SIGTERM, SIGINT and stop(): jobs under way are finished, and no more are claimed.
+
+All that is asked of the server is written once, as steps (_steps.py). Those of a handler that is a
+plain function are taken in a thread, by a Connection; others are awaited, by an AsyncConnection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import os
+import random
+import signal
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field, fields
+from datetime import datetime, timedelta
+from typing import Any, Optional, TypedDict, TypeVar, Unpack, overload
+
+import psycopg
+from psycopg import AsyncConnection, Connection
+from psycopg.types.json import Jsonb
+
+from ._steps import (AnyConnection, AsyncJobConnection, JobConnection, Result, Rows, Steps, close, connect, do,
+                     roll_back, rows, set_autocommit, take, take_async)
+
+__all__ = ["Job", "Queue", "Release", "Retry", "run", "run_async", "stop", "worker"]
+
+log = logging.getLogger("queue_ext")
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
+class SendOptions(TypedDict, total=False):
+    priority: int  # smaller goes first
+    run_at: Optional[datetime]
+    max_attempts: Optional[int]
+    kind: Optional[str]
+
+
+class OnceOptions(SendOptions, total=False):
+    unique_by: Optional[Sequence[str]]
+    period: Optional[timedelta]
+    states: Optional[Sequence[str]]
+    time_zone: Optional[str]
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A queue by its name. Jobs are sent through the caller's connection, and so in the caller's transaction. With an
+    AsyncConnection the result is to be awaited."""
+
+    name: str
+
+    @overload
+    def send(self, db: Connection[Any], payload: Any, **options: Unpack[SendOptions]) -> int: ...
+    @overload
+    def send(self, db: AsyncConnection[Any], payload: Any, **options: Unpack[SendOptions]) -> Awaitable[int]: ...
+    def send(self, db: Any, payload: Any, **options: Any) -> Any:
+        """Adds a job with a JSON payload, and returns its id."""
+        return self._send(db, "queue_send", Jsonb(payload), options, lambda rows: rows[0]["id"])
+
+    @overload
+    def send_many(self, db: Connection[Any], payloads: Iterable[Any],
+                  **options: Unpack[SendOptions]) -> list[int]: ...
+    @overload
+    def send_many(self, db: AsyncConnection[Any], payloads: Iterable[Any],
+                  **options: Unpack[SendOptions]) -> Awaitable[list[int]]: ...
+    def send_many(self, db: Any, payloads: Iterable[Any], **options: Any) -> Any:
+        """Adds a job for each payload, and returns their ids in that order."""
+        array = [Jsonb(payload) for payload in payloads]
+        return self._send(db, "queue_send_many", array, options, lambda rows: [row["id"] for row in rows])
+
+    @overload
+    def send_once(self, db: Connection[Any], payload: Any, **options: Unpack[OnceOptions]) -> tuple[int, bool]: ...
+    @overload
+    def send_once(self, db: AsyncConnection[Any], payload: Any,
+                  **options: Unpack[OnceOptions]) -> Awaitable[tuple[int, bool]]: ...
+    def send_once(self, db: Any, payload: Any, **options: Any) -> Any:
+        """Adds a job unless there is the same one. Returns the job's id, and whether it was added."""
+        return self._send(db, "queue_unique_insert", Jsonb(payload), options,
+                          lambda rows: (rows[0]["id"], rows[0]["inserted"]))
+
+    def _send(self, db: AnyConnection, function: str, payload: Any, options: dict[str, Any],
+              read: Callable[[Rows], Any]) -> Any:
+        if wrong := options.keys() - OnceOptions.__annotations__.keys():
+            raise TypeError(f"{function} has no argument {', '.join(wrong)}")
+        named = "".join(f", {option} => %s" for option in options)
+        return do(db, rows(db, f"select * from {function}(%s, %s{named}) as id", self.name, payload,
+                            *options.values(), read=read))
+
+
+class Retry(Exception):
+    """Raised by a handler: the job has failed with this text, and is tried again after the delay, if one is given."""
+
+    def __init__(self, error: str = "", delay: Optional[timedelta] = None) -> None:
+        super().__init__(error)
+        self.delay = delay
+
+
+class Release(Exception):
+    """Raised by a handler: the job goes back to its queue, until run_at if given. No attempt is charged."""
+
+    def __init__(self, run_at: Optional[datetime] = None) -> None:
+        super().__init__()
+        self.run_at = run_at
+
+
+@dataclass(eq=False)
+class Job:
+    """A claim of a job, as queue_pop returns it. `lost`: the lease has run out, and another worker has the job."""
+
+    queue: Queue
+    id: int
+    attempt: int
+    payload: Any
+    priority: int
+    run_at: datetime
+    max_attempts: int
+    leased_until: datetime
+    leased_by: Optional[str]
+    last_error: Optional[str]
+    created_at: datetime
+    kind: Optional[str]
+    lost: bool = field(default=False, init=False)
+    _is_handled: bool = field(default=False, init=False, repr=False)
+
+    def _ask(self, db: AnyConnection, call: str, *more: Any) -> Steps[Any]:
+        return rows(db, f"select {call}", self.queue.name, self.id, self.attempt, *more,
+                     read=lambda rows: next(iter(rows[0].values())))
+
+    # The result is false if another worker has the job.
+    def handle(self, db: AnyConnection, handler: Callable[..., Any]) -> Steps[bool]:
+        try:
+            result = yield handler(self, db)
+        except (SystemExit, KeyboardInterrupt) as error:  # ends the job, not the client
+            raise RuntimeError(f"the handler raised {error!r}") from error
+        self._is_handled = True
+        json = None if result is None else Jsonb(result)
+        return (yield from self._ask(db, "queue_complete(%s, %s, %s, %s)", json))
+
+    # Waits for no lock for long: other jobs' leases are extended by the same connection. A transaction that has
+    # locked the row is about to complete the job.
+    def extend(self, db: AnyConnection, lease: Optional[timedelta]) -> Steps[bool]:
+        try:
+            return (yield from self._ask(
+                db, "queue_extend(%s, %s, %s, %s) from set_config('lock_timeout', '1s', true)", lease))
+        except psycopg.errors.LockNotAvailable:
+            return True
+
+    # Says what became of a job that was not completed. Changes nothing if another worker has it, or if the job was
+    # completed and the answer lost.
+    def give_back(self, db: AnyConnection, error: BaseException) -> Steps[None]:
+        if isinstance(error, Release):
+            return (yield from self._ask(db, "queue_release(%s, %s, %s, %s)", error.run_at))
+        try:
+            text = str(error) if isinstance(error, Retry) else f"{type(error).__name__}: {error}"
+        except Exception:  # of the error's own __str__
+            text = type(error).__name__
+        text = text.replace("\0", "").encode("utf-8", "replace").decode()[-2000:]
+        delay = error.delay if isinstance(error, Retry) else None
+        try:
+            yield from self._ask(db, "queue_fail(%s, %s, %s, %s, %s)", text, delay)
+        except psycopg.DataError as why:  # the database's encoding may lack what the text has
+            yield from self._ask(db, "queue_fail(%s, %s, %s, %s)", f"its error cannot be stored ({why.sqlstate})")
+
+
+@dataclass
+class worker:
+    """Registers a handler for the jobs of a queue, or for those of some kinds: handler(job, connection). What it
+    returns is the job's result, if not None."""
+
+    queue: Queue
+    _: KW_ONLY
+    kinds: Optional[Sequence[str]] = None
+    concurrency: int = 1
+    heartbeat: float = 10.0  # seconds; the lease should be some times that
+    lease: Optional[timedelta] = None  # the queue's
+    wait: timedelta = timedelta(minutes=1)  # for how long at a time a pop waits in the server
+
+    def __call__(self, handler: Handler) -> Handler:
+        self.handler: Callable[..., Any] = handler
+        workers.append(self)
+        return handler
+
+    # A role's statement_timeout may be shorter than the wait; and stop() cancels it.
+    def pop(self, db: AnyConnection, name: str) -> Steps[Optional[Job]]:
+        kinds = None if self.kinds is None else list(self.kinds)
+        try:
+            [row] = yield from rows(db, "call queue_pop_wait(%s, %s, lease => %s, worker => %s, kinds => %s)",
+                                     self.queue.name, self.wait, self.lease, name, kinds)
+        except psycopg.errors.QueryCanceled:
+            return None
+        return None if row["id"] is None else job_of(self.queue, row)
+
+    # In a transaction that begins with the handler's first statement.
+    def attempt(self, db: Any, job: Job) -> Steps[bool]:
+        yield from set_autocommit(db, False)
+        db.has_job = True
+        try:
+            is_completed = yield from job.handle(db, self.handler)
+        finally:
+            db.has_job = False
+        yield db.commit() if is_completed else db.rollback()
+        yield from set_autocommit(db, True)
+        return is_completed
+
+
+workers: list[worker] = []
+
+
+def workers_of(handlers: Optional[Iterable[Callable[..., Any]]]) -> list[worker]:
+    wanted = {one.handler for one in workers} if handlers is None else set(handlers)
+    chosen = [one for one in workers if one.handler in wanted]
+    if not chosen or wanted - {one.handler for one in chosen}:
+        raise LookupError(f"not registered with @worker: {wanted or 'any handler'}")
+    return chosen
+
+
+def job_of(queue: Queue, row: dict[str, Any]) -> Job:
+    return Job(queue, *(row[one.name] for one in fields(Job) if one.init and one.name != "queue"))
+
+
+class _Link:
+    """A connection that is made anew when it is lost."""
+
+    def __init__(self, run: _Run, kind: Any) -> None:
+        self.run, self.kind = run, kind
+        self.db: Any = None
+        self.lock = asyncio.Lock()  # all jobs share that of the heartbeat
+
+    async def take(self, steps: Steps[Result]) -> Result:
+        if self.kind is AsyncJobConnection:
+            return await take_async(steps)
+        return await self.run.loop.run_in_executor(self.run.threads, take, steps)
+
+    async def close(self) -> None:
+        if self.db is not None:
+            db, self.db = self.db, None
+            await self.take(close(db))
+
+    # Takes steps; again on a new connection while the server does not answer, also if they may have been taken: a
+    # receipt is good for one completion. The result is None once it is over.
+    async def ask(self, call: Callable[[Any], Steps[Result]], over: Optional[asyncio.Event] = None) -> Optional[Result]:
+        over, pause = over or asyncio.Event(), 0.1
+        while not over.is_set():
+            async with self.lock:
+                try:
+                    if self.db is None:
+                        self.db = await self.take(connect(self.kind, self.run.conninfo, self.run.name))
+                    return await self.take(call(self.db))
+                except psycopg.OperationalError as error:
+                    is_lost = self.db is None or self.db.closed
+                    if not is_lost and not str(error.sqlstate).startswith(("08", "40", "53", "55P03", "57")):
+                        raise
+                    self.run.warn("no connection, trying again: %s" if is_lost else "trying again: %s", error)
+                    await self.close()
+                except asyncio.CancelledError:  # in the middle of a statement
+                    await self.close()
+                    raise
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(over.wait(), pause * random.uniform(0.5, 1))
+            pause = min(2 * pause, 10)
+        return None
+
+
+class _Run:
+    def __init__(self, conninfo: str, name: str, workers: list[worker]) -> None:
+        self.conninfo, self.name, self.workers = conninfo, name, workers
+        self.loop, self.stopping = asyncio.get_running_loop(), asyncio.Event()
+        self.threads = ThreadPoolExecutor(sum(worker.concurrency for worker in workers), "queue_ext")
+        self.heart = _Link(self, AsyncJobConnection)
+        self.waiting: set[_Link] = set()
+        self.errors: list[Exception] = []
+
+    def warn(self, text: str, *values: Any, **named: Any) -> None:
+        log.warning("%s: " + text, self.name, *values, **named)
+
+    async def serve_all(self) -> None:
+        ends = asyncio.create_task(self.end_waits())
+        await asyncio.gather(*(self.serve(worker) for worker in self.workers for _ in range(worker.concurrency)))
+        await ends
+        await self.heart.close()
+        self.threads.shutdown()
+        if self.errors:
+            raise self.errors[0]
+
+    # Does a job at a time. An error of its own ends the run, but not what others do.
+    async def serve(self, worker: worker) -> None:
+        link = _Link(self, AsyncJobConnection if inspect.iscoroutinefunction(worker.handler) else JobConnection)
+        try:
+            while not self.stopping.is_set():
+                self.waiting.add(link)
+                job = await link.ask(lambda db: worker.pop(db, self.name), over=self.stopping)
+                self.waiting.discard(link)
+                if job is None:
+                    continue
+                # It may have been claimed in the moment in which the wait was cancelled.
+                error = Release() if self.stopping.is_set() else await self.attempt(link, worker, job)
+                if job.lost:
+                    self.warn("job %s of %s was taken over: its lease had run out", job.id, job.queue.name)
+                elif error is not None:
+                    await link.ask(lambda db: job.give_back(db, error))
+        except Exception as error:
+            self.warn("ends: %s", error)
+            self.errors.append(error)
+            self.stopping.set()
+        finally:
+            self.waiting.discard(link)
+            await link.close()
+
+    # The result is the error to give the job back with. The connection is in autocommit mode then, or closed.
+    async def attempt(self, link: _Link, worker: worker, job: Job) -> Optional[BaseException]:
+        task = asyncio.create_task(link.take(worker.attempt(link.db, job)))
+        beats = asyncio.create_task(self.beat(link, worker, job, task))
+        try:
+            await asyncio.wait([task])
+        finally:
+            beats.cancel()
+            task.cancel()  # is done, unless we are cancelled
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if error is None:
+            job.lost = not task.result()
+            return None
+        if not job.lost and not isinstance(error, (Retry, Release)):
+            self.warn("job %s of %s failed", job.id, job.queue.name, exc_info=error)
+        try:
+            # psycopg 3.1 leaves the answer to a statement that was cancelled unread.
+            await (link.close() if task.cancelled() else link.take(roll_back(link.db)))
+        except psycopg.Error:
+            await link.close()
+        return error
+
+    # A heartbeat that fails ends nothing: at worst the lease does.
+    async def beat(self, link: _Link, worker: worker, job: Job, task: asyncio.Task[bool]) -> None:
+        while not job.lost:
+            await asyncio.sleep(worker.heartbeat)
+            try:
+                is_ours = await self.heart.ask(lambda db: job.extend(db, worker.lease))
+            except Exception as error:
+                self.warn("no heartbeat of job %s of %s: %s", job.id, job.queue.name, error)
+                continue
+            job.lost = not is_ours and not job._is_handled
+            if job.lost and link.kind is AsyncJobConnection:
+                task.cancel()
+
+    # Again and again, as one may come before the wait that it is to end.
+    async def end_waits(self) -> None:
+        await self.stopping.wait()
+        while self.waiting:
+            await asyncio.gather(*(asyncio.to_thread(link.db.cancel) for link in self.waiting if link.db),
+                                 return_exceptions=True)
+            await asyncio.sleep(0.2)
+
+
+_runs: set[_Run] = set()
+
+
+async def run_async(conninfo: str = "", *, name: Optional[str] = None,
+                    handlers: Optional[Iterable[Callable[..., Any]]] = None) -> None:
+    """Does the jobs of all registered handlers, or of these, until stop() is called. To cancel it is to tell it to
+    stop. leased_by shows the name."""
+    run = _Run(conninfo, name or f"{socket.gethostname()} {os.getpid()}", workers_of(handlers))
+    _runs.add(run)
+    serving = asyncio.create_task(run.serve_all())
+    try:
+        await asyncio.shield(serving)
+    except asyncio.CancelledError:
+        run.stopping.set()
+        await serving
+        raise
+    finally:
+        _runs.discard(run)
+
+
+def run(conninfo: str = "", *, name: Optional[str] = None,
+        handlers: Optional[Iterable[Callable[..., Any]]] = None) -> None:
+    """As run_async, in an event loop of its own, and until SIGTERM or SIGINT, too, where this is the main thread."""
+    async def until_told() -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                asyncio.get_running_loop().add_signal_handler(number, stop)
+        await run_async(conninfo, name=name, handlers=handlers)
+    asyncio.run(until_told())
+
+
+def stop() -> None:
+    """Tells all runs of the process to stop, from any thread. Returns at once."""
+    for run in list(_runs):
+        run.loop.call_soon_threadsafe(run.stopping.set)
