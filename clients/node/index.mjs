@@ -216,20 +216,22 @@ class Link {
 const retry = Symbol('retry');
 const ofTransactions = /^\s*(begin|start\s+transaction|commit|end|abort|rollback(?!.*\bto\b)|prepare\s+transaction)\b/i;
 
-// A client whose first query begins a transaction, which is ours to end.
-function inTransaction(client) {
+// A client whose first query begins a transaction, which is ours to end. If the connection was lost before
+// that, there is a new one: nothing has been done by it since the claim.
+function inTransaction(link) {
 	const state = { begun: undefined, isOver: false };
 	async function query(...values) {
 		if (ofTransactions.test(values[0]?.text ?? values[0]))
 			throw new Error('the transaction of a job is begun and ended for the handler, which may use savepoints');
-		if (!state.isOver) await (state.begun ??= client.query('begin'));
+		if (!state.isOver) await (state.begun ??= link.ask((client) => client.query('begin')));
 		if (state.isOver) throw new Error('the job is over');
-		return client.query(...values);
+		return link.client.query(...values);
 	}
-	state.client = new Proxy(client, {
-		get(target, property) {
-			const value = property === 'query' ? query : target[property];
-			return typeof value === 'function' && value !== query ? value.bind(target) : value;
+	state.client = new Proxy({}, {
+		get(_, property) {
+			if (property === 'query') return query;
+			const value = link.client?.[property];
+			return typeof value === 'function' ? value.bind(link.client) : value;
 		},
 	});
 	return state;
@@ -287,21 +289,20 @@ class Run {
 
 	// Resolves to the error to give the job back with. No transaction is open then.
 	async #attempt(link, worker, job) {
-		const { client } = link;
-		const transaction = inTransaction(client);
+		const transaction = inTransaction(link);
 		const over = new AbortController();
 		this.#beat(worker, job, over.signal);
 		try {
 			const isCompleted = await job.handle(transaction.client, worker.handler);
 			transaction.isOver = true;
-			if (transaction.begun) await client.query(isCompleted ? 'commit' : 'rollback');
+			if (transaction.begun) await link.client.query(isCompleted ? 'commit' : 'rollback');
 			if (!isCompleted) job.lose();
 			return undefined;
 		} catch (error) {
 			transaction.isOver = true;
 			if (!(error instanceof Retry || error instanceof Release || job.signal.aborted))
 				this.log(`job ${job.id} of ${job.queue.name} failed:`, error);
-			if (transaction.begun) await client.query('rollback').catch(() => link.end());
+			if (transaction.begun) await link.client?.query('rollback').catch(() => link.end());
 			return { error };
 		} finally {
 			over.abort();

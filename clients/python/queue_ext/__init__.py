@@ -19,11 +19,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 import os
-import random
 import signal
-import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,12 +33,11 @@ import psycopg
 from psycopg import AsyncConnection, Connection
 from psycopg.types.json import Jsonb
 
-from ._steps import (AnyConnection, AsyncJobConnection, JobConnection, Result, Rows, Steps, close, connect, do,
-                     roll_back, rows, set_autocommit, take, take_async)
+from ._steps import (AnyConnection, AsyncJobConnection, JobConnection, Result, Rows, Steps, close, connect, do, log,
+                     pauses, roll_back, rows, set_autocommit, take, take_async)
 
 __all__ = ["Job", "Queue", "Release", "Retry", "run", "run_async", "stop", "worker"]
 
-log = logging.getLogger("queue_ext")
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
@@ -75,8 +71,7 @@ class Queue:
         return self._send(db, "queue_send", Jsonb(payload), options, lambda rows: rows[0]["id"])
 
     @overload
-    def send_many(self, db: Connection[Any], payloads: Iterable[Any],
-                  **options: Unpack[SendOptions]) -> list[int]: ...
+    def send_many(self, db: Connection[Any], payloads: Iterable[Any], **options: Unpack[SendOptions]) -> list[int]: ...
     @overload
     def send_many(self, db: AsyncConnection[Any], payloads: Iterable[Any],
                   **options: Unpack[SendOptions]) -> Awaitable[list[int]]: ...
@@ -99,9 +94,9 @@ class Queue:
               read: Callable[[Rows], Any]) -> Any:
         if wrong := options.keys() - OnceOptions.__annotations__.keys():
             raise TypeError(f"{function} has no argument {', '.join(wrong)}")
+        values = [self.name, payload, *options.values()]
         named = "".join(f", {option} => %s" for option in options)
-        return do(db, rows(db, f"select * from {function}(%s, %s{named}) as id", self.name, payload,
-                            *options.values(), read=read))
+        return do(db, rows(db, f"select * from {function}(%s, %s{named}) as id", *values, read=read))
 
 
 class Retry(Exception):
@@ -150,8 +145,8 @@ class Job:
         except (SystemExit, KeyboardInterrupt) as error:  # ends the job, not the client
             raise RuntimeError(f"the handler raised {error!r}") from error
         self._is_handled = True
-        json = None if result is None else Jsonb(result)
-        return (yield from self._ask(db, "queue_complete(%s, %s, %s, %s)", json))
+        return (yield from self._ask(
+            db, "queue_complete(%s, %s, %s, %s)", None if result is None else Jsonb(result)))
 
     # Waits for no lock for long: other jobs' leases are extended by the same connection. A transaction that has
     # locked the row is about to complete the job.
@@ -181,8 +176,7 @@ class Job:
 
 @dataclass
 class worker:
-    """Registers a handler for the jobs of a queue, or for those of some kinds: handler(job, connection). What it
-    returns is the job's result, if not None."""
+    """Registers a handler(job, connection) for a queue's jobs; its result, if not None, is the job's."""
 
     queue: Queue
     _: KW_ONLY
@@ -210,7 +204,7 @@ class worker:
     # In a transaction that begins with the handler's first statement.
     def attempt(self, db: Any, job: Job) -> Steps[bool]:
         yield from set_autocommit(db, False)
-        db.has_job = True
+        db.has_job, db.has_begun = True, False
         try:
             is_completed = yield from job.handle(db, self.handler)
         finally:
@@ -256,8 +250,10 @@ class _Link:
     # Takes steps; again on a new connection while the server does not answer, also if they may have been taken: a
     # receipt is good for one completion. The result is None once it is over.
     async def ask(self, call: Callable[[Any], Steps[Result]], over: Optional[asyncio.Event] = None) -> Optional[Result]:
-        over, pause = over or asyncio.Event(), 0.1
-        while not over.is_set():
+        over = over or asyncio.Event()
+        for pause in pauses():
+            if over.is_set():
+                break
             async with self.lock:
                 try:
                     if self.db is None:
@@ -273,8 +269,7 @@ class _Link:
                     await self.close()
                     raise
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(over.wait(), pause * random.uniform(0.5, 1))
-            pause = min(2 * pause, 10)
+                await asyncio.wait_for(over.wait(), pause)
         return None
 
 
@@ -374,7 +369,7 @@ async def run_async(conninfo: str = "", *, name: Optional[str] = None,
                     handlers: Optional[Iterable[Callable[..., Any]]] = None) -> None:
     """Does the jobs of all registered handlers, or of these, until stop() is called. To cancel it is to tell it to
     stop. leased_by shows the name."""
-    run = _Run(conninfo, name or f"{socket.gethostname()} {os.getpid()}", workers_of(handlers))
+    run = _Run(conninfo, name or f"{os.uname().nodename} {os.getpid()}", workers_of(handlers))
     _runs.add(run)
     serving = asyncio.create_task(run.serve_all())
     try:

@@ -12,16 +12,21 @@ Steps are a generator that yields what a method of the connection returns, and i
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Generator
-from contextlib import AbstractContextManager, asynccontextmanager
+import asyncio
+import logging
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import AsyncConnection, Connection
+from psycopg import AsyncConnection, AsyncCursor, Connection, Cursor
 from psycopg.rows import dict_row
 from psycopg.types.datetime import TimestamptzBinaryLoader
 
+log = logging.getLogger("queue_ext")
 Result = TypeVar("Result")
 Steps = Generator[Any, Any, Result]
 Rows = list[dict[str, Any]]
@@ -80,7 +85,7 @@ def set_autocommit(db: Any, value: bool) -> Steps[None]:
 # Behind a transaction pooler a prepared statement may be on another connection.
 def connect(kind: Any, conninfo: str, name: str) -> Steps[Any]:
     return (yield kind.connect(conninfo, autocommit=True, prepare_threshold=None, application_name=name,
-                               client_encoding="UTF8"))
+                               client_encoding="UTF8", cursor_factory=kind.job_cursor))
 
 
 def close(db: AnyConnection) -> Steps[None]:
@@ -92,10 +97,39 @@ def roll_back(db: AnyConnection) -> Steps[None]:
     yield from set_autocommit(db, True)
 
 
+def pauses() -> Iterator[float]:
+    pause = 0.1
+    while True:
+        yield pause * random.uniform(0.5, 1)
+        pause = min(2 * pause, 10)
+
+
+# A job's transaction begins with the first statement of its handler. Until then a connection that is lost is made anew:
+# nothing has been done by it since the claim.
+def _begin(db: Any) -> Steps[None]:
+    for pause in pauses():
+        if not db.has_job or db.has_begun:
+            return
+        try:
+            yield db.plain_cursor(db).execute("")
+            db.has_begun = True
+        except psycopg.OperationalError as error:
+            if not db.closed:
+                raise
+            log.warning("no connection, trying again: %s", error)
+            yield db.reset_in(pause)
+
+
+def _reset(db: AnyConnection) -> None:
+    with suppress(psycopg.OperationalError):
+        db.pgconn.reset()
+        db.pgconn.nonblocking = 1
+
+
 # A handler's connections. Where connection.transaction() is the first statement it would be a transaction of its own,
 # committed before the job is completed: the job's begins first, then, and the block is a savepoint.
 class _Guarded:
-    has_job = False
+    has_job = has_begun = False
 
     def commit(self) -> Any:
         if self.has_job:
@@ -103,17 +137,39 @@ class _Guarded:
         return super().commit()  # type: ignore[misc]
 
 
+class _Cursor(Cursor[Any]):
+    def execute(self, *arguments: Any, **named: Any) -> Any:
+        take(_begin(self.connection))
+        return super().execute(*arguments, **named)
+
+
 class JobConnection(_Guarded, Connection[Any]):
+    job_cursor, plain_cursor = _Cursor, Cursor
+
+    def reset_in(self, pause: float) -> None:
+        time.sleep(pause)
+        _reset(self)
+
     def transaction(self, *arguments: Any, **named: Any) -> AbstractContextManager[Any]:  # type: ignore[override]
-        if self.has_job:
-            self.execute("")
+        take(_begin(self))
         return super().transaction(*arguments, **named)
 
 
+class _AsyncCursor(AsyncCursor[Any]):
+    async def execute(self, *arguments: Any, **named: Any) -> Any:
+        await take_async(_begin(self.connection))
+        return await super().execute(*arguments, **named)
+
+
 class AsyncJobConnection(_Guarded, AsyncConnection[Any]):
+    job_cursor, plain_cursor = _AsyncCursor, AsyncCursor
+
+    async def reset_in(self, pause: float) -> None:
+        await asyncio.sleep(pause)
+        await asyncio.to_thread(_reset, self)
+
     @asynccontextmanager
     async def transaction(self, *arguments: Any, **named: Any) -> AsyncIterator[Any]:
-        if self.has_job:
-            await self.execute("")
+        await take_async(_begin(self))
         async with super().transaction(*arguments, **named) as transaction:
             yield transaction
