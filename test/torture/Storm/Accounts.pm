@@ -20,7 +20,7 @@ sub undo_steps
 {
 	my ($db) = @_;
 	$db->do("update $_ set leased_until = least(leased_until, clock_timestamp() + '2 s'), run_at = least(run_at, clock_timestamp())
-		where leased_until > clock_timestamp() + '10 s' or run_at > clock_timestamp() + '10 s'") for @managed, 'unique_jobs', 'other';
+		where leased_until > clock_timestamp() + '10 s' or run_at > clock_timestamp() + '10 s'") for @managed, 'recurring', 'unique_jobs', 'other';
 	$db->do("update $_ set until = clock_timestamp() where until > clock_timestamp() + '10 s'") for @rows;
 	$db->do('update fleeting set dead_at = clock_timestamp() where dead_at > clock_timestamp()');
 	$db->do('update fleeting_archive set finished_at = clock_timestamp() where finished_at > clock_timestamp()');
