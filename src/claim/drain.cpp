@@ -325,7 +325,6 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		if (futile == most_futile || repeated == most_repeated)
 			return false;
 		request->call_time = GetCurrentTimestamp();
-		const TimestampTz began = request->call_time;
 		const Filled filled =
 			fill_or_wait(definition, ring, *request, generations_of(watch), &waits);
 		may_be_gone = request->is_waiting;
@@ -335,8 +334,6 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		repeated += !filled.is_waiting && taken.reads_again;
 		request->call_time = GetCurrentTimestamp();
 		since = request->call_time;
-		if (filled.is_mine && filled.is_sweep)
-			note_own_sweep(ring, key, began, request->call_time);
 		follow(&pass, filled);
 		has_read_none = is_last && filled.is_mine && filled.is_sweep && filled.read == 0;
 		if (has_read_none && filled.added == 0)

@@ -242,6 +242,8 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	if (!is_read)
 		cancel_fill(ring, key, order);
 	else if (finish_fill(ring, key, order, *fill, &filled.added)) {
+		if (order.is_sweep)
+			note_own_sweep(ring, key, request.call_time, fill->ended);
 		if (begun.place.entry != nullptr) {
 			describe(order, *fill, request.call_time, filled.added, &look);
 			stats::finish_look(begun, look, tally);

@@ -81,8 +81,6 @@ is_ready_in_ring(Definition *definition, Request request)
 			fill_or_wait(definition, ring, request, {generation, wake_generation, false}, &waits);
 		if (filled.is_foreign || filled.is_stuck)
 			return false;
-		if (filled.is_mine && filled.is_sweep)
-			note_own_sweep(ring, key, request.call_time, GetCurrentTimestamp());
 	}
 	return false;
 }

@@ -305,14 +305,14 @@ owes_sweep(Ring *ring, const RingKey &key, TimestampTz now)
 }
 
 void
-note_own_sweep(const Ring *ring, const RingKey &key, TimestampTz began, TimestampTz ended)
+note_own_sweep(const Ring *ring, const RingKey &key, TimestampTz call_time, TimestampTz ended)
 {
 	for (Note *note = notes; note != nullptr; note = note->next) {
-		if (note->ring == nullptr || note->key.table != key.table || note->due > began)
+		if (note->ring == nullptr || note->key.table != key.table || note->due > call_time)
 			continue;
 		note->seen_by = ring;
-		note->seen_until = began;
-		note->sweep_from = ended + sweep_interval_factor * Max(ended - began, 0);
+		note->seen_until = call_time;
+		note->sweep_from = ended + sweep_interval_factor * Max(ended - call_time, 0);
 	}
 }
 

@@ -47,8 +47,8 @@ void note_leased(Ring *ring, const RingKey &key, const DueJob &job);
 // twenty times the cost of the last one. Takes the ring's spinlock then, and has it swept.
 bool owes_sweep(Ring *ring, const RingKey &key, TimestampTz now);
 
-// Notes a sweep for the ring that this transaction has made.
-void note_own_sweep(const Ring *ring, const RingKey &key, TimestampTz began, TimestampTz ended);
+// Notes a sweep for the ring that this transaction has made, of what was pending at call_time.
+void note_own_sweep(const Ring *ring, const RingKey &key, TimestampTz call_time, TimestampTz ended);
 
 // Notes that this (sub)transaction has written rows, not from a ring, that are claimable again if it is rolled back,
 // from that time on; at_once: it is not known, or they may be so already.

@@ -4,6 +4,7 @@
 
 #include "wake.hpp"
 
+#include "../definition/registry.hpp"
 #include "compiled_claim.hpp"
 #include "transaction_callbacks.hpp"
 
@@ -23,6 +24,15 @@ note_given_back(definition::Definition *definition, TimestampTz due)
 		note_wake(definition->source);
 	else
 		note_due(definition->source, due, unknown_kind);
+}
+
+bool
+note_neighbour(Oid table, const char *name)
+{
+	const bool is_any = definition::has_other_queue(table, name);
+	if (is_any)
+		note_wake(table);
+	return is_any;
 }
 
 void

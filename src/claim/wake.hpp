@@ -1,5 +1,5 @@
 // wake.hpp - makes rows known to claims that functions of this extension have written by
-// statements, where the trigger (wake_trigger.hpp) has not.
+// statements, or will write by claims of another queue, where the trigger (wake_trigger.hpp) does not.
 
 #pragma once
 
@@ -13,6 +13,10 @@ namespace queue_ext::claim {
 // Notes, unless the trigger does, that a job was given back; it will be claimable at due (0: at
 // once). Raises what compiled_claim_of() raises, and 53200.
 void note_given_back(definition::Definition *definition, TimestampTz due);
+
+// Tells the other queues of the table that one of that name begins or has ended: claims, which fire no trigger, may make
+// rows claimable for others, so these trust no sweep from before. Returns whether there are any. Raises 53200.
+bool note_neighbour(Oid table, const char *name);
 
 // Calls stats::note_death(); if that time has come when the transaction commits, the next claim is to look at the
 // table, and count. Raises 53200.

@@ -233,13 +233,6 @@ find_all()
 	return all;
 }
 
-// No queue has an empty name.
-bool
-has_queue(Oid source)
-{
-	return has_other_queue(source, "");
-}
-
 ClaimMode
 claim_mode_of(const char *name)
 {
@@ -382,14 +375,15 @@ close_written(Relation registry, Oid source, bool is_of_names)
 
 // The row of (source, name), locked; or null.
 static HeapTuple
-lock_row(Relation registry, const char *name, Oid source)
+lock_definition(Relation registry, const char *name, Oid source)
 {
-	HeapTuple found = nullptr;
+	ItemPointerData found;
+	ItemPointerSetInvalid(&found);
 	each_row({name, source}, [&](HeapTuple row, TupleDesc) {
-		found = heap_copytuple(row);
+		found = row->t_self;
 		return false;
 	});
-	return found == nullptr ? nullptr : row::lock_own_row(registry, found);
+	return ItemPointerIsValid(&found) ? row::lock_own_row(registry, found) : nullptr;
 }
 
 template <typename Value>
@@ -468,7 +462,7 @@ update_definition(const char *name, Oid source, const Options &options)
 	Relation registry = open_to_write(options);
 	const RowValues row(registry);
 	set_options(row, options);
-	HeapTuple old = lock_row(registry, name, source);
+	HeapTuple old = lock_definition(registry, name, source);
 	if (old != nullptr)
 		update_own_row(registry, old, row);
 	close_written(registry, source, false);
@@ -478,7 +472,7 @@ void
 delete_definition(const char *name, Oid source)
 {
 	Relation registry = open_to_write({});
-	HeapTuple old = lock_row(registry, name, source);
+	HeapTuple old = lock_definition(registry, name, source);
 	if (old != nullptr)
 		CatalogTupleDelete(registry, &old->t_self);
 	close_written(registry, source, true);

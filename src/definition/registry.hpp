@@ -36,9 +36,6 @@ char *find_only_name(Oid source, catalog::Dependent *dependent);
 // The name of the managed queue of the table, in the current context, or null.
 char *find_managed_name(Oid source);
 
-// Whether the table has a queue.
-bool has_queue(Oid source);
-
 // The names of all queues of the table, as char *, in the current context.
 List *find_names(Oid source);
 

@@ -7,7 +7,7 @@
 #include "../argument.hpp"
 #include "../catalog/lock_found.hpp"
 #include "../catalog/owner.hpp"
-#include "../claim/transaction_callbacks.hpp"
+#include "../claim/wake.hpp"
 #include "../claim/wake_trigger.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/managed.hpp"
@@ -153,8 +153,7 @@ adopt(const char *written)
 					   definition::managed_fragments(definition::layout_of(table)),
 					   statement::bare_search_path},
 					  options);
-	if (definition::has_other_queue(table, name.name))
-		claim::note_wake(table);
+	(void) claim::note_neighbour(table, name.name);
 	write_comment(table, settings);
 	claim::create_wake_trigger(table, true);
 	stats::note_begin(table, name.name, true, false);

@@ -10,7 +10,7 @@
 #include "../catalog/owner.hpp"
 #include "../claim/choice.hpp"
 #include "../claim/served.hpp"
-#include "../claim/transaction_callbacks.hpp"
+#include "../claim/wake.hpp"
 #include "../claim/wake_trigger.hpp"
 #include "../compat.hpp"
 #include "../definition/compiled.hpp"
@@ -223,9 +223,7 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes,
 	options.backoff_base = &definition::default_settings.backoff_base;
 	options.backoff_cap = &definition::default_settings.backoff_cap;
 	insert_definition(queue, options);
-	// The trust of those that there are ends: claims of this queue will fire no trigger.
-	if (definition::has_other_queue(queue.source, name.name))
-		claim::note_wake(queue.source);
+	(void) claim::note_neighbour(queue.source, name.name);
 
 	const char *qualified = quote_qualified_identifier(name.schema, name.name);
 	Definition *definition = open_queue(cstring_to_text(qualified), definition::Use::own);

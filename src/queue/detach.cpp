@@ -6,6 +6,7 @@
 
 #include "../argument.hpp"
 #include "../claim/transaction_callbacks.hpp"
+#include "../claim/wake.hpp"
 #include "../claim/wake_trigger.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
@@ -34,13 +35,11 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
 	const Oid source = definition->source;
 	const bool is_managed = definition->is_managed;
-	stats::note_end(source, definition->name, is_managed);
-	definition::delete_definition(definition->name, source);
+	const char *registered = pstrdup(definition->name);
+	stats::note_end(source, registered, is_managed);
+	definition::delete_definition(registered, source);
 	claim::note_end(source);
-	// Claims of this queue, which fire no trigger, may have made rows claimable for others.
-	if (definition::has_queue(source))
-		claim::note_wake(source);
-	else
+	if (!claim::note_neighbour(source, registered))
 		claim::drop_wake_trigger(source);
 	if (is_managed) {
 		(void) unique::forget_all(source);

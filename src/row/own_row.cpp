@@ -38,17 +38,26 @@ insert_own_row(Relation table, const RowValues &row)
 	close_target(&target);
 }
 
-HeapTuple
-lock_own_row(Relation table, HeapTuple found)
+// Puts the slot, whose row it is, on the newest version, locked. False if it has been deleted, or is not to be waited
+// for.
+static bool
+lock_newest(Relation table, Snapshot snapshot, TupleTableSlot *row, LockWaitPolicy policy)
 {
-	HeapTuple locked = nullptr;
-	ItemPointerData tid = found->t_self;
+	ItemPointerData tid = row->tts_tid;
 	TM_FailureData failure;
+	return table_tuple_lock(table, &tid, snapshot, row, GetCurrentCommandId(true),
+							LockTupleNoKeyExclusive, policy, TUPLE_LOCK_FLAG_FIND_LAST_VERSION,
+							&failure) == TM_Ok;
+}
+
+HeapTuple
+lock_own_row(Relation table, const ItemPointerData &tid)
+{
 	TupleTableSlot *slot = table_slot_create(table, nullptr);
-	if (table_tuple_lock(table, &tid, SnapshotSelf, slot, GetCurrentCommandId(true),
-						 LockTupleExclusive, LockWaitBlock, TUPLE_LOCK_FLAG_FIND_LAST_VERSION,
-						 &failure) == TM_Ok)
-		locked = ExecCopySlotHeapTuple(slot);
+	slot->tts_tid = tid;
+	HeapTuple locked = lock_newest(table, SnapshotSelf, slot, LockWaitBlock)
+						   ? ExecCopySlotHeapTuple(slot)
+						   : nullptr;
 	ExecDropSingleTupleTableSlot(slot);
 	return locked;
 }
@@ -70,11 +79,8 @@ update_own_row(Relation table, HeapTuple old, const RowValues &row)
 bool
 lock_row(const NewestScan &scan, bool may_wait)
 {
-	ItemPointerData tid = scan.row->tts_tid;
-	TM_FailureData failure;
-	return table_tuple_lock(scan.table, &tid, scan.snapshot, scan.row, GetCurrentCommandId(true),
-							LockTupleNoKeyExclusive, may_wait ? LockWaitBlock : LockWaitSkip,
-							TUPLE_LOCK_FLAG_FIND_LAST_VERSION, &failure) == TM_Ok;
+	return lock_newest(scan.table, scan.snapshot, scan.row,
+					   may_wait ? LockWaitBlock : LockWaitSkip);
 }
 
 } // namespace queue_ext::row

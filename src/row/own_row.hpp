@@ -54,7 +54,7 @@ struct RowValues
 void insert_own_row(Relation table, const RowValues &row);
 
 // Locks the newest version of the row, for which it may wait, and returns a copy; null if the row has been deleted.
-HeapTuple lock_own_row(Relation table, HeapTuple found);
+HeapTuple lock_own_row(Relation table, const ItemPointerData &tid);
 
 // Replaces the version, which this transaction has locked. Likewise.
 void update_own_row(Relation table, HeapTuple old, const RowValues &row);
