@@ -31,6 +31,21 @@ find_pg_config() {
 	if [[ -z ${PG_MAJOR:-} ]]; then command -v pg_config || true; fi
 }
 
+# The major version of the PostgreSQL of a pg_config, or of that one.
+major_of() {
+	"$1" --version | sed -n 's/^PostgreSQL \([0-9]*\).*/\1/p'
+}
+
+# queue_ext's full version, as META.json has it. The Makefile finds it likewise.
+release_version() {
+	awk -F'"' '$2 == "version" { print $4; exit }' "$(dirname "${BASH_SOURCE[0]}")/../META.json"
+}
+
+# fenced FILE LANGUAGE: the lines of a document's blocks in that language.
+fenced() {
+	awk -v fence="\`\`\`$2" '$0 == "```" { inside = 0 } inside { print } $0 == fence { inside = 1 }' "$1"
+}
+
 # Where script/deps unpacks the headers of the server that is installed, if their package is not.
 headers_dir() {
 	say "${QUEUE_EXT_HEADERS:-/var/tmp/queue_ext-headers}/$("$(find_pg_config)" --version | tr -c 'A-Za-z0-9.\n' _)"
