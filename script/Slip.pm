@@ -4,7 +4,7 @@ package Slip;
 # by name, so that code may move, be formatted anew and get other neighbours:
 #
 #   Raising the wake-up generation wakes nobody. Fails: isolation wait-trigger.
-#   in src/claim/shared_memory.cpp, wake_table
+#   in src/ring/shared_memory.cpp, wake_table
 #   - if (pg_atomic_read_u32(&wakes->waiting) > 0)
 #   + if (false)
 #

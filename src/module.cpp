@@ -4,22 +4,22 @@
 
 #include "catalog/dependency.hpp"
 #include "catalog/own_table.hpp"
-#include "claim/shared_memory.hpp"
 #include "claim/filler.hpp"
-#include "claim/held_row.hpp"
 #include "claim/path.hpp"
-#include "claim/transaction_callbacks.hpp"
-#include "claim/wait.hpp"
 #include "compat.hpp"
 #include "definition/definition_cache.hpp"
 #include "definition/registry.hpp"
 #include "health/finding.hpp"
+#include "held/rows.hpp"
 #include "key/advisory_lock.hpp"
 #include "queue/expiry.hpp"
+#include "ring/shared_memory.hpp"
 #include "row/use.hpp"
 #include "statement/plan.hpp"
 #include "stats/tally.hpp"
 #include "unique/rule_cache.hpp"
+#include "wait/sleep.hpp"
+#include "wake/transaction_callbacks.hpp"
 
 extern "C" {
 QUEUE_EXT_MODULE_MAGIC;
@@ -36,17 +36,17 @@ _PG_init(void)
 	queue_ext::claim::define_path();
 	queue_ext::key::define_lock_setting();
 	queue_ext::stats::register_table();
-	queue_ext::claim::register_shared_memory();
-	queue_ext::claim::register_transaction_callbacks();
+	queue_ext::ring::register_shared_memory();
+	queue_ext::wake::register_transaction_callbacks();
 	queue_ext::claim::register_filler();
-	queue_ext::claim::register_waits();
+	queue_ext::wait::register_waits();
 	queue_ext::catalog::register_dependencies();
 	queue_ext::catalog::register_own_tables();
 	queue_ext::definition::register_definition_cache();
 	queue_ext::health::define_patience();
 	MarkGUCPrefixReserved("queue_ext");
 	queue_ext::stats::register_tallies();
-	queue_ext::claim::register_held_row_callbacks();
+	queue_ext::held::register_held_row_callbacks();
 	queue_ext::statement::register_planning();
 	queue_ext::row::register_uses();
 	queue_ext::unique::register_rules();

@@ -23,7 +23,7 @@ struct OwnColumn
 // The table must be locked.
 void check_columns(Relation table, const OwnColumn *columns, int count);
 
-// The OID of the registry (registry.hpp). Raises 55000 where the extension is not created. Takes no
+// The OID of the registry (definition/registry.hpp). Raises 55000 where the extension is not created. Takes no
 // lock on it.
 Oid registry_oid();
 

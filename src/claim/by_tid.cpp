@@ -29,12 +29,12 @@
 #include "../definition/compiled.hpp"
 #include "../definition/definition_cache.hpp"
 #include "../error.hpp"
+#include "../held/rows.hpp"
 #include "../row/rights.hpp"
 #include "candidate_row.hpp"
 #include "claim_text.hpp"
 #include "count.hpp"
 #include "drain.hpp"
-#include "held_row.hpp"
 #include "own_update.hpp"
 #include "portable.hpp"
 #include "recurring.hpp"
@@ -47,6 +47,8 @@ namespace queue_ext::claim {
 using definition::ClaimMode;
 using definition::Definition;
 using definition::Prepared;
+using ring::Candidate;
+using ring::Ring;
 using statement::Access;
 using statement::Arguments;
 using statement::Parameter;

@@ -16,7 +16,7 @@ namespace queue_ext::claim {
 // Claims from the ring as drain() does (drain.hpp), into output. The queue's table must be locked
 // (ROW EXCLUSIVE). Raises what fills and the executor raise, and 22023 if on_claim leaves a row
 // pending.
-bool claim_by_tid(definition::Definition *definition, Ring *ring, Request *request,
+bool claim_by_tid(definition::Definition *definition, ring::Ring *ring, Request *request,
 				  const Output &output, uint64 *claimed);
 
 } // namespace queue_ext::claim

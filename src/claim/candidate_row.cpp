@@ -8,6 +8,10 @@
 
 namespace queue_ext::claim {
 
+using ring::Candidate;
+using ring::Kinds;
+using ring::SortKey;
+
 // The columns that a claim writes, as the table numbers them.
 static Bitmapset *
 written_in(Relation table, const CompiledClaim *claim)

@@ -33,10 +33,10 @@ void close_candidate_row(CandidateRow *row);
 
 // Reads the version at the TID. False if there is none, or if it is not of the row for which the
 // candidate was made: that row is claimed when its own turn comes.
-bool fetch(CandidateRow *row, Candidate *candidate);
+bool fetch(CandidateRow *row, ring::Candidate *candidate);
 
 // Likewise, of a version that this transaction alone does not see any more, as it has removed or replaced it.
-bool fetch_removed_here(CandidateRow *row, Candidate *candidate);
+bool fetch_removed_here(CandidateRow *row, ring::Candidate *candidate);
 
 // The header of the version read.
 HeapTupleHeader header_of(const CandidateRow *row);
@@ -57,6 +57,6 @@ bool is_taken(const CandidateRow *row);
 
 // Whether the row that was read is of those kinds; null: of any. A row whose kind is changed is another
 // version.
-bool is_of_kinds(const CandidateRow *row, const Kinds *kinds);
+bool is_of_kinds(const CandidateRow *row, const ring::Kinds *kinds);
 
 } // namespace queue_ext::claim

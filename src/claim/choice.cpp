@@ -5,8 +5,8 @@
 #include "choice.hpp"
 
 #include "../row/rights.hpp"
+#include "../wake/transaction_callbacks.hpp"
 #include "path.hpp"
-#include "transaction_callbacks.hpp"
 #include "writer.hpp"
 
 namespace queue_ext::claim {
@@ -63,8 +63,8 @@ choose_path(Definition *definition)
 	const CompiledClaim *claim = compiled_claim_of(definition);
 	if (claim->path == Path::portable)
 		return {Path::portable, claim->obstacle};
-	if (has_unlisted(definition->source) ||
-		(!claim->key.is_sorted && has_offers(definition->source)))
+	if (wake::has_unlisted(definition->source) ||
+		(!claim->key.is_sorted && wake::has_offers(definition->source)))
 		return {Path::portable,
 				{"this transaction has made rows of the table claimable",
 				 "Claims of later transactions take another path."}};

@@ -4,22 +4,27 @@
 
 #include "claim.hpp"
 
+#include "../held/rows.hpp"
+#include "../ring/shared_memory.hpp"
+#include "../ring/waiting.hpp"
+#include "../wake/transaction_callbacks.hpp"
 #include "by_tid.hpp"
 #include "choice.hpp"
 #include "count.hpp"
 #include "direct.hpp"
 #include "drain.hpp"
-#include "held_row.hpp"
 #include "portable.hpp"
 #include "recurring.hpp"
-#include "ring_waiting.hpp"
-#include "shared_memory.hpp"
-#include "transaction_callbacks.hpp"
 
 namespace queue_ext::claim {
 
 using definition::ClaimMode;
 using definition::Definition;
+using held::HeldId;
+using ring::Ring;
+using ring::RingCounters;
+using ring::RingKey;
+using ring::path_size;
 
 // Claims from the ring, and the rest by a statement if the ring cannot decide.
 static uint64
@@ -28,11 +33,11 @@ claim_from(Ring *ring, Definition *definition, Path path, Request request, const
 	uint64 claimed = 0;
 	// Make what this command has written so far visible, and open to updates.
 	CommandCounterIncrement();
-	const HeldId begun = begin_passing();
+	const HeldId begun = held::begin_passing();
 	const auto claim_rows = path == Path::direct ? claim_direct : claim_by_tid;
 	const bool is_settled = claim_rows(definition, ring, &request, output, &claimed);
 	if (definition->claim_mode == ClaimMode::session)
-		forget_passed(begun);
+		held::forget_passed(begun);
 	if (claimed > 0)
 		CommandCounterIncrement();
 	if (is_settled)
@@ -72,7 +77,7 @@ claim_by_ring(Definition *definition, const Choice &choice, const Request &reque
 	tell_path(definition->claim, ring, choice);
 	const bool was_chosen = request.is_chosen != nullptr && *request.is_chosen;
 	uint64 claimed = 0;
-	if (owes_sweep(ring, key, request.call_time) || has_offers(definition->source) ||
+	if (wake::owes_sweep(ring, key, request.call_time) || wake::has_offers(definition->source) ||
 		!is_idle(definition, ring, request.call_time))
 		claimed = claim_from(ring, definition, choice.path, request, output);
 	if (claimed == 0) {

@@ -4,8 +4,8 @@
 
 #include "claim_text.hpp"
 
-#include "../catalog/row_key.hpp"
 #include "../catalog/own_table.hpp"
+#include "../catalog/row_key.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/definition_cache.hpp"
 #include "../definition/registry.hpp"
@@ -95,7 +95,7 @@ candidate_columns(const RowKey &row_key)
 	return text.data;
 }
 
-// By the operators of the key's index, which serves the comparison (plan.hpp).
+// By the operators of the key's index, which serves the comparison (statement/plan.hpp).
 static const char *
 candidate_matches(const RowKey &row_key)
 {
@@ -162,7 +162,7 @@ claim_text(Definition *definition, int max_jobs, KindForm form)
 {
 	switch (definition->claim_mode) {
 		case ClaimMode::update:
-			return update_text(definition, max_jobs, kind_condition(form));
+			return update_text(definition, max_jobs, ring::kind_condition(form));
 		case ClaimMode::transaction:
 			return lock_text(definition, psprintf("t.*, %s", row_key(definition)),
 							 unknown_condition(definition), max_jobs);
@@ -200,7 +200,7 @@ claim_statement(Definition *definition, int max_jobs, KindForm form)
 		PreparedClaim fresh{max_jobs, form, {}};
 		const char *text = claim_text(definition, max_jobs, form);
 		statement::prepare(&fresh.statement, text, definition->row_type,
-						   access_of(form, definition::compiled_of(definition).access),
+						   ring::access_of(form, definition::compiled_of(definition).access),
 						   definition::tables_in(definition, text),
 						   {act_of(definition::Prepared::claim_by_tid), definition->name});
 		fresh.statement.follows_partitions = definition->is_partitioned;

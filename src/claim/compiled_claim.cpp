@@ -6,26 +6,29 @@
 
 #include "../catalog/kept.hpp"
 #include "../catalog/named_dependency.hpp"
-#include "../catalog/row_key.hpp"
 #include "../catalog/owner.hpp"
+#include "../catalog/row_key.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/name.hpp"
 #include "../definition/registry.hpp"
 #include "../definition/shape.hpp"
+#include "../ring/cursor_form.hpp"
+#include "../ring/shared_memory.hpp"
 #include "../row/write.hpp"
 #include "../statement/search_path.hpp"
 #include "../stats/table.hpp"
-#include "cursor_form.hpp"
+#include "../wake/trigger.hpp"
 #include "pending_clock.hpp"
-#include "shared_memory.hpp"
-#include "wake_trigger.hpp"
 
 namespace queue_ext::claim {
 
+namespace cursor = ring::cursor;
 using definition::Compiled;
 using definition::Definition;
 using definition::Fragment;
 using definition::FragmentKind;
+using ring::Ring;
+using ring::Stamp;
 
 // Whether the trigger does nothing where only these columns (as pull_varattnos() counts them) are
 // written: it is a foreign key's, of other columns, or UPDATE OF others.
@@ -72,7 +75,7 @@ find_trigger(Relation table, int16 event, const Bitmapset *written)
 	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
 		const Trigger *trigger = &triggers->triggers[i];
 		if ((trigger->tgtype & event) == 0 || trigger->tgenabled == TRIGGER_DISABLED ||
-			is_wake_function(trigger->tgfoid))
+			wake::is_wake_function(trigger->tgfoid))
 			continue;
 		if (event != TRIGGER_TYPE_UPDATE || !ignores_update(table, trigger, written))
 			return words_for(trigger);
@@ -89,7 +92,7 @@ has_wake_trigger(Relation table)
 	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc); // as above
 	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
 		const Trigger *trigger = &triggers->triggers[i];
-		if (is_wake_function(trigger->tgfoid) && (trigger->tgtype & events) == events &&
+		if (wake::is_wake_function(trigger->tgfoid) && (trigger->tgtype & events) == events &&
 			trigger->tgnattr == 0 && trigger->tgqual == nullptr &&
 			trigger->tgenabled == TRIGGER_FIRES_ALWAYS)
 			return true;
@@ -152,7 +155,7 @@ add_order(CompiledClaim *claim, const Compiled &compiled, TupleDesc descriptor)
 	for (int i = 0; i < count; i++) {
 		const definition::OrderColumn &column = compiled.order_columns[i];
 		const FormData_pg_attribute *attribute = TupleDescAttr(descriptor, column.number - 1);
-		if (!find_form(attribute, &claim->cursor_columns[i]) ||
+		if (!ring::find_form(attribute, &claim->cursor_columns[i]) ||
 			is_null_in_leaf(claim, NameStr(attribute->attname)))
 			return;
 		claim->order_columns[i] = column;

@@ -14,11 +14,11 @@
 
 #include "../definition/definition.hpp"
 #include "../definition/fragment.hpp"
+#include "../ring/cursor.hpp"
+#include "../ring/ring.hpp"
 #include "../row/plain.hpp"
 #include "../row/use.hpp"
 #include "caller.hpp"
-#include "cursor.hpp"
-#include "ring.hpp"
 
 namespace queue_ext::claim {
 
@@ -56,8 +56,8 @@ struct CompiledClaim
 	bool has_policies;       // if only for some callers
 	bool can_insert;         // jobs of a managed queue can be sent without a statement
 	bool can_remove;         // and completed
-	bool has_wake_trigger;   // on the table (wake.hpp)
-	uint64 table_version;    // begin_trust() (ring.hpp)
+	bool has_wake_trigger;   // on the table (wake/trigger.hpp)
+	uint64 table_version;    // begin_trust() (ring/ring.hpp)
 
 	ExprState *pending; // null if it cannot be
 	ExprState *row_key; // as text, in the lock modes
@@ -78,9 +78,9 @@ struct CompiledClaim
 	int order_count;         // 0: there is no cursor
 	bool has_readable_order; // its columns are stored in the table's own rows (news.hpp)
 	definition::OrderColumn *order_columns;
-	cursor::Column *cursor_columns; // the layout of their values in a cursor
-	int run_count;                  // of runs of these columns in one direction
-	int *runs;                      // the first column of each, and behind the last
+	ring::cursor::Column *cursor_columns; // the layout of their values in a cursor
+	int run_count;                        // of runs of these columns in one direction
+	int *runs;                            // the first column of each, and behind the last
 	Oid *leaves; // that have the rows, in the order of their OIDs; null: only the table itself
 	int leaf_count;
 	bool has_columns; // those of a managed queue; 0 where it has not
@@ -98,11 +98,11 @@ struct CompiledClaim
 	bool has_kinds;        // an index by kind
 	AttrNumber kind;       // InvalidAttrNumber: likewise, or the table is of the first layout
 
-	row::Use use;       // whether a call is evaluating the expressions
-	RingKey key;        // for the call under way
-	const Kinds *kinds; // of that; null: all
-	Ring *ring;         // where it was seen last; null: not looked up yet
-	Ring *told;         // which was told that this backend's claims take that path, and why
+	row::Use use;             // whether a call is evaluating the expressions
+	ring::RingKey key;        // for the call under way
+	const ring::Kinds *kinds; // of that; null: all
+	ring::Ring *ring;         // where it was seen last; null: not looked up yet
+	ring::Ring *told;         // which was told that this backend's claims take that path, and why
 	Path told_path;
 	const char *told_reason;
 };
@@ -115,7 +115,7 @@ const CompiledClaim *compiled_claim_of(definition::Definition *definition);
 struct Variant
 {
 	uint64 number;
-	const Kinds *kinds;
+	const ring::Kinds *kinds;
 };
 
 // Sets the variant of the call. Returns the former one.
@@ -156,6 +156,6 @@ const char *find_trigger(Relation table, int16 event, const Bitmapset *written);
 
 // The ring of the queue for callers of the variant, made if there is none; null where claims are
 // portable, or where no ring can be made. Takes locks as get_ring() does.
-Ring *ring_of(definition::Definition *definition);
+ring::Ring *ring_of(definition::Definition *definition);
 
 } // namespace queue_ext::claim

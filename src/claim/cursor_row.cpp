@@ -6,8 +6,11 @@
 
 namespace queue_ext::claim {
 
+namespace cursor = ring::cursor;
 using cursor::Form;
 using cursor::Value;
+using ring::Cursor;
+using ring::max_cursor_size;
 
 // Finds the bytes of the value, detoasted; false if there are too many. Those of a type passed by
 // value are put into *word.

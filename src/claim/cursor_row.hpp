@@ -1,24 +1,24 @@
 // cursor_row.hpp - a row's order columns in the cursor of a ring that is not sorted.
 //
 // Invariant: the bytes of a cursor are checked before any of PostgreSQL's functions sees them: by
-// the forms of the columns' types (cursor.hpp), and text by the encoding. Varlena headers are not
+// the forms of the columns' types (ring/cursor.hpp), and text by the encoding. Varlena headers are not
 // stored but made.
 
 #pragma once
 
 #include "../postgres.hpp"
 
-#include "cursor.hpp"
+#include "../ring/cursor.hpp"
 #include "compiled_claim.hpp"
 
 namespace queue_ext::claim {
 
 // The cursor of a row with these columns, of which the order's begin with that number; one of size 0
 // if they are too large.
-Cursor cursor_of(const CompiledClaim *claim, TupleDesc columns, HeapTuple row, int first);
+ring::Cursor cursor_of(const CompiledClaim *claim, TupleDesc columns, HeapTuple row, int first);
 
 // Makes a row of the queue's table from the cursor, with the order's columns alone. False if the
 // bytes are no such row. The table must be locked.
-bool make_row(const CompiledClaim *claim, const Cursor &cursor, Datum *row);
+bool make_row(const CompiledClaim *claim, const ring::Cursor &cursor, Datum *row);
 
 } // namespace queue_ext::claim

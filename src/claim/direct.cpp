@@ -9,7 +9,7 @@
 //   transaction  Its row lock is taken, which is refused for the same reasons.
 //   session      The advisory lock of its row key is taken, and the row read again after that: the
 //                session that had the lock before may have finished the job, and has committed that
-//                before it released the lock (held_row.hpp).
+//                before it released the lock (held/rows.hpp).
 //
 // A TID that another row has reused is no candidate: that row is claimed when its own turn comes.
 
@@ -18,20 +18,26 @@
 #include "direct.hpp"
 
 #include "../error.hpp"
+#include "../held/rows.hpp"
+#include "../ring/probe.hpp"
 #include "candidate_row.hpp"
 #include "claim_text.hpp"
 #include "count.hpp"
 #include "drain.hpp"
-#include "held_row.hpp"
 #include "recurring.hpp"
 #include "row_context.hpp"
-#include "section.hpp"
 #include "writer.hpp"
 
 namespace queue_ext::claim {
 
 using definition::ClaimMode;
 using definition::Definition;
+using held::HeldId;
+using ring::Candidate;
+using ring::DueJob;
+using ring::Ring;
+using ring::RingCounters;
+using ring::no_kind;
 using statement::Parameter;
 
 namespace {
@@ -141,7 +147,7 @@ static bool
 lock_row(Claimer *claimer, ItemPointer tid)
 {
 	TM_FailureData failure;
-	const TM_Result result = measured("lock", [&] {
+	const TM_Result result = ring::measured("lock", [&] {
 		return table_tuple_lock(claimer->writer.table, tid, SnapshotSelf, claimer->old.slot,
 								GetCurrentCommandId(true), LockTupleNoKeyExclusive, LockWaitSkip, 0,
 								&failure);
@@ -241,7 +247,7 @@ note_leased(Claimer *claimer)
 	candidate->run_at = DatumGetTimestampTz(value(claim->run_at));
 	candidate->id = DatumGetInt64(value(claim->id));
 	leased->row.due = Max(candidate->run_at, DatumGetTimestampTz(value(claim->leased_until)));
-	leased->kind = kind_in(row, claim->kind);
+	leased->kind = ring::kind_in(row, claim->kind);
 }
 
 // Claims by writing. Waits for an index entry: for a transaction that has written the same key into a
@@ -264,7 +270,7 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 	compat::UpdatedIndexes updated;
 	Writer *writer = &claimer->writer;
 	if (!is_unwritten(claimer, candidate, command) ||
-		measured("update", [&] {
+		ring::measured("update", [&] {
 			return row::update_at_once(writer->table, &candidate->tid, writer->claim->written,
 									   claimer->old.slot, writer->row, &updated);
 		}) != TM_Ok) {
@@ -307,11 +313,12 @@ claim_by_row_lock(Claimer *claimer, Candidate *candidate)
 	if (!read(claimer, candidate))
 		return false;
 	const char *row_key = row_key_of(claimer);
-	if (is_known(claimer->definition->source, row_key) || !lock_row(claimer, &candidate->tid)) {
+	if (held::is_known(claimer->definition->source, row_key) ||
+		!lock_row(claimer, &candidate->tid)) {
 		claimer->counters.locked++;
 		return false;
 	}
-	hold_row(claimer->definition->source, row_key);
+	held::hold_row(claimer->definition->source, row_key);
 	put(claimer, claimer->old.slot);
 	return true;
 }
@@ -326,14 +333,14 @@ claim_by_session_lock(Claimer *claimer, Candidate *candidate)
 		return false;
 	const Oid table = claimer->definition->source;
 	const char *row_key = row_key_of(claimer);
-	const HeldId held = try_hold(claimer->definition, row_key);
+	const HeldId held = held::try_hold(claimer->definition, row_key);
 	if (held == 0) {
 		claimer->counters.locked++;
 		return false;
 	}
 	if (!read(claimer, candidate) || strcmp(row_key_of(claimer), row_key) != 0 ||
-		!has_hold(table, row_key, held)) {
-		pass_by(table, row_key, held);
+		!held::has_hold(table, row_key, held)) {
+		held::pass_by(table, row_key, held);
 		return false;
 	}
 	put(claimer, claimer->old.slot);

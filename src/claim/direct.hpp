@@ -15,7 +15,7 @@ namespace queue_ext::claim {
 // Claims from the ring as drain() does (drain.hpp), into output. The queue's table must be locked
 // (ROW EXCLUSIVE). Raises what fills, expressions, constraints and index entries raise, and 22023
 // if on_claim leaves a row pending.
-bool claim_direct(definition::Definition *definition, Ring *ring, Request *request,
+bool claim_direct(definition::Definition *definition, ring::Ring *ring, Request *request,
 				  const Output &output, uint64 *claimed);
 
 } // namespace queue_ext::claim

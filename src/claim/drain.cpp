@@ -5,17 +5,26 @@
 #include "drain.hpp"
 
 #include "../compat.hpp"
+#include "../ring/shared_memory.hpp"
 #include "../stats/look.hpp"
 #include "../stats/tally.hpp"
+#include "../wake/transaction_callbacks.hpp"
 #include "filler.hpp"
 #include "news.hpp"
-#include "shared_memory.hpp"
-#include "transaction_callbacks.hpp"
 
 namespace queue_ext::claim {
 
 using definition::ClaimMode;
 using definition::Definition;
+using ring::Candidate;
+using ring::Generations;
+using ring::Ring;
+using ring::RingCounters;
+using ring::RingKey;
+using ring::SortKey;
+using ring::Taken;
+using ring::Wakes;
+using wake::OwnOffer;
 
 // Whether the statistics have need of a look at the table, which is one at all jobs. Not by a transaction that has
 // written: it sees what others do not, and the other way round.
@@ -33,13 +42,13 @@ static bool
 is_told_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
 {
 	const CompiledClaim *claim = definition->claim;
-	Wakes *wakes = get_wakes(claim->key.table);
+	Wakes *wakes = ring::get_wakes(claim->key.table);
 	// In this order: a transaction that is no longer under way has told the ring.
 	const bool is_told = pg_atomic_read_u32(&wakes->under_way) == 0;
 	pg_read_barrier();
 	const Generations generations{&wakes->generation, pg_atomic_read_u32(&wakes->generation),
 								  false};
-	return is_told && is_shared_by_all() &&
+	return is_told && ring::is_shared_by_all() &&
 		   take(ring, claim->key, call_time, generations, nullptr, nullptr, 0, nullptr).is_idle &&
 		   !(needs_look(definition, call_time) && end_quiet(ring, claim->key, call_time));
 }
@@ -88,11 +97,11 @@ note_leases(Ring *ring, const RingKey &key, const Tried &tried)
 {
 	if (tried.leased == nullptr) {
 		if (tried.due != PG_INT64_MAX)
-			note_lease(ring, key, tried.due);
+			wake::note_lease(ring, key, tried.due);
 		return;
 	}
 	for (int i = 0; i < tried.leased_count; i++)
-		note_leased(ring, key, tried.leased[i]);
+		wake::note_leased(ring, key, tried.leased[i]);
 }
 
 // Tries candidates that were taken. An ERROR leaves them to the transaction callbacks. *since: when
@@ -103,15 +112,15 @@ try_taken(Definition *definition, Ring *ring, Request *request, const Trier &tri
 {
 	const RingKey &key = definition->claim->key;
 	// Noted before anything can fail, so that a rollback puts them back.
-	const int place =
-		note_claims(ring, key, candidates, taken, definition->claim_mode == ClaimMode::transaction);
+	const int place = wake::note_claims(ring, key, candidates, taken,
+										definition->claim_mode == ClaimMode::transaction);
 	if (*since == 0)
 		*since = GetCurrentTimestamp();
 	Tried tried = trier.try_all(trier.state, request, candidates, taken.count);
 	tried.counters.passing_us = take_passing_time(tried.counters, taken.count, since);
 	if (tried.needs_statement)
 		ask_for_sweep(ring, key); // for the candidates not tried
-	note_tried(ring, key, taken, place, tried.locked, tried.counters);
+	wake::note_tried(ring, key, taken, place, tried.locked, tried.counters);
 	// A sweep that comes before the commit sees these rows as they were: pending.
 	if (tried.is_due_unknown)
 		disquiet(ring, key);
@@ -207,8 +216,8 @@ static Own
 list_own(const Definition *definition)
 {
 	Own own{};
-	if (has_offers(definition->source))
-		own.offers = list_offers(definition->source, definition->claim->kinds, &own.count);
+	if (wake::has_offers(definition->source))
+		own.offers = wake::list_offers(definition->source, definition->claim->kinds, &own.count);
 	return own;
 }
 
@@ -248,7 +257,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 	const CompiledClaim *claim = definition->claim;
 	const RingKey &key = claim->key;
 	const auto wanted = static_cast<uint64>(request->max_jobs);
-	Watch watch{get_wakes(definition->source)};
+	Watch watch{ring::get_wakes(definition->source)};
 	constexpr int most_futile = 100;
 	// A read from the same row cannot get past the first rows while those are locked.
 	constexpr int most_repeated = 1;
@@ -264,7 +273,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 	TimestampTz since = request->call_time;
 	*claimed = 0;
 	watch.least = pg_atomic_read_u32(&watch.wakes->generation);
-	prepare_note(ring, key);
+	wake::prepare_note(ring, key);
 	Own own = list_own(definition);
 	SortKey own_key;
 	// The client of a call that waits: as shortly before the claim as can be, as a look may take long.
@@ -306,17 +315,19 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			continue;
 		}
 		const bool is_last = own_next == nullptr;
-		const bool is_owed = is_last && owes_sweep(ring, key, request->call_time);
+		const bool is_owed = is_last && wake::owes_sweep(ring, key, request->call_time);
 		// What that sweep has left in the ring has been tried as well.
 		if (is_last && has_read_none)
 			return true;
 		// Whatever comes back is announced to those who wait.
-		if (is_last && !is_owed && request->is_waiting && taken.is_quiet && is_shared_by_all())
+		if (is_last && !is_owed && request->is_waiting && taken.is_quiet &&
+			ring::is_shared_by_all())
 			return true;
 		if (is_last && !is_owed && is_done(definition, ring, request, pass, watch, *claimed))
-			return *claimed > 0 || is_shared_by_all();
+			return *claimed > 0 || ring::is_shared_by_all();
 		// Others have the last candidates in hand, and claim them or put them back, or tell of some more.
-		if (is_last && !is_owed && taken.is_quiet && rests < most_rests && is_shared_by_all()) {
+		if (is_last && !is_owed && taken.is_quiet && rests < most_rests &&
+			ring::is_shared_by_all()) {
 			rests++;
 			pg_usleep(rest_us);
 			request->call_time = GetCurrentTimestamp();

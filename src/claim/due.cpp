@@ -4,12 +4,19 @@
 
 #include "due.hpp"
 
+#include "../ring/due_rows.hpp"
+#include "../ring/shared_memory.hpp"
 #include "candidate_row.hpp"
 #include "compiled_claim.hpp"
-#include "due_rows.hpp"
-#include "shared_memory.hpp"
 
 namespace queue_ext::claim {
+
+using ring::Candidate;
+using ring::Ring;
+using ring::RingKey;
+using ring::Taken;
+using ring::Version;
+using ring::most_due_at_once;
 
 // Leaves out those whose row version is not there any more; returns how many are left. What only this transaction does
 // not see may be there again after its end, so where it has written, all stay: claimers pass over those that are gone.
@@ -38,7 +45,7 @@ tell_due(const RingKey &key, const Candidate *candidates, int count)
 	Version versions[most_due_at_once];
 	for (int i = 0; i < count; i++)
 		versions[i] = {candidates[i].tid, candidates[i].version.writer};
-	tell_versions(key.table, get_wakes(key.table), versions, count);
+	tell_versions(key.table, ring::get_wakes(key.table), versions, count);
 }
 
 // Admits some of them. No interrupt is heeded, as a backend that is ended here would leave them to the next sweep.

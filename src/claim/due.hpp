@@ -10,7 +10,7 @@
 #include "../postgres.hpp"
 
 #include "../definition/definition.hpp"
-#include "ring.hpp"
+#include "../ring/ring.hpp"
 
 namespace queue_ext::claim {
 
@@ -18,6 +18,6 @@ namespace queue_ext::claim {
 // were finished, or whose lease was extended; of all of them if this transaction has written. The table must be locked.
 // Takes the ring's spinlock if there are any. Returns whether more may be due: the news of these come first, as the log holds
 // few. Raises what reading a row raises.
-bool admit_due(const definition::Definition *definition, Ring *ring, TimestampTz now);
+bool admit_due(const definition::Definition *definition, ring::Ring *ring, TimestampTz now);
 
 } // namespace queue_ext::claim

@@ -5,9 +5,9 @@
 #include "fill_due.hpp"
 
 #include "../definition/compiled.hpp"
+#include "../ring/due_rows.hpp"
 #include "claim_text.hpp"
 #include "compiled_claim.hpp"
-#include "due_rows.hpp"
 #include "pending_clock.hpp"
 
 namespace queue_ext::claim {
@@ -15,6 +15,11 @@ namespace queue_ext::claim {
 using definition::Definition;
 using definition::KindForm;
 using definition::Prepared;
+using ring::Candidate;
+using ring::DueJob;
+using ring::Ring;
+using ring::due_size;
+using ring::no_kind;
 using statement::Arguments;
 using statement::Statement;
 
@@ -34,7 +39,7 @@ next_due_text(const Definition *definition, KindForm form)
 					" pg_catalog.max(t.priority),"
 					" pg_catalog.min(t.run_at) filter (where t.leased_until is null), %s"
 					" from %s as t where t.dead_at is null%s",
-					last, definition->source_name, kind_condition(form));
+					last, definition->source_name, ring::kind_condition(form));
 }
 
 // The statement of these for the call's kinds.
@@ -88,7 +93,7 @@ due_rows_text(const Definition *definition, KindForm form)
 					" and greatest(t.run_at, t.leased_until) operator(pg_catalog.>) %s%s"
 					" order by due limit %d",
 					definition->source_name, placeholder(statement::Parameter::call_time),
-					kind_condition(form), read_size);
+					ring::kind_condition(form), read_size);
 }
 
 static DueJob
@@ -130,8 +135,8 @@ attached_due_job_of(const CompiledClaim *claim, HeapTuple row)
 	const auto value = [&](Column column) {
 		return SPI_getbinval(row, SPI_tuptable->tupdesc, column, &is_null);
 	};
-	return {{attached_candidate(*reinterpret_cast<ItemPointer>(DatumGetPointer(value(tid))),
-								DatumGetTransactionId(value(writer)), claim->key.table),
+	return {{ring::attached_candidate(*reinterpret_cast<ItemPointer>(DatumGetPointer(value(tid))),
+									  DatumGetTransactionId(value(writer)), claim->key.table),
 			 DatumGetTimestampTz(value(due))},
 			no_kind};
 }

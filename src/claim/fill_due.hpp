@@ -5,8 +5,8 @@
 #include "../postgres.hpp"
 
 #include "../definition/definition.hpp"
+#include "../ring/ring.hpp"
 #include "../stats/look.hpp"
-#include "ring.hpp"
 
 namespace queue_ext::claim {
 
@@ -16,7 +16,7 @@ void count_to_come(definition::Definition *definition, const statement::Argument
 
 // Enters the first of them into the ring; those of an attached queue, too, if CompiledClaim::due is set. Returns the time from
 // which on there may be more; PG_INT64_MAX: these are all. Takes the ring's spinlock. Likewise.
-TimestampTz expect_first_due(definition::Definition *definition, Ring *ring,
+TimestampTz expect_first_due(definition::Definition *definition, ring::Ring *ring,
 							 const statement::Arguments &arguments);
 
 } // namespace queue_ext::claim

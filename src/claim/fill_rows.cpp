@@ -6,15 +6,23 @@
 
 #include "../definition/compiled.hpp"
 #include "../statement/row_type.hpp"
+#include "../wake/transaction_callbacks.hpp"
 #include "claim_text.hpp"
 #include "compiled_claim.hpp"
 #include "cursor_row.hpp"
-#include "transaction_callbacks.hpp"
 
 namespace queue_ext::claim {
 
 using definition::Definition;
 using definition::Prepared;
+using ring::Candidate;
+using ring::Cursor;
+using ring::Fill;
+using ring::FillOrder;
+using ring::Kinds;
+using ring::SortKey;
+using ring::fill_size;
+using ring::slot_counts;
 using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
@@ -92,8 +100,9 @@ kind_fill_text(Definition *definition, const CompiledClaim *claim, const Kinds &
 			   const char *condition)
 {
 	if (kinds.count == 1)
-		return fill_text(definition, claim,
-						 psprintf("%s%s", kind_condition(definition::KindForm::one), condition));
+		return fill_text(
+			definition, claim,
+			psprintf("%s%s", ring::kind_condition(definition::KindForm::one), condition));
 	const char *columns = psprintf("t.ctid as ctid, t.xmin as xmin, %s, t.tableoid as tableoid",
 								   column_list(claim, 0, claim->order_count, "t"));
 	StringInfoData text;
@@ -307,11 +316,11 @@ set_sort_key(Fill *fill)
 static void
 leave_offers_out(Oid table, Fill *fill)
 {
-	if (!has_offers(table))
+	if (!wake::has_offers(table))
 		return;
 	int count = 0;
 	for (int i = 0; i < fill->count; i++)
-		if (!is_offered(table, fill->candidates[i].tid))
+		if (!wake::is_offered(table, fill->candidates[i].tid))
 			fill->candidates[count++] = fill->candidates[i];
 	fill->count = count;
 }

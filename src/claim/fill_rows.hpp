@@ -9,14 +9,14 @@
 #include "../postgres.hpp"
 
 #include "../definition/definition.hpp"
-#include "ring.hpp"
+#include "../ring/ring.hpp"
 
 namespace queue_ext::claim {
 
 // Reads the rows at the head of the order, or behind the order's cursor, into the candidates of the
 // fill, and sets its cursor. Sets call_time. False if the bytes of the order's cursor are no row of
 // the table. Raises what the executor raises. Needs SPI open.
-bool read_rows(definition::Definition *definition, const FillOrder &order,
-			   statement::Arguments *arguments, Fill *fill);
+bool read_rows(definition::Definition *definition, const ring::FillOrder &order,
+			   statement::Arguments *arguments, ring::Fill *fill);
 
 } // namespace queue_ext::claim

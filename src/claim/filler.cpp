@@ -5,18 +5,24 @@
 #include "filler.hpp"
 
 #include "../definition/registry.hpp"
+#include "../ring/shared_memory.hpp"
 #include "../stats/look.hpp"
 #include "../stats/tally.hpp"
+#include "../wake/transaction_callbacks.hpp"
 #include "claim_text.hpp"
 #include "fill_due.hpp"
 #include "fill_rows.hpp"
 #include "recurring.hpp"
-#include "shared_memory.hpp"
-#include "transaction_callbacks.hpp"
 
 namespace queue_ext::claim {
 
 using definition::Definition;
+using ring::Fill;
+using ring::FillOrder;
+using ring::Generations;
+using ring::Ring;
+using ring::RingKey;
+using ring::none_lost;
 using statement::Arguments;
 
 // Whether this database may have prepared transactions: no callback of ours runs when one of them
@@ -48,7 +54,7 @@ static bool
 is_told_of_all(const Definition *definition)
 {
 	const CompiledClaim *claim = definition->claim;
-	return claim->has_wake_trigger && !claim->has_policies && is_shared_by_all() &&
+	return claim->has_wake_trigger && !claim->has_policies && ring::is_shared_by_all() &&
 		   !has_prepared_transactions() &&
 		   !definition::has_other_queue(definition->source, definition->name);
 }
@@ -200,7 +206,7 @@ note_own_view(Definition *definition, Ring *ring, const stats::LookBegun &begun,
 {
 	if (!TransactionIdIsValid(GetTopTransactionIdIfAny()))
 		return nullptr;
-	note_own_fill(ring, definition->claim->key);
+	wake::note_own_fill(ring, definition->claim->key);
 	const bool is_look = begun.place.entry != nullptr;
 	stats::Tally *tally = is_look || fill->has_own ? stats::tally_of(definition) : nullptr;
 	if (tally != nullptr && fill->has_own)
@@ -243,7 +249,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 		cancel_fill(ring, key, order);
 	else if (finish_fill(ring, key, order, *fill, &filled.added)) {
 		if (order.is_sweep)
-			note_own_sweep(ring, key, request.call_time, fill->ended);
+			wake::note_own_sweep(ring, key, request.call_time, fill->ended);
 		if (begun.place.entry != nullptr) {
 			describe(order, *fill, request.call_time, filled.added, &look);
 			stats::finish_look(begun, look, tally);

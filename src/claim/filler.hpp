@@ -33,13 +33,13 @@ struct Waits
 // Fills the ring by one ordered read with the queue's own statement; waits a moment if another
 // backend is filling it, and takes over from one that makes no progress. waits: kept by the caller
 // from one call to the next. Raises what the executor raises.
-Filled fill_or_wait(definition::Definition *definition, Ring *ring, const Request &request,
-					const Generations &generations, Waits *waits);
+Filled fill_or_wait(definition::Definition *definition, ring::Ring *ring, const Request &request,
+					const ring::Generations &generations, Waits *waits);
 
 // Fills the ring, unless another backend is filling it. Never waits for that; raises what the
 // executor raises.
-Filled fill_ahead(definition::Definition *definition, Ring *ring, const Request &request,
-				  const Generations &generations);
+Filled fill_ahead(definition::Definition *definition, ring::Ring *ring, const Request &request,
+				  const ring::Generations &generations);
 
 // Whether a queue of which nothing is pending stays so while no transaction that writes ends: if
 // its "pending" depends on the row alone, and this transaction has not written itself.

@@ -4,13 +4,13 @@
 
 #include "news.hpp"
 
+#include "../ring/shared_memory.hpp"
 #include "candidate_row.hpp"
 #include "claim_text.hpp"
 #include "compiled_claim.hpp"
 #include "cursor_row.hpp"
 #include "due.hpp"
 #include "row_context.hpp"
-#include "shared_memory.hpp"
 #include "writer.hpp"
 
 namespace queue_ext::claim {
@@ -18,6 +18,19 @@ namespace queue_ext::claim {
 using definition::ClaimMode;
 using definition::Definition;
 using definition::Prepared;
+using ring::Candidate;
+using ring::DueJob;
+using ring::Entered;
+using ring::Holding;
+using ring::Placed;
+using ring::Ring;
+using ring::RingKey;
+using ring::Version;
+using ring::Wakes;
+using ring::log_size;
+using ring::most_placed;
+using ring::no_kind;
+using ring::too_many_events;
 
 namespace {
 
@@ -237,7 +250,7 @@ read_told(Reader *reader, Definition *definition, const Version *versions, int v
 	for (int i = 0; i < version_count; i++) {
 		CHECK_FOR_INTERRUPTS();
 		Candidate candidate =
-			attached_candidate(versions[i].tid, versions[i].writer, claim->key.table);
+			ring::attached_candidate(versions[i].tid, versions[i].writer, claim->key.table);
 		if (!fetch(&reader->row, &candidate) && !fetch_removed_here(&reader->row, &candidate))
 			continue;
 		const Place place = copy_place(reader);
@@ -325,7 +338,8 @@ admit(Definition *definition, Ring *ring, Request *request, ExprContext *evaluat
 	Told told[most_placed];
 	// Read without the spinlock, as a hint, so that the ring is copied only if the log has what it lacks.
 	const uint32 from = ring->wake_generation;
-	const int known = read_log(definition->source, get_wakes(definition->source), from, versions);
+	const int known =
+		read_log(definition->source, ring::get_wakes(definition->source), from, versions);
 	if (known == too_many_events)
 		return Outcome::too_many;
 	if (known <= 0)
@@ -361,7 +375,7 @@ admit_news(Definition *definition, Ring *ring, Request *request, ExprContext *ev
 	const CompiledClaim *claim = definition->claim;
 	if (!claim->has_readable_order)
 		return News::all;
-	Wakes *wakes = get_wakes(definition->source);
+	Wakes *wakes = ring::get_wakes(definition->source);
 	Outcome outcome = Outcome::more;
 	// Read without the spinlock: what comes now is news for the next call.
 	for (int i = 0;

@@ -9,7 +9,7 @@
 
 #include "../postgres.hpp"
 
-#include "transaction_callbacks.hpp"
+#include "../wake/transaction_callbacks.hpp"
 
 namespace queue_ext::claim {
 
@@ -52,8 +52,8 @@ with_own_update(Oid table, Body &&body)
 	}
 	PG_END_TRY();
 	if (update.fired > (update.is_per_row ? written : 1)) {
-		note_writes(table, at_once);
-		note_wake(table);
+		wake::note_writes(table, wake::at_once);
+		wake::note_wake(table);
 	}
 	return written;
 }

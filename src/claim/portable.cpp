@@ -17,12 +17,12 @@
 #include "../catalog/row_key.hpp"
 #include "../definition/compiled.hpp"
 #include "../error.hpp"
+#include "../held/rows.hpp"
+#include "../wake/transaction_callbacks.hpp"
 #include "claim_text.hpp"
 #include "count.hpp"
-#include "held_row.hpp"
 #include "recurring.hpp"
 #include "session.hpp"
-#include "transaction_callbacks.hpp"
 
 namespace queue_ext::claim {
 
@@ -34,6 +34,7 @@ using definition::Prepared;
 using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
+using wake::at_once;
 
 // write_text() puts there whether the row is still pending.
 static bool
@@ -156,9 +157,9 @@ hold_rows(Definition *definition, uint64 locked)
 		HeapTuple row = SPI_tuptable->vals[i];
 		const char *row_key = SPI_getvalue(row, descriptor, descriptor->natts);
 		// "pending" may have a function that has claimed this row first.
-		if (is_known(definition->source, row_key))
+		if (held::is_known(definition->source, row_key))
 			continue;
-		hold_row(definition->source, row_key);
+		held::hold_row(definition->source, row_key);
 		SPI_tuptable->vals[claimed++] = row;
 	}
 	return claimed;
@@ -214,9 +215,10 @@ is_any_pending(Definition *definition, const Request &request)
 	const KindForm form = form_of(request.kinds);
 	const Statement &statement = definition::prepared_of(
 		definition, forms[static_cast<int>(form)],
-		access_of(form, definition::compiled_of(definition).access), [&] {
+		ring::access_of(form, definition::compiled_of(definition).access), [&] {
 			const bool is_lock = definition->claim_mode != ClaimMode::update;
-			const char *condition = is_lock ? unknown_condition(definition) : kind_condition(form);
+			const char *condition =
+				is_lock ? unknown_condition(definition) : ring::kind_condition(form);
 			return read_text(definition, "1", condition, 1);
 		});
 	Arguments arguments = arguments_for(definition, request);
@@ -264,12 +266,12 @@ claim_portable(Definition *definition, const Request &request, const Output &out
 		claimed = claim_by_statements(definition, request, output);
 	});
 	if (claimed > 0)
-		note_writes(definition->source, at_once);
+		wake::note_writes(definition->source, at_once);
 	else if (has_schedules(definition))
 		send_lost(definition, GetCurrentTimestamp());
 	// Where the claim is a row lock, the end of the transaction releases it.
 	if (claimed > 0 && definition->claim_mode == ClaimMode::transaction)
-		note_wake(definition->source);
+		wake::note_wake(definition->source);
 	return claimed;
 }
 

@@ -27,7 +27,7 @@ void check_key(definition::Definition *definition);
 void check_written(const definition::Definition *definition, uint64 count);
 
 // Records that this transaction has the row locks of the rows that the last statement has returned,
-// whose last column is the row key (held_row.hpp). Removes those that it had already, and returns
+// whose last column is the row key (held/rows.hpp). Removes those that it had already, and returns
 // how many are left.
 uint64 hold_rows(definition::Definition *definition, uint64 locked);
 

@@ -8,8 +8,8 @@
 #include "../definition/shape.hpp"
 #include "../statement/search_path.hpp"
 #include "../stats/tally.hpp"
-#include "transaction_callbacks.hpp"
-#include "wake.hpp"
+#include "../wake/transaction_callbacks.hpp"
+#include "given_back.hpp"
 
 namespace queue_ext::claim {
 
@@ -19,6 +19,7 @@ using schedule::Schedule;
 using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
+using wake::at_once;
 
 namespace {
 
@@ -227,7 +228,7 @@ remove(Definition *definition, Prepared which, const char *condition, const Sche
 			is_told = add_removed(&removed, now);
 	});
 	if (is_done) {
-		note_writes(definition->source, at_once);
+		wake::note_writes(definition->source, at_once);
 		count_removed(definition, removed, is_told);
 	}
 	return is_done;

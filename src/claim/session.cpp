@@ -3,7 +3,7 @@
 // The rows that look pending are read in order, and each is tried in turn. The advisory lock is
 // taken first, and the row read again after that, with a snapshot newer than the lock: the session
 // that had the lock before may have finished the job meanwhile, and has committed that before it
-// released the lock (held_row.hpp). A row that another session has locked, or that is no longer
+// released the lock (held/rows.hpp). A row that another session has locked, or that is no longer
 // pending, is passed by, and the next read leaves it out; so a pop returns fewer rows than it was
 // asked for only when there are no more.
 
@@ -13,15 +13,16 @@
 
 #include "../definition/compiled.hpp"
 #include "../error.hpp"
+#include "../held/rows.hpp"
 #include "../statement/row_type.hpp"
 #include "claim_text.hpp"
-#include "held_row.hpp"
 
 namespace queue_ext::claim {
 
 using definition::Definition;
 using definition::KindForm;
 using definition::Prepared;
+using held::HeldId;
 using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
@@ -106,16 +107,16 @@ try_claim(Definition *definition, const Request &request, const Candidate &candi
 		  TupleDesc columns, const Output &output)
 {
 	const Oid table = definition->source;
-	const HeldId held = try_hold(definition, candidate.row_key);
+	const HeldId held = held::try_hold(definition, candidate.row_key);
 	if (held == 0)
 		return false;
 	// "pending" may have a function that releases the lock.
 	const bool is_won = recheck(definition, request, {candidate.row, columns}) &&
-						has_hold(table, candidate.row_key, held);
+						held::has_hold(table, candidate.row_key, held);
 	if (is_won)
 		put_rows(1, output);
 	else
-		pass_by(table, candidate.row_key, held);
+		held::pass_by(table, candidate.row_key, held);
 	SPI_freetuptable(SPI_tuptable);
 	return is_won;
 }
@@ -154,7 +155,7 @@ claim_by_session(Definition *definition, const Request &request, const Output &o
 {
 	MemoryContext context = create_context();
 	const auto wanted = static_cast<uint64>(request.max_jobs);
-	const HeldId begun = begin_passing();
+	const HeldId begun = held::begin_passing();
 	uint64 claimed = 0;
 	while (claimed < wanted) {
 		CHECK_FOR_INTERRUPTS();
@@ -164,7 +165,7 @@ claim_by_session(Definition *definition, const Request &request, const Output &o
 			break;
 		MemoryContextReset(context);
 	}
-	forget_passed(begun);
+	held::forget_passed(begun);
 	MemoryContextDelete(context);
 	return claimed;
 }
@@ -175,9 +176,9 @@ has_free(const Candidates &candidates, const Definition *definition)
 {
 	for (uint64 i = 0; i < candidates.count; i++) {
 		const char *row_key = candidates.elements[i].row_key;
-		const HeldId held = try_hold(definition, row_key);
+		const HeldId held = held::try_hold(definition, row_key);
 		if (held != 0) {
-			pass_by(definition->source, row_key, held);
+			held::pass_by(definition->source, row_key, held);
 			return true;
 		}
 	}
@@ -188,7 +189,7 @@ bool
 is_any_free(Definition *definition, const Request &request)
 {
 	MemoryContext context = create_context();
-	const HeldId begun = begin_passing();
+	const HeldId begun = held::begin_passing();
 	bool is_free = false;
 	while (!is_free) {
 		CHECK_FOR_INTERRUPTS();
@@ -198,7 +199,7 @@ is_any_free(Definition *definition, const Request &request)
 			break;
 		is_free = has_free(candidates, definition);
 	}
-	forget_passed(begun);
+	held::forget_passed(begun);
 	MemoryContextDelete(context);
 	return is_free;
 }

@@ -8,6 +8,7 @@
 
 namespace queue_ext::claim {
 
+using ring::DueRow;
 using statement::Parameter;
 
 ParamListInfo
@@ -64,7 +65,7 @@ due_row_of(const CompiledClaim *claim, ExprContext *context, TupleTableSlot *row
 	bool is_null;
 	const Datum due = ExecEvalExprSwitchContext(claim->due, context, &is_null);
 	const TimestampTz when = is_null ? PG_INT64_MIN : DatumGetTimestampTz(due);
-	return {attached_candidate(row->tts_tid, writer, claim->key.table),
+	return {ring::attached_candidate(row->tts_tid, writer, claim->key.table),
 			when < never_due ? when : PG_INT64_MAX};
 }
 

@@ -39,8 +39,8 @@ ExprContext *make_evaluation(const CompiledClaim *claim, const statement::Argume
 
 // The row of an attached queue that is not pending, and that the XID has written; when it becomes so by the clock alone, by
 // the claim's expression for that (PG_INT64_MAX: never). Evaluates it in the context.
-DueRow due_row_of(const CompiledClaim *claim, ExprContext *context, TupleTableSlot *row,
-				  TransactionId writer);
+ring::DueRow due_row_of(const CompiledClaim *claim, ExprContext *context, TupleTableSlot *row,
+						TransactionId writer);
 
 // Opens the table, which must be locked, with the claim compiled. command: what will be done.
 // Raises 55000 where a publication needs a replica identity for that and there is none. On ERROR

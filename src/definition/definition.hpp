@@ -14,8 +14,11 @@
 
 namespace queue_ext::claim {
 struct CompiledClaim;
-struct Completion;
 } // namespace queue_ext::claim
+
+namespace queue_ext::job {
+struct Completion;
+} // namespace queue_ext::job
 namespace queue_ext::stats {
 struct Entry;
 }
@@ -199,11 +202,11 @@ struct Definition
 	int32 max_attempts;
 	AgeColumns ages;
 
-	const Compiled *compiled;      // null until compiled_of() is called
-	claim::CompiledClaim *claim;   // of claims from the ring; null until made
-	claim::Completion *completion; // likewise
-	unique::Lookup *lookup;        // of unique inserts; null until made
-	stats::Entry *stats;           // where it was found last (stats/table.cpp)
+	const Compiled *compiled;    // null until compiled_of() is called
+	claim::CompiledClaim *claim; // of claims from the ring; null until made
+	job::Completion *completion; // likewise
+	unique::Lookup *lookup;      // of unique inserts; null until made
+	stats::Entry *stats;         // where it was found last (stats/table.cpp)
 	uint64 stats_number;
 	Recurrence recurrence;
 
@@ -212,9 +215,9 @@ struct Definition
 	PreparedLeaf *leaves; // prepared_leaf_count of them; null until needed
 	int next_leaf;        // the one to be replaced next
 	statement::Statement
-		*fills; // read candidates behind the cursor (filler.cpp); null until needed
+		*fills; // read candidates behind the cursor (claim/filler.cpp); null until needed
 	int fill_count;
-	// Likewise, of kinds (fill_rows.cpp): each number of them from the head and behind the cursor.
+	// Likewise, of kinds (claim/fill_rows.cpp): each number of them from the head and behind the cursor.
 	statement::Statement *kind_fills;
 	int kind_fill_count;
 };

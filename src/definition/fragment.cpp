@@ -46,7 +46,7 @@ struct Variable
 
 } // namespace
 
-// What a fragment can name besides columns; each is a parameter of the statement (statement.hpp), but
+// What a fragment can name besides columns; each is a parameter of the statement (statement/statement.hpp), but
 // for state, which bind_state() replaces.
 static constexpr Variable variables[] = {
 	{"call_time", Parameter::call_time, TIMESTAMPTZOID, true, true},

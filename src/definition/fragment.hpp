@@ -10,7 +10,7 @@
 // with its schema. So neither the text nor the caller's search path can add or change anything.
 //
 // Invariant: a compiled fragment is one expression, ORDER BY list or SET list; its only parameters
-// are those of the variables, with the numbers of statement.hpp.
+// are those of the variables, with the numbers of statement/statement.hpp.
 
 #pragma once
 

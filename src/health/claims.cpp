@@ -14,13 +14,13 @@
 #include "../catalog/owner.hpp"
 #include "../claim/choice.hpp"
 #include "../claim/served.hpp"
-#include "../claim/wake_trigger.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/shape.hpp"
 #include "../row/plain.hpp"
-#include "../stats/table.hpp"
 #include "../statement/search_path.hpp"
 #include "../statement/subtransaction.hpp"
+#include "../stats/table.hpp"
+#include "../wake/trigger.hpp"
 
 namespace queue_ext::health {
 
@@ -210,8 +210,8 @@ is_as_created(const Subject &subject, Relation table)
 	const TriggerDesc *triggers = table->trigdesc;
 	const TupleConstr *constraints = RelationGetDescr(table)->constr;
 	return subject.definition->is_managed && row::is_plain(table) &&
-		   (triggers == nullptr || (triggers->numtriggers == 1 &&
-									claim::is_wake_function(triggers->triggers[0].tgfoid))) &&
+		   (triggers == nullptr ||
+			(triggers->numtriggers == 1 && wake::is_wake_function(triggers->triggers[0].tgfoid))) &&
 		   (constraints == nullptr || constraints->num_check <= 1) &&
 		   definition::fault_of_table(table) == nullptr;
 }

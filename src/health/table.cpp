@@ -4,10 +4,10 @@
 
 #include "table.hpp"
 
-#include "../claim/wake_trigger.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/name.hpp"
 #include "../row/rights.hpp"
+#include "../wake/trigger.hpp"
 #include "job_rows.hpp"
 #include "sequence.hpp"
 #include "unlocked.hpp"
@@ -18,7 +18,7 @@ namespace queue_ext::health {
 static void
 check_wake_trigger(const Subject &subject, Relation table)
 {
-	const Trigger *wake = claim::find_wake_trigger(table);
+	const Trigger *wake = wake::find_wake_trigger(table);
 	const char *hint =
 		psprintf("SELECT queue_alter(%s, wake => true);", quote_literal_cstr(subject.name));
 	if (wake == nullptr && subject.definition->is_managed)

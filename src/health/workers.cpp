@@ -5,11 +5,11 @@
 #include "workers.hpp"
 
 #include "../claim/choice.hpp"
-#include "../claim/shared_memory.hpp"
+#include "../ring/shared_memory.hpp"
 
 namespace queue_ext::health {
 
-using claim::Ring;
+using ring::Ring;
 
 namespace {
 
@@ -68,7 +68,7 @@ find_workers()
 	control.hcxt = CurrentMemoryContext;
 	HTAB *by_table =
 		hash_create("queue_ext workers", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	const int count = claim::ring_count();
+	const int count = ring::ring_count();
 	int used = 0;
 	auto *ring = static_cast<Ring *>(palloc(sizeof(Ring)));
 	for (int place = 0; place < count; place++) {

@@ -4,19 +4,19 @@
 
 #include "../postgres.hpp"
 
-#include "../claim/ring_state.hpp"
+#include "../ring/state.hpp"
 
 namespace queue_ext::health {
 
 // Of all rings of a queue.
 struct Workers
 {
-	NameData queue;              // in the table's schema
-	TimestampTz came_at;         // when the last one looked for a job
-	int waiting;                 // that wait for one
-	int64 sweep_cost_us;         // of the last sweep, in the ring where that was dearest
-	bool is_by_tid;              // claims of some are by TID
-	char path[claim::path_size]; // why, as in queue_claim_stats
+	NameData queue;             // in the table's schema
+	TimestampTz came_at;        // when the last one looked for a job
+	int waiting;                // that wait for one
+	int64 sweep_cost_us;        // of the last sweep, in the ring where that was dearest
+	bool is_by_tid;             // claims of some are by TID
+	char path[ring::path_size]; // why, as in queue_claim_stats
 };
 
 // The workers of all queues of this database.

@@ -7,8 +7,7 @@
 #include "../argument.hpp"
 #include "../catalog/lock_found.hpp"
 #include "../catalog/owner.hpp"
-#include "../claim/wake.hpp"
-#include "../claim/wake_trigger.hpp"
+#include "../claim/given_back.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/name.hpp"
@@ -18,6 +17,7 @@
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
 #include "../stats/tally.hpp"
+#include "../wake/trigger.hpp"
 
 namespace queue_ext::queue {
 
@@ -155,7 +155,7 @@ adopt(const char *written)
 					  options);
 	(void) claim::note_neighbour(table, name.name);
 	write_comment(table, settings);
-	claim::create_wake_trigger(table, true);
+	wake::create_wake_trigger(table, true);
 	stats::note_begin(table, name.name, true, false);
 	return table;
 }

@@ -5,13 +5,13 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
-#include "../claim/wake_trigger.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
 #include "../definition/settings.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
+#include "../wake/trigger.hpp"
 
 namespace queue_ext::queue {
 
@@ -56,11 +56,11 @@ alter_wake(const Definition *definition, bool wakes)
 {
 	const char *managed = definition::find_managed_name(definition->source);
 	if (wakes)
-		claim::mend_wake_trigger(definition->source, managed != nullptr);
+		wake::mend_wake_trigger(definition->source, managed != nullptr);
 	else if (managed != nullptr)
 		error::wake_needed(managed);
 	else
-		claim::drop_wake_trigger(definition->source);
+		wake::drop_wake_trigger(definition->source);
 }
 
 // Null options leave a setting as it is. Raises 55000 for a setting that an attached queue does not

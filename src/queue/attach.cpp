@@ -5,13 +5,12 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
-#include "../catalog/row_key.hpp"
 #include "../catalog/key_advice.hpp"
 #include "../catalog/owner.hpp"
+#include "../catalog/row_key.hpp"
 #include "../claim/choice.hpp"
+#include "../claim/given_back.hpp"
 #include "../claim/served.hpp"
-#include "../claim/wake.hpp"
-#include "../claim/wake_trigger.hpp"
 #include "../compat.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/fragment.hpp"
@@ -24,6 +23,7 @@
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
 #include "../stats/tally.hpp"
+#include "../wake/trigger.hpp"
 
 namespace queue_ext::queue {
 
@@ -233,7 +233,7 @@ attach(const char *written, NewQueue queue, const Interval *lease, bool wakes,
 	relation_close(table, NoLock);
 	tell_path(definition);
 	if (wakes)
-		claim::create_wake_trigger(queue.source, false);
+		wake::create_wake_trigger(queue.source, false);
 	stats::note_begin(queue.source, name.name, false, false);
 }
 

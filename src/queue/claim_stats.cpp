@@ -3,11 +3,11 @@
 
 #include "../postgres.hpp"
 
-#include "../claim/shared_memory.hpp"
+#include "../ring/shared_memory.hpp"
 
 namespace queue_ext::queue {
 
-using claim::Ring;
+using ring::Ring;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_claim_counters);
 QUEUE_EXT_FUNCTION(queue_ext_queue_claim_stats_reset);
@@ -18,7 +18,7 @@ static void
 put_ring(const ReturnSetInfo *result, const Ring &ring)
 {
 	constexpr double us_per_ms = 1000.0;
-	const claim::RingCounters &counters = ring.counters;
+	const ring::RingCounters &counters = ring.counters;
 	const char *schema = get_namespace_name(get_rel_namespace(ring.key.table));
 	if (schema == nullptr)
 		return;
@@ -51,7 +51,7 @@ queue_ext_queue_claim_counters(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	auto *ring = static_cast<Ring *>(palloc(sizeof(Ring)));
-	for (int place = 0; place < claim::ring_count(); place++) {
+	for (int place = 0; place < ring::ring_count(); place++) {
 		CHECK_FOR_INTERRUPTS();
 		if (copy_ring(place, ring))
 			put_ring(result, *ring);
@@ -64,8 +64,8 @@ Datum
 queue_ext_queue_claim_stats_reset(PG_FUNCTION_ARGS)
 {
 	(void) fcinfo;
-	for (int place = 0; place < claim::ring_count(); place++)
-		claim::reset_counters(place);
+	for (int place = 0; place < ring::ring_count(); place++)
+		ring::reset_counters(place);
 	PG_RETURN_VOID();
 }
 

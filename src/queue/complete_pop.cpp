@@ -51,7 +51,7 @@ pop_into(Definition *definition, const Request &request, TupleDesc columns, Datu
 // Reads arguments 1 and 2. False if both are null: there is nothing to complete yet. Raises 22004 if
 // one is.
 static bool
-read_receipt(FunctionCallInfo fcinfo, claim::Receipt *receipt)
+read_receipt(FunctionCallInfo fcinfo, job::Receipt *receipt)
 {
 	if (PG_ARGISNULL(1) && PG_ARGISNULL(2))
 		return false;
@@ -67,7 +67,7 @@ queue_ext_queue_complete_pop(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_complete_pop()");
 	const text *name = argument::required_text(fcinfo, 0, "queue");
-	claim::Receipt receipt{};
+	job::Receipt receipt{};
 	const bool has_done = read_receipt(fcinfo, &receipt);
 	Request request{};
 	request.max_jobs = 1;

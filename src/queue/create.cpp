@@ -11,7 +11,6 @@
 
 #include "../argument.hpp"
 #include "../catalog/citus.hpp"
-#include "../claim/wake_trigger.hpp"
 #include "../compat.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/managed.hpp"
@@ -21,10 +20,11 @@
 #include "../definition/settings.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
-#include "../statement/search_path.hpp"
 #include "../schedule/store.hpp"
+#include "../statement/search_path.hpp"
 #include "../stats/tally.hpp"
 #include "../unique/history.hpp"
+#include "../wake/trigger.hpp"
 
 namespace queue_ext::queue {
 
@@ -91,7 +91,7 @@ create(const text *name_text, const Options &options, bool archived, bool has_ki
 	definition::write_comment(source, {*options.lease, *options.backoff_base, *options.backoff_cap,
 									   *options.max_attempts, archived, archive_keep,
 									   definition::interval_or_zero(options.dead_keep)});
-	claim::create_wake_trigger(source, true);
+	wake::create_wake_trigger(source, true);
 	stats::note_begin(source, name.name, true, true);
 	return source;
 }

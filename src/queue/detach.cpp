@@ -5,14 +5,14 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
-#include "../claim/transaction_callbacks.hpp"
-#include "../claim/wake.hpp"
-#include "../claim/wake_trigger.hpp"
+#include "../claim/given_back.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
 #include "../schedule/store.hpp"
 #include "../stats/tally.hpp"
 #include "../unique/history.hpp"
+#include "../wake/transaction_callbacks.hpp"
+#include "../wake/trigger.hpp"
 
 namespace queue_ext::queue {
 
@@ -38,9 +38,9 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 	const char *registered = pstrdup(definition->name);
 	stats::note_end(source, registered, is_managed);
 	definition::delete_definition(registered, source);
-	claim::note_end(source);
+	wake::note_end(source);
 	if (!claim::note_neighbour(source, registered))
-		claim::drop_wake_trigger(source);
+		wake::drop_wake_trigger(source);
 	if (is_managed) {
 		(void) unique::forget_all(source);
 		schedule::forget_schedules_of(source);

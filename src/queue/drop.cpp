@@ -5,7 +5,6 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
-#include "../claim/transaction_callbacks.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
 #include "../definition/shape.hpp"
@@ -13,6 +12,7 @@
 #include "../schedule/store.hpp"
 #include "../stats/tally.hpp"
 #include "../unique/history.hpp"
+#include "../wake/transaction_callbacks.hpp"
 
 namespace queue_ext::queue {
 
@@ -32,7 +32,7 @@ drop(const text *name)
 		error::not_managed(definition->name, "Use queue_detach(), which leaves the table alone.");
 	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
 	definition::delete_definition(definition->name, definition->source);
-	claim::note_end(definition->source);
+	wake::note_end(definition->source);
 	stats::note_end(definition->source, definition->name, true);
 	const bool has_archive = definition->is_archived && has_own_archive(definition);
 	// In the order in which a worker locks them that pops, and then completes.

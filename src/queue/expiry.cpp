@@ -4,12 +4,12 @@
 
 #include "expiry.hpp"
 
-#include "../claim/shared_memory.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/name.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
 #include "../error.hpp"
+#include "../ring/shared_memory.hpp"
 #include "../statement/subtransaction.hpp"
 #include "../steady_time.hpp"
 #include "slots.hpp"
@@ -65,7 +65,7 @@ take_look(Definition *definition, TimestampTz now)
 {
 	const Interval &keep = definition->archive_keep;
 	const TimestampTz later = now + pause_of(keep, pause_in_use);
-	pg_atomic_uint64 *shared = claim::next_look_of(definition->source);
+	pg_atomic_uint64 *shared = ring::next_look_of(definition->source);
 	uint64 next = shared == nullptr ? 0 : pg_atomic_read_u64(shared);
 	if (is_ahead(static_cast<TimestampTz>(next), now, keep)) {
 		definition->next_look = static_cast<TimestampTz>(next);
@@ -163,7 +163,7 @@ note_next(const Look &look, Definition *definition, TimestampTz next)
 {
 	if (definition != nullptr)
 		definition->next_look = next;
-	pg_atomic_uint64 *shared = claim::next_look_of(look.source);
+	pg_atomic_uint64 *shared = ring::next_look_of(look.source);
 	if (shared != nullptr)
 		pg_atomic_write_u64(shared, static_cast<uint64>(next));
 }

@@ -5,7 +5,6 @@
 #include "finish.hpp"
 
 #include "../claim/compiled_claim.hpp"
-#include "../claim/transaction_callbacks.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/fragment.hpp"
 #include "../definition/keep.hpp"
@@ -15,13 +14,14 @@
 #include "../row/rights.hpp"
 #include "../stats/tally.hpp"
 #include "../unique/allocate.hpp"
+#include "../wake/transaction_callbacks.hpp"
 #include "backoff.hpp"
 #include "expiry.hpp"
 #include "removed.hpp"
 
 namespace queue_ext::queue {
 
-using claim::Receipt;
+using job::Receipt;
 using definition::Definition;
 using definition::Layout;
 using definition::Prepared;
@@ -547,7 +547,7 @@ count_returned(Definition *definition, Action action, const FinishOptions &optio
 		note_completed(definition, options.call_time);
 	else {
 		note_cancelled(definition, options.call_time);
-		claim::note_writes(definition->source, claim::at_once);
+		wake::note_writes(definition->source, wake::at_once);
 	}
 	note_archived(definition, options.call_time);
 }

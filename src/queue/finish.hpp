@@ -9,8 +9,8 @@
 
 #include "../postgres.hpp"
 
-#include "../claim/job.hpp"
 #include "../definition/definition.hpp"
+#include "../job/job.hpp"
 
 namespace queue_ext::queue {
 
@@ -41,16 +41,16 @@ options_now()
 
 // Performs the action on one job. Returns true if the receipt was good. Locks the row, and waits
 // for a transaction that has it locked. Opens SPI. Raises what the executor raises.
-bool finish_one(definition::Definition *definition, Action action, const claim::Receipt &receipt,
+bool finish_one(definition::Definition *definition, Action action, const job::Receipt &receipt,
 				const FinishOptions &options);
 
 // Sorts the receipts by ID, which is the order in which rows are locked.
-void sort_receipts(claim::Receipt *receipts, int count);
+void sort_receipts(job::Receipt *receipts, int count);
 
 // Performs the action on many jobs, in the order of their IDs, so that two such calls cannot
 // deadlock. Sorts the receipts. SPI must be open; SPI_tuptable then has the IDs of the jobs whose
 // receipts were good. Raises what the executor raises.
-void finish_many(definition::Definition *definition, Action action, claim::Receipt *receipts,
+void finish_many(definition::Definition *definition, Action action, job::Receipt *receipts,
 				 int count, const FinishOptions &options);
 
 // The IDs in the first column of what the last statement has returned, allocated in the context. There may
@@ -72,7 +72,7 @@ void set_slot(const definition::Definition *definition, TimestampTz now,
 // before it was requeued. Of a table that does not count these, or not for the caller: its claims. SPI must be open.
 // Raises what the executor raises.
 void note_failures(definition::Definition *definition, const FinishOptions &options,
-				   claim::Receipt *receipts, int count);
+				   job::Receipt *receipts, int count);
 
 // Returns when a job that has failed so often may run again. Raises 22008 if that is no timestamp any more, as the next
 // two do.

@@ -5,20 +5,20 @@
 #include "finish_call.hpp"
 
 #include "../argument.hpp"
+#include "../claim/given_back.hpp"
 #include "../claim/recurring.hpp"
-#include "../claim/remove.hpp"
-#include "../claim/transaction_callbacks.hpp"
-#include "../claim/wake.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
+#include "../job/remove.hpp"
 #include "../result.hpp"
 #include "../statement/row_type.hpp"
 #include "../unique/allocate.hpp"
+#include "../wake/transaction_callbacks.hpp"
 #include "finish_row.hpp"
 
 namespace queue_ext::queue {
 
-using claim::Receipt;
+using job::Receipt;
 using definition::Definition;
 using definition::Use;
 
@@ -41,14 +41,14 @@ wake(Definition *definition, Action action, const FinishOptions &options)
 		claim::note_given_back(definition, lease_end(definition, options));
 	else if (action == Action::extend &&
 			 definition->claim_mode == definition::ClaimMode::transaction)
-		claim::note_moved(definition->source);
+		wake::note_moved(definition->source);
 }
 
-// Only completing has a direct path (claim/remove.hpp).
+// Only completing has a direct path (job/remove.hpp).
 static bool
 removes_directly(Definition *definition, Action action)
 {
-	return action == Action::complete && claim::can_remove_directly(definition);
+	return action == Action::complete && job::can_remove_directly(definition);
 }
 
 // Cancelling and completing remove the job from the table.
@@ -65,7 +65,7 @@ finish_and_wake(Definition *definition, Action action, Receipt receipt,
 	const List *occurrences =
 		action == Action::cancel ? claim::find_occurrences(definition, &receipt.id, 1) : NIL;
 	const bool is_done = removes_directly(definition, action)
-							 ? claim::remove_directly(definition, &receipt, 1, &receipt.id) > 0
+							 ? job::remove_directly(definition, &receipt, 1, &receipt.id) > 0
 							 : finish_one(definition, action, receipt, options);
 	if (is_done)
 		wake(definition, action, options);
@@ -173,7 +173,7 @@ finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt, const Finis
 		auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * (receipts.count + 1)));
 		sort_receipts(receipts.elements, receipts.count);
 		result::put_ids(result, ids,
-						claim::remove_directly(definition, receipts.elements, receipts.count, ids));
+						job::remove_directly(definition, receipts.elements, receipts.count, ids));
 		return static_cast<Datum>(0);
 	}
 	const List *occurrences =

@@ -25,7 +25,7 @@ Datum finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt,
 				  const FinishOptions &options);
 
 // The same for the row of arguments 0 and 1: queue, job. True if the receipt was good; for extend,
-// *extended is then the updated row. Takes the lock on the table that open.hpp says of the action.
+// *extended is then the updated row. Takes the lock on the table that definition/open.hpp says of the action.
 // Also raises 42804 if the row is of another type or cannot be read any more, and what the function
 // in finish_row.hpp raises.
 bool finish_row(FunctionCallInfo fcinfo, Action action, const FinishOptions &options,
@@ -33,12 +33,12 @@ bool finish_row(FunctionCallInfo fcinfo, Action action, const FinishOptions &opt
 
 // For a job of a managed queue: finish_one(), without a statement where that is possible, and makes a
 // job that was given back known to claims. Raises what these raise.
-bool finish_and_wake(definition::Definition *definition, Action action, claim::Receipt receipt,
+bool finish_and_wake(definition::Definition *definition, Action action, job::Receipt receipt,
 					 const FinishOptions &options);
 
 // For the functions that take receipts (finish_receipt.hpp).
 
-// Opens the queue with the lock that open.hpp says of the action, for a row. Raises what
+// Opens the queue with the lock that definition/open.hpp says of the action, for a row. Raises what
 // open_queue() raises.
 definition::Definition *open_to_finish(const text *name, Action action);
 

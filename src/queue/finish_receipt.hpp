@@ -10,7 +10,7 @@
 namespace queue_ext::queue {
 
 // Performs the action on the row of arguments 0 and 1: queue, receipt. True if the receipt was good;
-// for extend, *renewed is then the new one. Takes the lock on the table that open.hpp says of the
+// for extend, *renewed is then the new one. Takes the lock on the table that definition/open.hpp says of the
 // action, and locks the row. Raises 22P02 for a text that is no receipt of the queue, and what the
 // functions for rows raise.
 bool finish_receipt(FunctionCallInfo fcinfo, Action action, const FinishOptions &options,

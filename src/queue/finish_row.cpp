@@ -6,13 +6,13 @@
 
 #include "../catalog/row_key.hpp"
 #include "../claim/claim_text.hpp"
-#include "../claim/complete_row.hpp"
 #include "../claim/compiled_claim.hpp"
-#include "../claim/held_row.hpp"
-#include "../claim/remove.hpp"
-#include "../claim/transaction_callbacks.hpp"
 #include "../definition/compiled.hpp"
 #include "../error.hpp"
+#include "../held/rows.hpp"
+#include "../job/complete_row.hpp"
+#include "../job/remove.hpp"
+#include "../wake/transaction_callbacks.hpp"
 #include "expiry.hpp"
 #include "removed.hpp"
 
@@ -125,7 +125,7 @@ failures_of(Definition *definition, const Row &job, const FinishOptions &options
 	HeapTupleHeader row = DatumGetHeapTupleHeader(job.value);
 	bool has_no_id;
 	bool has_no_attempt;
-	claim::Receipt receipt{};
+	job::Receipt receipt{};
 	receipt.attempt = DatumGetInt32(
 		GetAttributeByNum(row, definition::attempt_column(definition), &has_no_attempt));
 	if (has_no_attempt)
@@ -224,8 +224,8 @@ finish_held(Definition *definition, Action action, const Rule &rule, const Argum
 	const char *row_key = row_key_of(definition, arguments);
 	if (row_key == nullptr)
 		return false;
-	const bool is_ours = action == Action::extend ? claim::is_held(definition, row_key)
-												  : claim::finish_held_row(definition, row_key);
+	const bool is_ours = action == Action::extend ? held::is_held(definition, row_key)
+												  : held::finish_held_row(definition, row_key);
 	const bool writes = rule.assignments != nullptr || action == Action::complete;
 	if (is_ours && writes)
 		return write_row(definition, action, rule, arguments, extended);
@@ -233,7 +233,7 @@ finish_held(Definition *definition, Action action, const Rule &rule, const Argum
 	return is_ours;
 }
 
-// Removes a managed queue's job without a statement; claim::can_remove_directly() has found its
+// Removes a managed queue's job without a statement; job::can_remove_directly() has found its
 // columns unchanged.
 static bool
 remove_job(Definition *definition, const Row &job)
@@ -241,12 +241,12 @@ remove_job(Definition *definition, const Row &job)
 	bool is_null;
 	bool has_no_attempt;
 	HeapTupleHeader row = DatumGetHeapTupleHeader(job.value);
-	claim::Receipt receipt{};
+	job::Receipt receipt{};
 	receipt.id = DatumGetInt64(GetAttributeByName(row, "id", &is_null));
 	receipt.attempt = DatumGetInt32(GetAttributeByName(row, "attempt", &has_no_attempt));
 	receipt.has_attempt = true;
 	return !is_null && !has_no_attempt &&
-		   claim::remove_directly(definition, &receipt, 1, &receipt.id) > 0;
+		   job::remove_directly(definition, &receipt, 1, &receipt.id) > 0;
 }
 
 // Completes a row of an attached queue without a statement, but for rows that need one.
@@ -255,14 +255,14 @@ complete_directly(Definition *definition, const Rule &rule, const Row &job,
 				  const Arguments &arguments)
 {
 	if (definition->claim_mode != definition::ClaimMode::update) {
-		const char *row_key = claim::row_key_of_receipt(definition, job);
-		if (row_key == nullptr || !claim::finish_held_row(definition, row_key))
+		const char *row_key = job::row_key_of_receipt(definition, job);
+		if (row_key == nullptr || !held::finish_held_row(definition, row_key))
 			return false;
 	}
-	const claim::Completed completed = claim::complete_directly(definition, job, arguments);
-	bool is_done = completed == claim::Completed::done;
+	const job::Completed completed = job::complete_directly(definition, job, arguments);
+	bool is_done = completed == job::Completed::done;
 	count_finished(definition, Action::complete, is_done, 0);
-	if (completed == claim::Completed::by_statement)
+	if (completed == job::Completed::by_statement)
 		statement::with_spi(
 			[&] { is_done = write_row(definition, Action::complete, rule, arguments, nullptr); });
 	return is_done;
@@ -299,10 +299,10 @@ finish_row(Definition *definition, Action action, const Row &job, const FinishOp
 
 	const Arguments arguments = arguments_for(definition, action, job, options);
 	if (action == Action::complete && definition->is_managed &&
-		claim::can_remove_directly(definition))
+		job::can_remove_directly(definition))
 		return remove_job(definition, job);
 	bool is_done = false;
-	if (action == Action::complete && claim::can_complete_directly(definition))
+	if (action == Action::complete && job::can_complete_directly(definition))
 		is_done = complete_directly(definition, rule, job, arguments);
 	else
 		statement::with_spi([&] {

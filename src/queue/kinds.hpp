@@ -13,14 +13,14 @@
 namespace queue_ext::queue {
 
 // Argument n, in the current context, whole; null: jobs of every kind. SQL objects of 0.1 have no such
-// argument. Raises what claim::read_kinds() raises, and 2202E.
-inline const claim::Kinds *
+// argument. Raises what ring::read_kinds() raises, and 2202E.
+inline const ring::Kinds *
 read_kinds(FunctionCallInfo fcinfo, int n)
 {
 	if (PG_NARGS() <= n || PG_ARGISNULL(n))
 		return nullptr;
 	(void) argument::required_array(fcinfo, n, "kinds");
-	return claim::read_kinds(PG_GETARG_ARRAYTYPE_P_COPY(n));
+	return ring::read_kinds(PG_GETARG_ARRAYTYPE_P_COPY(n));
 }
 
 // Raises 55000 where the call names kinds and the queue has none: it is attached, its table is one of

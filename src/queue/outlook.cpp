@@ -6,7 +6,7 @@
 
 namespace queue_ext::queue {
 
-using claim::RingView;
+using ring::RingView;
 using stats::Mark;
 using stats::Outlook;
 using stats::Since;

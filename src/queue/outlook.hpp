@@ -5,7 +5,7 @@
 
 #include "../postgres.hpp"
 
-#include "../claim/ring_view.hpp"
+#include "../ring/view.hpp"
 #include "../stats/table.hpp"
 
 namespace queue_ext::queue {
@@ -26,8 +26,8 @@ struct Ready
 };
 
 // ring: null if the queue has none that is sorted. Never raise.
-Oldest oldest_ready(const stats::Outlook &outlook, const claim::RingView *ring, TimestampTz now);
-Ready count_ready(const stats::Outlook &outlook, const claim::RingView *ring, TimestampTz now);
+Oldest oldest_ready(const stats::Outlook &outlook, const ring::RingView *ring, TimestampTz now);
+Ready count_ready(const stats::Outlook &outlook, const ring::RingView *ring, TimestampTz now);
 
 // Whether the number of scheduled jobs is known.
 inline bool

@@ -4,10 +4,10 @@
 
 #include "../argument.hpp"
 #include "../claim/claim.hpp"
-#include "../claim/held_row.hpp"
 #include "../compat.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
+#include "../held/rows.hpp"
 #include "job_columns.hpp"
 #include "kinds.hpp"
 
@@ -114,7 +114,7 @@ queue_ext_queue_pop_rows(PG_FUNCTION_ARGS)
 Datum
 queue_ext_queue_is_held(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(claim::is_known(PG_GETARG_OID(0), text_to_cstring(PG_GETARG_TEXT_PP(1))));
+	PG_RETURN_BOOL(held::is_known(PG_GETARG_OID(0), text_to_cstring(PG_GETARG_TEXT_PP(1))));
 }
 
 } // namespace queue_ext::queue

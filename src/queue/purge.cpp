@@ -3,13 +3,13 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
-#include "../claim/transaction_callbacks.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../missing_rights.hpp"
 #include "../stats/tally.hpp"
 #include "../unique/history.hpp"
+#include "../wake/transaction_callbacks.hpp"
 #include "by_state.hpp"
 
 namespace queue_ext::queue {
@@ -53,7 +53,7 @@ forget_done(const Definition *definition)
 static void
 note_purged(Definition *definition)
 {
-	claim::note_writes(definition->source, claim::at_once);
+	wake::note_writes(definition->source, wake::at_once);
 	stats::Tally *tally = stats::tally_of(definition);
 	if (tally != nullptr)
 		tally->is_blind = true;

@@ -5,10 +5,10 @@
 #include "removed.hpp"
 
 #include "../claim/compiled_claim.hpp"
-#include "../claim/transaction_callbacks.hpp"
-#include "../claim/wake.hpp"
+#include "../claim/given_back.hpp"
 #include "../row/rights.hpp"
 #include "../statement/statement.hpp"
+#include "../wake/transaction_callbacks.hpp"
 
 namespace queue_ext::queue {
 
@@ -127,7 +127,7 @@ note_completed(Definition *definition, TimestampTz now)
 {
 	note_late(definition, now);
 	const TimestampTz due = first_time(lease_end);
-	claim::note_writes(definition->source, due == PG_INT64_MAX ? claim::at_once : due);
+	wake::note_writes(definition->source, due == PG_INT64_MAX ? wake::at_once : due);
 }
 
 // The elements of the array in that column of the first row; false if it is null, or has nulls. All are of 8

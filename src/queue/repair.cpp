@@ -17,8 +17,8 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../claim/given_back.hpp"
 #include "../claim/recurring.hpp"
-#include "../claim/wake.hpp"
 #include "../compat.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"

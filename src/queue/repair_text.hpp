@@ -1,6 +1,6 @@
 // repair_text.hpp - the statements of the procedures that repair many jobs (repair.cpp).
 //
-// All of them name the queue's table "t", and have the parameters of statement.hpp.
+// All of them name the queue's table "t", and have the parameters of statement/statement.hpp.
 
 #pragma once
 

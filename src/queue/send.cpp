@@ -2,10 +2,10 @@
 
 #include "../postgres.hpp"
 
-#include "../claim/insert.hpp"
-#include "../claim/wake.hpp"
+#include "../claim/given_back.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
+#include "../job/insert.hpp"
 #include "../result.hpp"
 #include "../stats/tally.hpp"
 #include "send_options.hpp"
@@ -78,16 +78,16 @@ send_by_statement(Definition *definition, const Arguments &arguments)
 	return sent;
 }
 
-// Adds the job without a statement where that has the same effects (claim/insert.hpp).
+// Adds the job without a statement where that has the same effects (job/insert.hpp).
 static Sent
 send(Definition *definition, const Arguments &arguments)
 {
 	const Datum payload = arguments.values[static_cast<int>(Parameter::payload)];
-	const claim::NewJobs jobs = claim::new_jobs(arguments, &payload, 1);
-	if (!claim::can_insert_directly(definition, jobs))
+	const job::NewJobs jobs = job::new_jobs(arguments, &payload, 1);
+	if (!job::can_insert_directly(definition, jobs))
 		return send_by_statement(definition, arguments);
 	Sent sent{0, true};
-	claim::insert_directly(definition, jobs, &sent.id);
+	job::insert_directly(definition, jobs, &sent.id);
 	return sent;
 }
 
@@ -96,8 +96,8 @@ static void
 send_many(Definition *definition, const Arguments &arguments, ArrayType *payloads,
 		  ReturnSetInfo *result)
 {
-	claim::NewJobs jobs = claim::new_jobs(arguments, nullptr, 0);
-	if (!claim::can_insert_directly(definition, jobs)) {
+	job::NewJobs jobs = job::new_jobs(arguments, nullptr, 0);
+	if (!job::can_insert_directly(definition, jobs)) {
 		const int64 counted = stats::counted(definition, stats::Counter::sent);
 		statement::with_spi([&] {
 			const uint64 inserted = run(
@@ -113,7 +113,7 @@ send_many(Definition *definition, const Arguments &arguments, ArrayType *payload
 	deconstruct_array(payloads, JSONBOID, -1, false, TYPALIGN_INT, &values, nullptr, &jobs.count);
 	jobs.payloads = values;
 	auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * (jobs.count + 1)));
-	claim::insert_directly(definition, jobs, ids);
+	job::insert_directly(definition, jobs, ids);
 	result::put_ids(result, ids, jobs.count);
 }
 

@@ -7,11 +7,11 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
-#include "../claim/insert.hpp"
 #include "../definition/definition.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
+#include "../job/insert.hpp"
 
 namespace queue_ext::queue {
 

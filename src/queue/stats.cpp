@@ -9,7 +9,7 @@
 
 namespace queue_ext::queue {
 
-using claim::RingView;
+using ring::RingView;
 using stats::Counter;
 using stats::Entry;
 using stats::Outlook;
@@ -94,7 +94,7 @@ find_view(const Rings &rings, const Entry &entry)
 	wanted.table = entry.key.table;
 	wanted.queue = entry.name;
 	return static_cast<const RingView *>(
-		bsearch(&wanted, rings.views, rings.count, sizeof(RingView), claim::compare_views));
+		bsearch(&wanted, rings.views, rings.count, sizeof(RingView), ring::compare_views));
 }
 
 // Null if it is not known.
@@ -178,7 +178,7 @@ queue_ext_queue_stats_counters(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	Rings rings{};
-	rings.views = claim::view_rings(&rings.count);
+	rings.views = ring::view_rings(&rings.count);
 	const TimestampTz now = GetCurrentTimestamp();
 	visit_entries([&](const Entry &entry) { put_counters(result, entry, rings, now); });
 	return static_cast<Datum>(0);

@@ -5,7 +5,7 @@
 
 #include "../argument.hpp"
 #include "../catalog/rights.hpp"
-#include "../claim/wake.hpp"
+#include "../claim/given_back.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../result.hpp"

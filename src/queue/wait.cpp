@@ -10,8 +10,6 @@
 
 #include "../argument.hpp"
 #include "../claim/claim.hpp"
-#include "../claim/ready.hpp"
-#include "../claim/wait.hpp"
 #include "../compat.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
@@ -19,6 +17,8 @@
 #include "../statement/subtransaction.hpp"
 #include "../stats/tally.hpp"
 #include "../steady_time.hpp"
+#include "../wait/ready.hpp"
+#include "../wait/sleep.hpp"
 #include "job_columns.hpp"
 #include "kinds.hpp"
 #include "procedure.hpp"
@@ -26,7 +26,7 @@
 namespace queue_ext::queue {
 
 using claim::Request;
-using claim::Wait;
+using wait::Wait;
 using definition::Definition;
 using definition::Use;
 
@@ -113,7 +113,7 @@ look_for_ready(const text *name, Request request, Wait *wait, MemoryContext roun
 	request.call_time = GetCurrentTimestamp();
 	return look(
 		wait, request, round, [&] { return definition::open_queue(name, Use::claim); },
-		[&](Definition *definition) { return claim::is_job_ready(definition, request); });
+		[&](Definition *definition) { return wait::is_job_ready(definition, request); });
 }
 
 static void
@@ -127,7 +127,7 @@ wait_between_transactions(const text *name, const Request &request, Wait *wait)
 		if (look_for_ready(name, request, wait, round))
 			return;
 		SPI_commit();
-	} while (claim::sleep(wait));
+	} while (wait::sleep(wait));
 }
 
 static void
@@ -143,7 +143,7 @@ wait_in_transaction(const text *name, Request request, Wait *wait)
 			is_ready = look_for_ready(name, request, wait, round);
 			PopActiveSnapshot();
 		});
-	} while (!is_ready && claim::sleep(wait));
+	} while (!is_ready && wait::sleep(wait));
 }
 
 Datum
@@ -174,7 +174,7 @@ pop_one(const text *name, Wait *wait, Request *request, MemoryContext round, Mem
 		TupleDesc columns, HeapTuple *job)
 {
 	request->call_time = GetCurrentTimestamp();
-	request->is_chosen = claim::chosen();
+	request->is_chosen = wait::chosen();
 	request->has_slept = wait->has_slept;
 	return look(
 		wait, *request, round,
@@ -214,7 +214,7 @@ pop_or_wait(const text *name, Wait *wait, Request *request, MemoryContext result
 		if (pop_one(name, wait, request, round, result, columns, &job))
 			return job;
 		SPI_commit();
-	} while (claim::sleep(wait));
+	} while (wait::sleep(wait));
 	return nullptr;
 }
 

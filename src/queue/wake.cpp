@@ -1,12 +1,12 @@
 // wake.cpp - queue_wake: the trigger function that makes written rows known to claims
-// (wake_trigger.hpp).
+// (wake/trigger.hpp).
 
 #include "../postgres.hpp"
 
+#include "../claim/given_back.hpp"
 #include "../claim/own_update.hpp"
-#include "../claim/transaction_callbacks.hpp"
-#include "../claim/wake.hpp"
 #include "../error.hpp"
+#include "../wake/transaction_callbacks.hpp"
 
 namespace queue_ext::queue {
 
@@ -136,8 +136,8 @@ kind_of(HeapTuple row, TupleDesc descriptor)
 {
 	Datum kind;
 	return get_value(row, descriptor, "kind", TEXTOID, &kind)
-			   ? claim::hash_of_kind(DatumGetTextPP(kind))
-			   : claim::no_kind;
+			   ? ring::hash_of_kind(DatumGetTextPP(kind))
+			   : ring::no_kind;
 }
 
 // Whether this transaction has written a later version of the row already, or has deleted it: another trigger of the
@@ -161,22 +161,22 @@ note_row(Oid table, const Written &written, TupleDesc descriptor)
 	const bool is_update = written.old != nullptr;
 	const JobRow former = is_update ? read_job(written.old, descriptor) : JobRow{};
 	if (is_update)
-		claim::note_writes(table, former.has_place ? former.due() : claim::at_once);
+		wake::note_writes(table, former.has_place ? former.due() : wake::at_once);
 	if (!job.has_place)
 		return false;
 	count_row(table, job, is_update ? &former : nullptr);
 	if (job.is_dead || is_superseded(written.row))
 		return true;
 	const uint64 kind = kind_of(written.row, descriptor);
-	const claim::Candidate candidate{written.row->t_self, job.priority, job.run_at, {job.id}};
+	const ring::Candidate candidate{written.row->t_self, job.priority, job.run_at, {job.id}};
 	if (job.is_leased)
-		claim::note_due_row(table, {candidate, job.due()}, kind);
+		wake::note_due_row(table, {candidate, job.due()}, kind);
 	else
-		claim::note_offer(table, candidate, kind);
+		wake::note_offer(table, candidate, kind);
 	return true;
 }
 
-static claim::Version
+static ring::Version
 version_of(HeapTuple row)
 {
 	return {row->t_self, HeapTupleHeaderGetRawXmin(row->t_data)};
@@ -187,8 +187,8 @@ static void
 note_version(Oid table, const Written &written)
 {
 	if (written.old != nullptr)
-		claim::note_replaced(table, version_of(written.old));
-	claim::note_version(table, version_of(written.row));
+		wake::note_replaced(table, version_of(written.old));
+	wake::note_version(table, version_of(written.row));
 }
 
 // Notes nothing of a claim's own write, of which the claim notes what is needed. The rollback of
@@ -209,8 +209,8 @@ queue_ext_queue_wake(PG_FUNCTION_ARGS)
 		return static_cast<Datum>(0);
 	if (TRIGGER_FIRED_FOR_STATEMENT(event) || TRIGGER_FIRED_BY_DELETE(event)) {
 		if (!TRIGGER_FIRED_BY_INSERT(event))
-			claim::note_writes(table, claim::at_once);
-		claim::note_wake(table);
+			wake::note_writes(table, wake::at_once);
+		wake::note_wake(table);
 		return static_cast<Datum>(0);
 	}
 	const Written written = TRIGGER_FIRED_BY_UPDATE(event)
@@ -219,7 +219,7 @@ queue_ext_queue_wake(PG_FUNCTION_ARGS)
 	if (data->tg_trigger->tgnargs > 0)
 		note_version(table, written);
 	else if (!note_row(table, written, RelationGetDescr(data->tg_relation)))
-		claim::note_wake(table);
+		wake::note_wake(table);
 	return static_cast<Datum>(0);
 }
 

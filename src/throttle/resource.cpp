@@ -60,7 +60,7 @@ enum ParameterNumber {
 
 static constexpr Oid parameters[] = {TEXTOID, TEXTOID, TIMESTAMPTZOID, INTERVALOID, INT4OID};
 
-// %1$s is the table. statement_lock serves where the row cannot be written directly (keyed.hpp),
+// %1$s is the table. statement_lock serves where the row cannot be written directly (row/keyed.hpp),
 // the others always.
 static constexpr const char *statements[] = {
 	"select from %1$s where resource operator(pg_catalog.=) $1",

@@ -4,13 +4,13 @@
 
 #include "insert.hpp"
 
-#include "../claim/insert.hpp"
-#include "../claim/wake.hpp"
+#include "../claim/given_back.hpp"
+#include "../job/insert.hpp"
 #include "../stats/tally.hpp"
 #include "allocate.hpp"
 #include "find.hpp"
-#include "locks.hpp"
 #include "history.hpp"
+#include "locks.hpp"
 #include "shard_bucket.hpp"
 
 namespace queue_ext::unique {
@@ -291,14 +291,14 @@ insert(Definition *definition, const Arguments &arguments, const Batch &batch, c
 	   int count)
 {
 	const Rows rows = rows_of(batch, indexes, count);
-	claim::NewJobs jobs = claim::new_jobs(arguments, rows.payloads, count);
+	job::NewJobs jobs = job::new_jobs(arguments, rows.payloads, count);
 	jobs.unique_keys = rows.keys;
-	if (!claim::can_insert_directly(definition, jobs)) {
+	if (!job::can_insert_directly(definition, jobs)) {
 		insert_by_statement(definition, arguments, rows, batch, indexes);
 		return;
 	}
 	auto *ids = allocate<int64>(count);
-	claim::insert_directly(definition, jobs, ids);
+	job::insert_directly(definition, jobs, ids);
 	for (int i = 0; i < count; i++)
 		batch.outcomes[indexes[i]] = {ids[i], true, true};
 }

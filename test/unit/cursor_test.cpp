@@ -1,6 +1,6 @@
 // cursor_test.cpp - order columns as bytes in shared memory, and bytes that are none.
 
-#include "claim/cursor.hpp"
+#include "ring/cursor.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace cursor = queue_ext::claim::cursor;
+namespace cursor = queue_ext::ring::cursor;
 using cursor::Column;
 using cursor::Form;
 using cursor::Value;

@@ -1,6 +1,6 @@
 // sorted_run_test.cpp - merging what becomes claimable into a ring.
 
-#include "claim/sorted_run.hpp"
+#include "ring/sorted_run.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-using queue_ext::claim::Added;
-using queue_ext::claim::merge_runs;
-using queue_ext::claim::MergedRun;
+using queue_ext::ring::Added;
+using queue_ext::ring::merge_runs;
+using queue_ext::ring::MergedRun;
 
 namespace {
 

@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "claim/cursor.hpp"
 #include "key/fnv.hpp"
 #include "queue/backoff.hpp"
 #include "queue/base64url.hpp"
 #include "queue/receipt_form.hpp"
+#include "ring/cursor.hpp"
 #include "schedule/cron.hpp"
 
 namespace {
@@ -75,7 +75,7 @@ fuzz_backoff(const std::uint8_t *bytes, std::size_t size)
 void
 fuzz_cursor(const std::uint8_t *bytes, std::size_t size)
 {
-	using namespace queue_ext::claim::cursor;
+	using namespace queue_ext::ring::cursor;
 	constexpr int most = 8;
 	Column columns[most];
 	Value values[most];

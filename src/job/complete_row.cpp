@@ -1,0 +1,371 @@
+// complete_row.cpp - see complete_row.hpp.
+//
+// The row is found through the index of its key under a snapshot of its own, and the version found
+// is written over or deleted. If another transaction has changed it meanwhile it is looked for
+// again: the receipt may still be good, or stale by now.
+
+#include "../postgres.hpp"
+
+#include "complete_row.hpp"
+
+#include "../claim/path.hpp"
+#include "../claim/row_context.hpp"
+#include "../claim/writer.hpp"
+#include "../ring/probe.hpp"
+#include "../row/rights.hpp"
+#include "../row/write.hpp"
+#include "../wake/transaction_callbacks.hpp"
+#include "completion.hpp"
+#include "locate.hpp"
+
+namespace queue_ext::job {
+
+using claim::ColumnValue;
+using claim::CompiledClaim;
+using definition::ClaimMode;
+using definition::Definition;
+using ring::DueRow;
+using ring::Version;
+using statement::Row;
+
+// Not within another evaluation of the same expressions. In the lock modes the row key is evaluated
+// without a statement, too.
+bool
+can_complete_directly(Definition *definition)
+{
+	if (!claim::is_direct_allowed())
+		return false;
+	const Completion *completion = completion_of(definition);
+	const CompiledClaim *claim = claim::compiled_claim_of(definition);
+	return completion->is_direct && !claim::is_writing(definition) &&
+		   (definition->claim_mode == ClaimMode::update || claim->row_key != nullptr) &&
+		   row::has_rights(definition->source,
+						   ACL_SELECT | (completion->deletes ? ACL_DELETE : ACL_UPDATE));
+}
+
+// Runs body() while it may evaluate the expressions of the definition.
+template <typename Body>
+static void
+with_expressions(Definition *definition, Body &&body)
+{
+	row::begin_use(&definition->claim->use);
+	ResetExprContext(definition->completion->evaluation);
+	body();
+	row::end_use(&definition->claim->use);
+}
+
+// The receipt's row as a tuple, which is not copied.
+static HeapTupleData
+tuple_of(const Row &job)
+{
+	HeapTupleData tuple{};
+	tuple.t_data = DatumGetHeapTupleHeader(job.value);
+	tuple.t_len = HeapTupleHeaderGetDatumLength(tuple.t_data);
+	ItemPointerSetInvalid(&tuple.t_self);
+	return tuple;
+}
+
+char *
+row_key_of_receipt(Definition *definition, const Row &job)
+{
+	Relation table = table_open(definition->source, NoLock);
+	HeapTupleData tuple = tuple_of(job);
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table), &TTSOpsHeapTuple);
+	ExecStoreHeapTuple(&tuple, slot, false);
+	ExprContext *evaluation = definition->completion->evaluation;
+	char *row_key = nullptr;
+	with_expressions(definition, [&] {
+		evaluation->ecxt_scantuple = slot;
+		bool is_null;
+		const Datum value =
+			ExecEvalExprSwitchContext(definition->claim->row_key, evaluation, &is_null);
+		if (!is_null)
+			row_key = TextDatumGetCString(value);
+	});
+	ExecDropSingleTupleTableSlot(slot);
+	table_close(table, NoLock);
+	return row_key;
+}
+
+namespace {
+
+// The state of one call.
+struct Completer
+{
+	const Definition *definition;
+	const Completion *completion;
+	Locator locator;
+	ScanKey keys;
+	Datum *fence; // the receipt's values of the columns that the claim wrote
+	bool *fence_nulls;
+	TupleTableSlot *new_row;
+	Version replaced; // the version completed
+};
+
+} // namespace
+
+// Takes the values of the key and of the fence from the receipt. False if a value of the key is
+// null: no row equals it.
+static bool
+read_receipt(Completer *completer, const Row &job)
+{
+	const Completion *completion = completer->completion;
+	const TupleDesc descriptor = RelationGetDescr(completer->locator.table);
+	HeapTupleData tuple = tuple_of(job);
+	completer->keys = static_cast<ScanKey>(palloc(sizeof(ScanKeyData) * completion->key_count));
+	memcpy(completer->keys, completion->keys, sizeof(ScanKeyData) * completion->key_count);
+	for (int i = 0; i < completion->key_count; i++) {
+		// What the comparison remembers ends with the call, as the copy does.
+		completer->keys[i].sk_func.fn_mcxt = CurrentMemoryContext;
+		bool is_null;
+		completer->keys[i].sk_argument =
+			heap_getattr(&tuple, completion->key_columns[i], descriptor, &is_null);
+		if (is_null)
+			return false;
+	}
+	completer->fence = static_cast<Datum *>(palloc(sizeof(Datum) * (completion->fence_count + 1)));
+	completer->fence_nulls =
+		static_cast<bool *>(palloc(sizeof(bool) * (completion->fence_count + 1)));
+	for (int i = 0; i < completion->fence_count; i++)
+		completer->fence[i] =
+			heap_getattr(&tuple, completion->fence[i], descriptor, &completer->fence_nulls[i]);
+	return true;
+}
+
+// Whether the columns that the claim wrote are as in the receipt, byte by byte, as the operator *=
+// compares them.
+static bool
+is_good(const Completer *completer)
+{
+	const Completion *completion = completer->completion;
+	const TupleDesc descriptor = RelationGetDescr(completer->locator.table);
+	for (int i = 0; i < completion->fence_count; i++) {
+		const AttrNumber number = completion->fence[i];
+		const Form_pg_attribute attribute = TupleDescAttr(descriptor, number - 1);
+		bool is_null;
+		const Datum value = slot_getattr(completer->locator.row, number, &is_null);
+		if (is_null != completer->fence_nulls[i])
+			return false;
+		if (!is_null &&
+			!datum_image_eq(value, completer->fence[i], attribute->attbyval, attribute->attlen))
+			return false;
+	}
+	return true;
+}
+
+// Raises what the executor raises for a constraint that the new row violates.
+static void
+check_constraints(const Completer *completer)
+{
+	const Completion *completion = completer->completion;
+	TupleTableSlot *row = completer->new_row;
+	bool is_forbidden = false;
+	for (int i = 0; i < completion->column_count; i++) {
+		const ColumnValue &column = completion->columns[i];
+		is_forbidden |= column.not_null && row->tts_isnull[column.number - 1];
+	}
+	if (!is_forbidden && row::satisfies(completion->checks, row, completion->evaluation))
+		return;
+	row::Target target = row::open_target(completer->locator.table);
+	ExecConstraints(target.relation, row, target.estate);
+	row::close_target(&target);
+}
+
+// Computes the new version by on_complete.
+static void
+make_new_row(const Completer *completer)
+{
+	const Completion *completion = completer->completion;
+	TupleTableSlot *old_row = completer->locator.row;
+	TupleTableSlot *row = completer->new_row;
+	const TupleDesc descriptor = RelationGetDescr(completer->locator.table);
+	slot_getallattrs(old_row);
+	ExecClearTuple(row);
+	memcpy(row->tts_values, old_row->tts_values, sizeof(Datum) * descriptor->natts);
+	memcpy(row->tts_isnull, old_row->tts_isnull, sizeof(bool) * descriptor->natts);
+	for (int i = 0; i < descriptor->natts; i++)
+		if (TupleDescAttr(descriptor, i)->attisdropped)
+			row->tts_isnull[i] = true;
+	completion->evaluation->ecxt_scantuple = old_row;
+	for (int i = 0; i < completion->column_count; i++) {
+		const ColumnValue &column = completion->columns[i];
+		const int index = column.number - 1;
+		row->tts_values[index] = ExecEvalExprSwitchContext(column.value, completion->evaluation,
+														   &row->tts_isnull[index]);
+	}
+	ExecStoreVirtualTuple(row);
+	row->tts_tableOid = RelationGetRelid(completer->locator.table);
+	check_constraints(completer);
+	// The values may point into the old row, which pruning its page would materialize anew.
+	ExecMaterializeSlot(row);
+}
+
+// The header of a row in a buffer.
+static HeapTupleHeader
+header_of(const TupleTableSlot *row)
+{
+	return reinterpret_cast<const BufferHeapTupleTableSlot *>(row)->base.tuple->t_data;
+}
+
+// Whether a statement must write, as the executor checks foreign keys again when a version that
+// this transaction has written is replaced.
+static bool
+needs_foreign_key_check(const Completer *completer)
+{
+	return completer->completion->has_foreign_key &&
+		   TransactionIdIsCurrentTransactionId(
+			   HeapTupleHeaderGetXmin(header_of(completer->locator.row)));
+}
+
+// The next pop reads the row, and expects it.
+static void
+note_to_come(const Completer *completer)
+{
+	const CompiledClaim *claim = completer->definition->claim;
+	const TransactionId writer = GetCurrentTransactionId();
+	const DueRow row =
+		due_row_of(claim, completer->completion->evaluation, completer->new_row, writer);
+	if (row.due != PG_INT64_MAX)
+		wake::note_version(claim->key.table, {row.candidate.tid, writer});
+}
+
+// Notes what the trigger would: that rows of the table may be claimable, unless the new version is
+// known not to be. Another queue may be on the table.
+static void
+note_completed(const Completer *completer)
+{
+	const Completion *completion = completer->completion;
+	const CompiledClaim *claim = completer->definition->claim;
+	wake::note_replaced(completer->definition->source, completer->replaced);
+	if (!completion->fires_wake)
+		return;
+	completion->evaluation->ecxt_scantuple = completer->new_row;
+	if (!claim->has_wake_trigger || claim->pending == nullptr ||
+		ExecQual(claim->pending, completion->evaluation))
+		wake::note_wake(completer->definition->source);
+	else if (claim->due != nullptr)
+		note_to_come(completer);
+}
+
+// Inserts index entries where the update needs them: the executor state is made for these alone.
+static void
+insert_index_entries(const Completer *completer, compat::UpdatedIndexes updated)
+{
+	if (!compat::any_index(updated))
+		return;
+	row::Target target = row::open_target(completer->locator.table);
+	row::insert_index_entries(&target, completer->new_row, updated);
+	row::close_target(&target);
+}
+
+// Writes over the version found. *needs_statement: user-defined code has run in between, and may
+// have written the row.
+static TM_Result
+update(const Completer *completer, bool *needs_statement)
+{
+	Relation table = completer->locator.table;
+	ItemPointerData tid = completer->locator.row->tts_tid;
+	const CommandId command = GetCurrentCommandId(false);
+	make_new_row(completer);
+	*needs_statement = GetCurrentCommandId(false) != command;
+	if (*needs_statement)
+		return TM_Ok;
+	row::make_room(table, completer->locator.row);
+	TM_FailureData failure;
+	LockTupleMode mode;
+	compat::UpdatedIndexes updated;
+	const TM_Result result = ring::measured("update to complete", [&] {
+		return compat::update_tuple(table, &tid, completer->new_row, GetCurrentCommandId(true),
+									true, &failure, &mode, &updated);
+	});
+	if (result == TM_Ok)
+		insert_index_entries(completer, updated);
+	return result;
+}
+
+static TM_Result
+write(const Completer *completer, Snapshot snapshot, bool *needs_statement)
+{
+	if (!completer->completion->deletes)
+		return update(completer, needs_statement);
+	TM_FailureData failure;
+	return ring::measured("delete", [&] {
+		return compat::delete_tuple(completer->locator.table, &completer->locator.row->tts_tid,
+									GetCurrentCommandId(true), snapshot, true, &failure);
+	});
+}
+
+static Version
+version_of(const TupleTableSlot *row)
+{
+	return {row->tts_tid, HeapTupleHeaderGetRawXmin(header_of(row))};
+}
+
+// Tries until the row stands still. A row that this command has written counts as gone.
+static Completed
+complete(Completer *completer)
+{
+	const Locator &locator = completer->locator;
+	for (;;) {
+		CHECK_FOR_INTERRUPTS();
+		Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+		TM_Result result = TM_Ok;
+		const bool is_there =
+			find_row(locator, completer->keys, completer->completion->key_count, snapshot) &&
+			is_good(completer);
+		bool needs_statement = is_there && needs_foreign_key_check(completer);
+		if (is_there && !needs_statement)
+			result = write(completer, snapshot, &needs_statement);
+		if (is_there)
+			completer->replaced = version_of(locator.row);
+		UnregisterSnapshot(snapshot);
+		ExecClearTuple(locator.row);
+		if (needs_statement)
+			return Completed::by_statement;
+		if (!is_there || result == TM_SelfModified)
+			return Completed::stale;
+		if (result == TM_Ok)
+			return Completed::done;
+		if (result != TM_Updated && result != TM_Deleted)
+			elog(ERROR, "unexpected result %d of completing a row", static_cast<int>(result));
+	}
+}
+
+// Makes what this command has written so far visible first, and the completion at the end.
+Completed
+complete_directly(Definition *definition, const Row &job, const statement::Arguments &arguments)
+{
+	CommandCounterIncrement();
+	Completer completer{};
+	completer.definition = definition;
+	completer.completion = completion_of(definition);
+	const Completion *completion = completer.completion;
+	Relation table = table_open(definition->source, NoLock);
+	CheckCmdReplicaIdentity(table, completion->deletes ? CMD_DELETE : CMD_UPDATE);
+	completer.locator = open_locator(table, completion->index);
+	if (!completion->deletes)
+		completer.new_row = table_slot_create(table, nullptr);
+	Completed completed = Completed::stale;
+	claim::RowContext context;
+	claim::begin_context(&context, definition,
+						 definition::act_of(definition::Prepared::complete_row));
+	context.row = completer.locator.row;
+	with_expressions(definition, [&] {
+		completion->evaluation->ecxt_param_list_info = claim::make_parameters(arguments);
+		if (read_receipt(&completer, job))
+			completed = complete(&completer);
+		if (completed == Completed::done)
+			note_completed(&completer);
+		completion->evaluation->ecxt_param_list_info = nullptr;
+	});
+	claim::end_context(&context);
+	if (completer.new_row != nullptr)
+		ExecDropSingleTupleTableSlot(completer.new_row);
+	close_locator(&completer.locator);
+	table_close(table, NoLock);
+	if (completed == Completed::done)
+		CommandCounterIncrement();
+	return completed;
+}
+
+} // namespace queue_ext::job

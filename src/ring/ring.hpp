@@ -1,0 +1,263 @@
+// ring.hpp - the candidates that all workers of one queue share.
+//
+// Invariant: nothing here is authoritative. A candidate is a hint: the claimer must fetch the row,
+// check it and win the write. The cursor only says how far fills have read. A ring may be emptied,
+// lost or given to another queue at any moment; a caller that finds it foreign looks its ring up
+// again (get_ring()). The bytes are not trusted either: indexes are kept within bounds on each
+// access, the cursor's columns are checked when they are read (cursor_row.hpp), and a candidate's
+// TID before its page is read.
+//
+// A ring of a managed queue is sorted: each candidate has its sort key, and candidates stand in
+// that order, as a rule each row once, so that a row that becomes claimable is inserted at its
+// position. Such a ring holds what was claimable up to the cursor when it was read, and what has
+// been offered since. In any other ring candidates stand as they were read; a row that becomes claimable again is entered
+// by a pop that has read it (news.hpp), or found by a sweep.
+//
+// Locking: every field is written and read under the ring's spinlock, except that key changes only
+// under the LWLock of shared_memory.cpp as well, whose holders read it without the spinlock, and
+// that used_at is only a hint to them. The spinlock is held for a few instructions, for one pass
+// over the candidates of the ring or for one copy of it, however many candidates a caller has, and
+// never while anything can raise. Every
+// function below takes it; only wait_for_fill() waits or raises. A function that takes a key does
+// nothing when the ring is not (or no longer) of that key.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "state.hpp"
+
+namespace queue_ext::ring {
+
+// A sweep may begin when so many times the cost of the last one is over.
+constexpr int64 sweep_interval_factor = 20;
+
+// Empties the ring and gives it the key, and the kinds of its jobs (null: all); those who wait are woken, to look again. The LWLock of
+// shared_memory.cpp must be held exclusively.
+void reset(Ring *ring, const RingKey &key, const Kinds *kinds);
+
+// Takes all those who wait out of their list, and wakes them, to look again.
+void dismiss(Ring *ring);
+
+// Whether the ring is (still) of the key.
+bool is_of(Ring *ring, const RingKey &key);
+
+// What take() found.
+struct Taken
+{
+	int count;
+	uint32 generation;       // the ring's change_generation after this; 0 if none were taken
+	uint32 sweep_generation; // of the last sweep that had begun; 0 if the ring is foreign
+	bool is_low;             // a fill is due, and no backend is at it
+	bool reads_again;        // the next fill reads what the last one has read
+	bool is_foreign;         // the ring is of another queue now
+	bool is_quiet;           // no row is claimable that is not in flight
+	bool is_idle;            // no row is claimable
+	uint64 nothing_at;       // nothing is pending while no more transactions than these have ended
+	bool has_none_before;    // no row is claimable that comes before the caller's own
+};
+
+// The table's wake-up generation, and what a call asks of the ring: to know all up to the generation with which the call
+// began. What others have told of since then may wait for the next call, as each such event may be followed by another.
+struct Generations
+{
+	// Read under the ring's spinlock, as a row that was in flight before may stand in the log since. Null: 0.
+	pg_atomic_uint32 *current;
+	uint32 least;
+	bool
+		may_lag; // there was more than is known: the next sweep, in its time, is early enough while there are candidates
+};
+
+// Takes up to max_count candidates, in order, into candidates; none when a sweep is due. They are
+// in flight until let_go().
+// is_chosen: null, or whether the caller was woken for a candidate; reset when it has one.
+// own: null, or the place in the order of a sorted ring up to which to take, as a row stands there that only the caller
+// can see.
+Taken take(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generations,
+		   bool *is_chosen, const SortKey *own, int max_count, Candidate *candidates);
+
+// Whether there was a moment since sweep sweep_generation at which no row was claimable: a later
+// sweep has read the queue to its end, all candidates have been tried in vain, and since it began
+// no claim was won, whose lock others may have met, and no candidate found gone. Candidates in
+// flight from before that sweep do not count, as it has read their rows, too: a backend that waits
+// with candidates in flight, as on a unique index, keeps no other from an answer.
+bool is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generations,
+				  uint32 sweep_generation);
+
+// Takes count candidates off those in flight, if they were taken after sweep sweep_generation and
+// it is the last: they have been tried.
+void let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_generation);
+
+// Puts candidates back at their positions: the claim for which they were taken was rolled back, or
+// was a lock that has ended. generation: the ring's change_generation when they were taken. False if a ring
+// that is not sorted has changed since, and so lost the positions. For
+// a sorted ring they are in the order of their sort keys (sort_candidates()).
+bool put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
+			  uint32 generation);
+
+// Sorts candidates by their sort keys. Allocates nothing, so that it can be called after the end of
+// a transaction; takes no lock, as it is the long part of giving a ring many candidates.
+void sort_candidates(Candidate *candidates, int count);
+
+// Inserts candidates whose rows have become claimable into a sorted ring, which are in the order of
+// their sort keys, none twice. It keeps those up to its cursor; while a fill is under way, the
+// others, too, if there is room.
+void offer(Ring *ring, const RingKey &key, const Candidate *candidates, int count);
+
+// Like offer(), for a set too large to list; first is its lowest key.
+void offer_from(Ring *ring, const RingKey &key, const SortKey &first);
+
+// Makes a sweep due at that time: a row becomes claimable then, anywhere in the order.
+void expect(Ring *ring, const RingKey &key, TimestampTz due);
+
+// A row to come, and the hash of its kind (kinds.hpp).
+struct DueJob
+{
+	DueRow row;
+	uint64 kind;
+};
+
+// Enters rows that become claimable by the clock, once each, at their times. A ring for other kinds leaves them out; for
+// one whose kind is not known it expects a sweep, as for those for which there is no room.
+void expect_rows(Ring *ring, const RingKey &key, const DueJob *jobs, int count);
+
+// How many rows that are due are taken at once.
+constexpr int most_due_at_once = 16;
+
+// Takes so many of the rows that are due at that time. They are in flight until admit().
+Taken take_due(Ring *ring, const RingKey &key, TimestampTz now, Candidate *candidates);
+
+// Inserts those of them that are still there, in the order of their sort keys, as candidates, and lets all go. Those who
+// wait are announced all but the one that the caller is about to take.
+void admit(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
+		   const Taken &taken);
+
+// What a ring that is not sorted has, for finding the places of rows in it.
+struct Holding
+{
+	bool is_settled; // no fill is under way, and no sweep requested
+	bool is_at_end;
+	uint32 wake_generation;
+	uint32 fill_generation;
+	uint32 returns;
+	Cursor cursor;
+	int count;
+	Candidate candidates[ring_size];
+};
+
+// Copies that. False if the ring is foreign.
+bool copy_holding(Ring *ring, const RingKey &key, Holding *holding);
+
+// A candidate, and the one before which it comes in the order.
+struct Placed
+{
+	Candidate candidate;
+	bool is_last; // it comes after all
+	Candidate next;
+};
+
+// So many are entered in one stay, as each is looked for among all candidates.
+constexpr int most_placed = 4;
+
+enum class Entered {
+	all,
+	none,    // the ring was read, or candidates were put back, since it was copied
+	no_room, // it is to be swept
+};
+
+// Enters these, in the order, which are all that has become claimable up to that wake-up generation, and that a fill
+// will not read. A candidate whose next one is gone comes first, as do those before that one. keeps_quiet: what comes of
+// each candidate is told, as it is written.
+Entered enter_placed(Ring *ring, const RingKey &key, const Holding &holding, const Placed *placed,
+					 int count, uint32 wake_generation, bool keeps_quiet);
+
+// Begins to use the ring. Requests a sweep if it was told of what is written by triggers of another version of the
+// table: before the caller's, they may have been disabled for a while, or the table have been a child.
+void begin_trust(Ring *ring, const RingKey &key, uint64 table_version);
+
+// Has a quiet ring swept, for the statistics, if the sweep interval is over, and a second. Returns whether it is.
+bool end_quiet(Ring *ring, const RingKey &key, TimestampTz now);
+
+// Ends that a ring is quiet: rows were written that may become claimable at times that it does not know.
+void disquiet(Ring *ring, const RingKey &key);
+
+// Whether a sweep that has taken so long to read the rows may ask for those to come: the last question was no dearer than all
+// sweeps since then, which it would have spared, or twenty times as long as it took have passed.
+bool may_ask_due(Ring *ring, const RingKey &key, TimestampTz now, int64 read_us);
+
+// Marks the ring, until its next sweep, as one that may not have all that is ready. Claims do not mind.
+void doubt_contents(Ring *ring, const RingKey &key);
+
+// Requests a sweep: rows have become claimable, anywhere in the order.
+void ask_for_sweep(Ring *ring, const RingKey &key);
+
+// What to read for a fill.
+struct FillOrder
+{
+	bool is_mine; // false: another backend is filling the ring, or has done so, or it is foreign
+	bool is_needless;  // another backend has filled it
+	int32 filler;      // PID of the filler found; 0: none, or the ring is foreign
+	uint32 generation; // of the fill: the caller's, or that filler's
+	int most_waits;    // in vain, after which that filler has lost the fill
+	int takeovers;     // of fills, since one was finished
+	TimestampTz now;   // of a sweep: the time by which rows are judged pending
+	bool is_sweep;     // read from the head of the order
+	Cursor cursor;     // else behind this
+};
+
+// For begin_fill(): no fill is to be taken over.
+constexpr int64 none_lost = -1;
+
+// Makes the caller the filler of the ring, until finish_fill() or cancel_fill(); not if the ring is
+// no longer low and no sweep is due, as there would be no room for a fill. now: the time by
+// which rows will be judged pending. lost: the generation of a fill to take over, as its filler has
+// exited or makes no progress, or none_lost.
+FillOrder begin_fill(Ring *ring, const RingKey &key, TimestampTz now,
+					 const Generations &generations, int64 lost);
+
+// What a fill has read.
+struct Fill
+{
+	Candidate candidates[fill_size];
+	int count;
+	bool is_complete; // the end of the queue was reached
+	Cursor cursor;    // of the last row
+	bool reads_again; // no cursor can be put behind a row of the fill
+	TimestampTz began;
+	TimestampTz ended;
+	bool is_told;            // of a sweep: the ring will be told of all that becomes claimable
+	bool has_own;            // some rows are as this transaction has written them
+	TimestampTz quiet_until; // of a sweep that read to the end; 0: it proves nothing
+	bool knows_due;          // likewise: all rows to come are known to the ring
+	TimestampTz next_due;    // but for those from this time on
+	int64 ask_due_cost_us;   // may_ask_due(); 0: not asked
+	uint64
+		nothing_at; // of a sweep that read nothing: how many transactions had ended before it; 0: unknown
+};
+
+// Merges the fill into the ring and wakes the backends that wait for it. *added: by how many
+// candidates the ring has grown; a sweep counts all that it then holds. False, with *added not set,
+// if the fill was taken over or the ring has been given away.
+bool finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill,
+				 int *added);
+
+// Ends the fill with nothing read, requests a sweep and wakes the backends that wait.
+void cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order);
+
+// Waits for another backend's fill, 10 ms at most. False if it is still under way then. Raises what
+// an interrupt raises.
+bool wait_for_fill(Ring *ring, const RingKey &key, const FillOrder &order);
+
+// Notes how the caller's claims are made; the words are cut to their size.
+void note_path(Ring *ring, const RingKey &key, const char *path);
+
+// Adds claims, empty pops and candidates tried in vain to the counters; the latter put off the next
+// sweep.
+void add(Ring *ring, const RingKey &key, const RingCounters &more);
+
+// Does add() and then let_go(), as is_exhausted() compares both. In one stay under the spinlock:
+// each costs the ring's cache lines a way from core to core.
+void settle(Ring *ring, const RingKey &key, const RingCounters &more, int tried,
+			uint32 sweep_generation);
+
+} // namespace queue_ext::ring
