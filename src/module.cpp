@@ -4,8 +4,8 @@
 
 #include "catalog/dependency.hpp"
 #include "catalog/own_table.hpp"
+#include "claim/choice.hpp"
 #include "claim/filler.hpp"
-#include "claim/path.hpp"
 #include "compat.hpp"
 #include "definition/definition_cache.hpp"
 #include "definition/registry.hpp"

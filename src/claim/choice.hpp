@@ -1,4 +1,4 @@
-// choice.hpp - by which path a caller's claims of a queue are made, and why.
+// choice.hpp - by which path a caller's claims of a queue are made, and why; the setting queue_ext.claim_path.
 
 #pragma once
 
@@ -8,6 +8,12 @@
 #include "compiled_claim.hpp"
 
 namespace queue_ext::claim {
+
+// Whether the setting allows jobs to be claimed, sent and completed without statements.
+bool is_direct_allowed();
+
+// Defines the setting. Called once, by _PG_init.
+void define_path();
 
 // A path, and what keeps the claims from a better one.
 struct Choice

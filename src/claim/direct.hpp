@@ -7,7 +7,6 @@
 
 #include "../definition/definition.hpp"
 #include "compiled_claim.hpp"
-#include "output.hpp"
 #include "request.hpp"
 
 namespace queue_ext::claim {

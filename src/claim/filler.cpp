@@ -10,8 +10,7 @@
 #include "../stats/tally.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "claim_text.hpp"
-#include "fill_due.hpp"
-#include "fill_rows.hpp"
+#include "fill.hpp"
 #include "recurring.hpp"
 
 namespace queue_ext::claim {

@@ -1,12 +1,16 @@
-// news.hpp - rows of attached queues that were written become candidates, without a sweep.
+// news.hpp - rows become candidates without a sweep: those that were written, in an attached queue; and those that have
+// become due, in any.
 //
 // A ring that is not sorted knows no order of its candidates but that in which they stand. What is told of a row is its
 // version alone (the table's log, ring/shared_memory.hpp), so the next pop reads that row, and those candidates between which
-// it comes, and compares their order columns. A row behind the cursor is left to the fills.
+// it comes, and compares their order columns. A row behind the cursor is left to the fills. A row of such a ring that has
+// become due is put into the log, too.
 //
 // Invariant: the ring takes note of an event only together with its row, in one stay under the spinlock, and only if it
 // has not been read since the rows were compared; else, and where it is not known which row an event was about, it is
-// swept as before.
+// swept. A row that is taken from those that become due is in flight until it stands among the candidates, or in the
+// log, or is known to have been replaced or removed by a transaction that has committed. Where an error prevents that, a
+// sweep is requested; no interrupt is heeded in between.
 
 #pragma once
 
@@ -24,13 +28,9 @@ enum class News {
 	more_than_known, // they were more than the log holds, and nothing else than rows
 };
 
-// Enters the rows of which the log tells and that are pending into a ring that is not sorted. The table must be locked.
-// Takes the spinlocks of ring and log if there is news. Evaluates pending, in the caller's context if it has one, and sets the
-// request's clock before that; raises what that and reading a row raise.
-News admit_news(definition::Definition *definition, ring::Ring *ring, Request *request,
-				ExprContext *evaluation);
-
-// Does that, and before it admit_due(), until no row is due. Raises what either raises.
+// Makes candidates of the rows that are due, and of those of which the log tells and that are pending, until no row is
+// due. The table must be locked. Takes the spinlocks of ring and log if there are any. Evaluates pending, in the caller's
+// context if it has one, and sets the request's clock before that; raises what that and reading a row raise.
 News admit_all(definition::Definition *definition, ring::Ring *ring, Request *request,
 			   ExprContext *evaluation);
 

@@ -6,7 +6,6 @@
 #include "../postgres.hpp"
 
 #include "../definition/definition.hpp"
-#include "output.hpp"
 #include "request.hpp"
 
 namespace queue_ext::claim {

@@ -217,7 +217,7 @@ struct Definition
 	statement::Statement
 		*fills; // read candidates behind the cursor (claim/filler.cpp); null until needed
 	int fill_count;
-	// Likewise, of kinds (claim/fill_rows.cpp): each number of them from the head and behind the cursor.
+	// Likewise, of kinds (claim/fill.cpp): each number of them from the head and behind the cursor.
 	statement::Statement *kind_fills;
 	int kind_fill_count;
 };

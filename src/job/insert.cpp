@@ -4,7 +4,7 @@
 
 #include "insert.hpp"
 
-#include "../claim/path.hpp"
+#include "../claim/choice.hpp"
 #include "../claim/row_context.hpp"
 #include "../claim/writer.hpp"
 #include "../compat.hpp"

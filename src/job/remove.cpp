@@ -8,9 +8,9 @@
 
 #include "remove.hpp"
 
+#include "../claim/choice.hpp"
 #include "../claim/compiled_claim.hpp"
 #include "../claim/given_back.hpp"
-#include "../claim/path.hpp"
 #include "../claim/row_context.hpp"
 #include "../claim/writer.hpp"
 #include "../compat.hpp"

@@ -3,7 +3,7 @@
 //
 // Invariant: they stand in the order of their times. One for which there is no room costs a sweep at its time,
 // which its caller is told. A row may have changed since, so that it is looked at before it becomes a candidate
-// (due.hpp), and the bytes are not trusted: indexes are kept within bounds on each access.
+// (claim/news.hpp), and the bytes are not trusted: indexes are kept within bounds on each access.
 //
 // Everything here runs under the ring's spinlock, allocates nothing and never raises.
 

@@ -1,8 +1,8 @@
-// output.cpp - see output.hpp.
+// request.cpp - see request.hpp.
 
 #include "../postgres.hpp"
 
-#include "output.hpp"
+#include "request.hpp"
 
 namespace queue_ext::claim {
 

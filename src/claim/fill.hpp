@@ -1,0 +1,33 @@
+// fill.hpp - the rows of a fill, read by statements in the queue's order; and what a sweep learns of the rows that become
+// claimable by the clock alone.
+//
+// Invariant: a row that was pending when a fill read is among its candidates, or behind its cursor,
+// or before that of the fill's order. So a cursor is not put between rows that are equal in the
+// order.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../definition/definition.hpp"
+#include "../ring/ring.hpp"
+#include "../stats/look.hpp"
+
+namespace queue_ext::claim {
+
+// Reads the rows at the head of the order, or behind the order's cursor, into the candidates of the
+// fill, and sets its cursor. Sets call_time. False if the bytes of the order's cursor are no row of
+// the table. Raises what the executor raises. Needs SPI open.
+bool read_rows(definition::Definition *definition, const ring::FillOrder &order,
+			   statement::Arguments *arguments, ring::Fill *fill);
+
+// Counts all rows to come of a managed queue, and finds when the first is due. Raises what the executor raises.
+void count_to_come(definition::Definition *definition, const statement::Arguments &arguments,
+				   stats::Look *look);
+
+// Enters the first of them into the ring; those of an attached queue, too, if CompiledClaim::due is set. Returns the time from
+// which on there may be more; PG_INT64_MAX: these are all. Takes the ring's spinlock. Raises what the executor raises.
+TimestampTz expect_first_due(definition::Definition *definition, ring::Ring *ring,
+							 const statement::Arguments &arguments);
+
+} // namespace queue_ext::claim
