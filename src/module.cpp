@@ -9,7 +9,7 @@
 #include "compat.hpp"
 #include "definition/definition_cache.hpp"
 #include "definition/registry.hpp"
-#include "health/finding.hpp"
+#include "health/subject.hpp"
 #include "held/rows.hpp"
 #include "key/advisory_lock.hpp"
 #include "queue/expiry.hpp"

@@ -7,16 +7,14 @@
 
 #include "../postgres.hpp"
 
+#include "../definition/definition_cache.hpp"
 #include "../definition/name.hpp"
 #include "../definition/open.hpp"
-#include "../definition/definition_cache.hpp"
 #include "../definition/registry.hpp"
 #include "../row/rights.hpp"
 #include "../statement/subtransaction.hpp"
 #include "claims.hpp"
 #include "jobs.hpp"
-#include "keep.hpp"
-#include "rights.hpp"
 #include "server.hpp"
 #include "table.hpp"
 

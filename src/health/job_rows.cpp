@@ -7,7 +7,6 @@
 #include "../catalog/index_predicate.hpp"
 #include "../compat.hpp"
 #include "../definition/shape.hpp"
-#include "unlocked.hpp"
 
 namespace queue_ext::health {
 

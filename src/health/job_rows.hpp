@@ -9,6 +9,24 @@
 
 namespace queue_ext::health {
 
+// Calls body(Relation) for another relation of a queue than its table, an index or the archive, locked ACCESS SHARE
+// meanwhile. Does nothing if another session has it locked ACCESS
+// EXCLUSIVE, or if it is of another kind, or gone.
+template <typename Body>
+void
+with_unlocked(Oid oid, char kind, Body &&body)
+{
+	if (!ConditionalLockRelationOid(oid, AccessShareLock))
+		return;
+	Relation relation = try_relation_open(oid, NoLock);
+	if (relation != nullptr) {
+		if (relation->rd_rel->relkind == kind)
+			body(relation);
+		relation_close(relation, NoLock);
+	}
+	UnlockRelationOid(oid, AccessShareLock);
+}
+
 // Enough to see a trouble; each costs a look at a row, on a page of its own if it comes to the worst.
 constexpr int most_entries = 20;
 

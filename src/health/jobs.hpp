@@ -1,10 +1,15 @@
-// jobs.hpp - findings about a managed queue's jobs.
+// jobs.hpp - findings about a managed queue's jobs, and about those that it need not keep any longer.
 
 #pragma once
+
+#include "../postgres.hpp"
 
 #include "subject.hpp"
 
 namespace queue_ext::health {
+
+// keep_overdue.
+void check_keep(const Subject &subject, Relation table);
 
 // claim_index_missing, layout_old, ready_job_old, no_worker, leases_expire, dead_jobs. The last four only where the caller may
 // read the table, and no_worker only if all claims are noted in a ring.

@@ -1,6 +1,8 @@
-// table.hpp - findings about a queue's table: what it lacks, and what it holds back.
+// table.hpp - findings about a queue's table and its identity sequence: what they lack, and what they hold back.
 
 #pragma once
+
+#include "../postgres.hpp"
 
 #include "subject.hpp"
 

@@ -9,8 +9,7 @@
 #include "../error.hpp"
 #include "../result.hpp"
 #include "finish_call.hpp"
-#include "job_columns.hpp"
-#include "kinds.hpp"
+#include "pop_call.hpp"
 
 namespace queue_ext::queue {
 

@@ -8,8 +8,7 @@
 #include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../held/rows.hpp"
-#include "job_columns.hpp"
-#include "kinds.hpp"
+#include "pop_call.hpp"
 
 namespace queue_ext::queue {
 

@@ -10,9 +10,8 @@
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
 #include "../definition/shape.hpp"
-#include "../definition/upgrade_archive.hpp"
-#include "../definition/upgrade_table.hpp"
 #include "../result.hpp"
+#include "upgrade_table.hpp"
 
 namespace queue_ext::queue {
 
@@ -29,10 +28,10 @@ static bool
 upgrade(const Definition *definition)
 {
 	const statement::Named &table = definition->tables[0];
-	bool is_changed = definition::add_missing_columns(table);
+	bool is_changed = add_missing_columns(table);
 	is_changed |= definition::make_missing_dead_index(table.table);
 	if (definition::has_own_archive(definition))
-		is_changed |= definition::add_missing_archive_columns(definition->tables[1]);
+		is_changed |= add_missing_archive_columns(definition->tables[1]);
 	definition::Options options{};
 	const definition::Fragments fragments = definition::managed_fragments(Layout::second);
 	if (strcmp(definition->fragments.on_claim, fragments.on_claim) != 0)
@@ -40,8 +39,8 @@ upgrade(const Definition *definition)
 	if (strcmp(definition->fragments.on_release, fragments.on_release) != 0)
 		options.on_release = fragments.on_release;
 	Oid archive = InvalidOid;
-	if (definition::has_own_archive(definition) && definition::can_get_slots(definition)) {
-		archive = definition::give_slots(definition);
+	if (definition::has_own_archive(definition) && can_get_slots(definition)) {
+		archive = give_slots(definition);
 		options.archive = &archive;
 	}
 	if (options.on_claim == nullptr && options.on_release == nullptr && options.archive == nullptr)

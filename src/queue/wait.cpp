@@ -19,8 +19,7 @@
 #include "../steady_time.hpp"
 #include "../wait/ready.hpp"
 #include "../wait/sleep.hpp"
-#include "job_columns.hpp"
-#include "kinds.hpp"
+#include "pop_call.hpp"
 #include "procedure.hpp"
 
 namespace queue_ext::queue {

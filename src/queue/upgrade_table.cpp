@@ -1,20 +1,122 @@
-// upgrade_archive.cpp - see upgrade_archive.hpp.
+// upgrade_table.cpp - see upgrade_table.hpp.
 
 #include "../postgres.hpp"
 
-#include "upgrade_archive.hpp"
-
-#include "../catalog/owner.hpp"
-#include "../error.hpp"
-#include "../statement/search_path.hpp"
-#include "keep.hpp"
-#include "name.hpp"
-#include "shape.hpp"
 #include "upgrade_table.hpp"
 
-namespace queue_ext::definition {
+#include "../catalog/owner.hpp"
+#include "../compat.hpp"
+#include "../definition/keep.hpp"
+#include "../definition/name.hpp"
+#include "../definition/shape.hpp"
+#include "../error.hpp"
+#include "../statement/search_path.hpp"
 
+namespace queue_ext::queue {
+
+using definition::AddedColumn;
+using definition::Definition;
 using statement::Named;
+
+// The column's privileges, or null if it has none of its own. In the current context.
+static Acl *
+column_privileges(Oid table, const char *column)
+{
+	HeapTuple tuple = SearchSysCacheAttName(table, column);
+	if (!HeapTupleIsValid(tuple))
+		return nullptr;
+	bool is_null;
+	const Datum value = SysCacheGetAttr(ATTNAME, tuple, Anum_pg_attribute_attacl, &is_null);
+	Acl *privileges = is_null ? nullptr : DatumGetAclPCopy(value);
+	ReleaseSysCache(tuple);
+	return privileges;
+}
+
+// Grants to one role on the table, or on its column of that name, what the item has. It may be of a role that
+// has been dropped meanwhile, and then means none.
+static void
+grant_like(const Named &table, const char *column, const AclItem &item)
+{
+	constexpr struct
+	{
+		AclMode right;
+		const char *name;
+	} rights[] = {
+		{ACL_SELECT, "select"},   {ACL_INSERT, "insert"},
+		{ACL_UPDATE, "update"},   {ACL_REFERENCES, "references"},
+		{ACL_DELETE, "delete"},   {ACL_TRUNCATE, "truncate"},
+		{ACL_TRIGGER, "trigger"}, {compat::maintain_right, "maintain"},
+	};
+	const char *role =
+		item.ai_grantee == ACL_ID_PUBLIC ? "public" : GetUserNameFromId(item.ai_grantee, true);
+	if (role == nullptr)
+		return;
+	const char *of_column = column == nullptr ? "" : psprintf(" (%s)", quote_identifier(column));
+	for (const auto &[right, name] : rights)
+		if ((ACLITEM_GET_PRIVS(item) & right) != 0)
+			definition::run_command_on(
+				table,
+				psprintf("grant %s%s on %s to %s%s", name, of_column, table.name,
+						 item.ai_grantee == ACL_ID_PUBLIC ? role : quote_identifier(role),
+						 (ACLITEM_GET_GOPTIONS(item) & right) != 0 ? " with grant option" : ""));
+}
+
+// Otherwise the claims of a role with privileges on single columns would fail from now on.
+static void
+copy_privileges(const Named &table, const AddedColumn &column)
+{
+	const Acl *privileges = column_privileges(table.table, column.model);
+	for (int i = 0; privileges != nullptr && i < ACL_NUM(privileges); i++)
+		grant_like(table, column.name, ACL_DAT(privileges)[i]);
+}
+
+// One command, so that the table is locked once and at once as strongly as it must be.
+static bool
+add_missing(const Named &table, List *columns)
+{
+	StringInfoData command;
+	initStringInfo(&command);
+	appendStringInfo(&command, "alter table %s", table.name);
+	List *missing = NIL;
+	ListCell *cell;
+	foreach (cell, columns) {
+		auto *column = static_cast<AddedColumn *>(lfirst(cell));
+		if (!lacks(table.table, *column))
+			continue;
+		appendStringInfo(&command, "%s add column %s %s", missing == NIL ? "" : ",", column->name,
+						 column->definition);
+		missing = lappend(missing, column);
+	}
+	if (missing == NIL)
+		return false;
+	definition::run_command_on(table, command.data);
+	foreach (cell, missing)
+		copy_privileges(table, *static_cast<const AddedColumn *>(lfirst(cell)));
+	return true;
+}
+
+// Those of a queue's table and of its archive, and one that only the one or the other has. A list's elements cannot be
+// constant.
+static List *
+columns_with(const AddedColumn &more)
+{
+	List *columns = NIL;
+	for (const AddedColumn &column : definition::added_columns)
+		columns = lappend(columns, const_cast<AddedColumn *>(&column));
+	return lappend(columns, const_cast<AddedColumn *>(&more));
+}
+
+bool
+add_missing_columns(const Named &table)
+{
+	return add_missing(table, columns_with(definition::added_released_column));
+}
+
+bool
+add_missing_archive_columns(const Named &archive)
+{
+	return add_missing(archive, columns_with(definition::added_result_column));
+}
 
 // By its name: a publication of all tables, or of the schema, has the new one as well.
 static bool
@@ -29,7 +131,7 @@ is_published(Oid table)
 bool
 can_get_slots(const Definition *definition)
 {
-	if (is_for_ever(definition->archive_keep) || definition->has_slots ||
+	if (definition::is_for_ever(definition->archive_keep) || definition->has_slots ||
 		get_attnum(definition->archive, "slot") != InvalidAttrNumber)
 		return false;
 	// pg_class may still say that the table has what was dropped.
@@ -74,15 +176,16 @@ moment_text(TimestampTz moment)
 static const char *
 slot_text(const Interval &keep, TimestampTz now)
 {
-	const int64 length = period_length(keep);
-	const int64 present = period_of(keep, now);
+	const int64 length = definition::period_length(keep);
+	const int64 present = definition::period_of(keep, now);
 	StringInfoData text;
 	initStringInfo(&text);
 	appendStringInfoString(&text, "case");
-	for (int64 period = present; period > present - periods_per_keep; period--)
+	for (int64 period = present; period > present - definition::periods_per_keep; period--)
 		appendStringInfo(&text, " when finished_at operator(pg_catalog.>=) %s then %d",
-						 moment_text(period * length), slot_of(keep, period * length));
-	appendStringInfo(&text, " else %d end", slot_of(keep, (present - periods_per_keep) * length));
+						 moment_text(period * length), definition::slot_of(keep, period * length));
+	appendStringInfo(&text, " else %d end",
+					 definition::slot_of(keep, (present - definition::periods_per_keep) * length));
 	return text.data;
 }
 
@@ -103,8 +206,9 @@ revoke_all(const Named &table, Oid role)
 {
 	const char *name = role == ACL_ID_PUBLIC ? "public" : GetUserNameFromId(role, true);
 	if (name != nullptr)
-		run_command_on(table, psprintf("revoke all on %s from %s", table.name,
-									   role == ACL_ID_PUBLIC ? name : quote_identifier(name)));
+		definition::run_command_on(table,
+								   psprintf("revoke all on %s from %s", table.name,
+											role == ACL_ID_PUBLIC ? name : quote_identifier(name)));
 }
 
 // What default privileges have given to others.
@@ -153,10 +257,10 @@ put_aside(const Definition *definition)
 	const char *name = psprintf("%s_plain", get_rel_name(archive));
 	if (strlen(name) >= NAMEDATALEN)
 		error::name_too_long(name);
-	run_command_on(
+	definition::run_command_on(
 		definition->tables[0],
 		psprintf("alter table %s rename to %s", definition->archive_name, quote_identifier(name)));
-	const Named aside{archive, qualified_name(archive)};
+	const Named aside{archive, definition::qualified_name(archive)};
 	statement::check_named(aside);
 	return aside;
 }
@@ -168,22 +272,24 @@ give_slots(const Definition *definition)
 	const Oid schema = get_rel_namespace(definition->archive);
 	const char *short_name = get_rel_name(definition->archive);
 	const char *name = definition->archive_name;
-	run_command_on(definition->tables[0],
-				   psprintf("lock table %s in share mode", definition->source_name));
-	run_command_on(definition->tables[1], psprintf("lock table %s in access exclusive mode", name));
+	definition::run_command_on(definition->tables[0],
+							   psprintf("lock table %s in share mode", definition->source_name));
+	definition::run_command_on(definition->tables[1],
+							   psprintf("lock table %s in access exclusive mode", name));
 	const Named plain = put_aside(definition);
-	run_command_on(plain, psprintf("create table %s (like %s including all excluding indexes"
-								   " excluding identity, slot pg_catalog.int2 not null,"
-								   " primary key (id, slot)) partition by list (slot)",
-								   name, plain.name));
+	definition::run_command_on(plain,
+							   psprintf("create table %s (like %s including all excluding indexes"
+										" excluding identity, slot pg_catalog.int2 not null,"
+										" primary key (id, slot)) partition by list (slot)",
+										name, plain.name));
 	const Named archive{get_relname_relid(short_name, schema), name};
 	statement::check_named(archive);
-	give_to_owner_of(plain.table, archive);
-	make_slots(archive.table);
+	definition::give_to_owner_of(plain.table, archive);
+	definition::make_slots(archive.table);
 	revoke_from_others(archive);
 	ListCell *cell;
 	foreach (cell, find_inheritance_children(archive.table, NoLock))
-		revoke_from_others({lfirst_oid(cell), qualified_name(lfirst_oid(cell))});
+		revoke_from_others({lfirst_oid(cell), definition::qualified_name(lfirst_oid(cell))});
 	copy_table_privileges(plain.table, archive);
 	copy_column_privileges(plain.table, archive);
 	const TimestampTz now = GetCurrentTimestamp();
@@ -191,14 +297,14 @@ give_slots(const Definition *definition)
 	const char *copy = psprintf("insert into %s (%s, slot) select %s, %s from only %s"
 								" where finished_at operator(pg_catalog.>) %s",
 								name, columns, columns, slot_text(keep, now), plain.name,
-								moment_text(cutoff_of(keep, now)));
+								moment_text(definition::cutoff_of(keep, now)));
 	// Checks and generated columns are the owner's code. The transaction's snapshot may be older than the locks.
 	catalog::as_restricted_owner_of(archive.table, [&] {
 		statement::with_search_path(statement::bare_search_path,
-									[&] { run_newest_on(archive, copy); });
+									[&] { definition::run_newest_on(archive, copy); });
 	});
-	drop_table(plain);
+	definition::drop_table(plain);
 	return archive.table;
 }
 
-} // namespace queue_ext::definition
+} // namespace queue_ext::queue

@@ -1,4 +1,5 @@
-// kinds.hpp - the argument "kinds" of the functions that claim jobs or wait for them.
+// pop_call.hpp - what the functions have in common that claim jobs or wait for them: the argument "kinds", the columns of
+// the result.
 
 #pragma once
 
@@ -6,6 +7,7 @@
 
 #include "../argument.hpp"
 #include "../claim/compiled_claim.hpp"
+#include "../compat.hpp"
 #include "../definition/definition.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
@@ -38,6 +40,20 @@ check_kinds(definition::Definition *definition, const claim::Request &request)
 	if (!definition::has_kind(definition->source))
 		error::no_kinds(definition->name, definition->source_name);
 	error::no_kind_index(definition->name, definition->source_name);
+}
+
+// The columns of a result that begins with those of queue_job. Where the table, of 0.1, has no kind,
+// a copy in which that column is dropped, so that it comes out null.
+inline TupleDesc
+job_columns_of(const definition::Definition *definition, TupleDesc columns)
+{
+	if (definition::has_kind(definition->source))
+		return columns;
+	TupleDesc fitting = CreateTupleDescCopy(columns);
+	for (int i = 0; i < fitting->natts; i++)
+		if (strcmp(NameStr(TupleDescAttr(fitting, i)->attname), "kind") == 0)
+			compat::mark_dropped(fitting, i);
+	return fitting;
 }
 
 } // namespace queue_ext::queue
