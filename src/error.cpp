@@ -1135,7 +1135,7 @@ warn_session_zone(const char *queue, const char *use)
 
 // The reason becomes a sentence.
 void
-note_path(const char *queue, const char *path, const char *reason, const char *hint)
+notice_path(const char *queue, const char *path, const char *reason, const char *hint)
 {
 	char *sentence = psprintf("%s.", reason);
 	sentence[0] = static_cast<char>(pg_ascii_toupper(static_cast<unsigned char>(sentence[0])));

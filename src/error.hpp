@@ -270,7 +270,7 @@ void warn_session_zone(const char *queue, const char *use);
 
 // NOTICE 00000: claims of the queue take that path; why, and what would change it, which may be
 // null.
-void note_path(const char *queue, const char *path, const char *reason, const char *hint);
+void notice_path(const char *queue, const char *path, const char *reason, const char *hint);
 
 // NOTICE 00000: what a call has done to jobs so far, and that it has come to that ID of those up to
 // the highest.

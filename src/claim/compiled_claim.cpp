@@ -16,7 +16,7 @@
 #include "../ring/shared_memory.hpp"
 #include "../row/write.hpp"
 #include "../statement/search_path.hpp"
-#include "../stats/table.hpp"
+#include "../stats/shared_table.hpp"
 #include "../wake/trigger.hpp"
 #include "pending_clock.hpp"
 

@@ -112,8 +112,8 @@ try_taken(Definition *definition, Ring *ring, Request *request, const Trier &tri
 {
 	const RingKey &key = definition->claim->key;
 	// Noted before anything can fail, so that a rollback puts them back.
-	const int place = wake::note_claims(ring, key, candidates, taken,
-										definition->claim_mode == ClaimMode::transaction);
+	const int place = wake::note_taken(ring, key, candidates, taken,
+									   definition->claim_mode == ClaimMode::transaction);
 	if (*since == 0)
 		*since = GetCurrentTimestamp();
 	Tried tried = trier.try_all(trier.state, request, candidates, taken.count);

@@ -99,7 +99,7 @@ read_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *f
 		count_to_come(definition, arguments, look);
 	if (!look->is_counted || look->due.at != PG_INT64_MAX)
 		fill->next_due = expect_first_due(definition, ring, arguments);
-	if (has_schedules(definition))
+	if (may_recur(definition))
 		fill->quiet_until = definition->recurrence.next;
 }
 
@@ -152,7 +152,7 @@ read(Definition *definition, Ring *ring, const FillOrder &order, const Request &
 	if (order.is_sweep && may_stay_empty(claim))
 		fill->nothing_at = ended_transactions();
 	fill->began = GetCurrentTimestamp();
-	if (order.is_sweep && has_schedules(definition)) {
+	if (order.is_sweep && may_recur(definition)) {
 		if (request.is_rolled_back)
 			(void) is_any_lost(definition, fill->began);
 		else

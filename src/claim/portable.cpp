@@ -267,7 +267,7 @@ claim_portable(Definition *definition, const Request &request, const Output &out
 	});
 	if (claimed > 0)
 		wake::note_writes(definition->source, at_once);
-	else if (has_schedules(definition))
+	else if (may_recur(definition))
 		send_lost(definition, GetCurrentTimestamp());
 	// Where the claim is a row lock, the end of the transaction releases it.
 	if (claimed > 0 && definition->claim_mode == ClaimMode::transaction)

@@ -66,7 +66,7 @@ take_occurrence(const Definition *definition, Occurrences *occurrences, Datum un
 		schedule::lock_schedule_of_job(definition->source, taken->schedule, id);
 	if (schedule != nullptr) {
 		taken->is_dropped =
-			schedule::is_dropped(schedule->timing, schedule->next_run_at, GetCurrentTimestamp());
+			schedule::is_left_out(schedule->timing, schedule->next_run_at, GetCurrentTimestamp());
 		occurrences->taken = lappend(occurrences->taken, taken);
 	}
 	MemoryContextSwitchTo(old);
@@ -132,7 +132,7 @@ static constexpr Oid job_types[job_column_count] = {JSONBOID, INT2OID, TIMESTAMP
 static const Statement &
 send_statement(Definition *definition)
 {
-	Statement *statement = place_of(definition, Prepared::send_occurrence);
+	Statement *statement = statement_of(definition, Prepared::send_occurrence);
 	if (!statement->is_prepared()) {
 		const bool has_kind = definition::has_kind(definition->source);
 		const char *text =
@@ -379,7 +379,7 @@ List *
 find_occurrences(Definition *definition, const int64 *ids, int count)
 {
 	List *found = NIL;
-	if (!has_schedules(definition))
+	if (!may_recur(definition))
 		return found;
 	for (int i = 0; i < count; i++) {
 		CHECK_FOR_INTERRUPTS();
@@ -415,7 +415,7 @@ follow_cancelled(Definition *definition, const List *occurrences, int64 *ids, in
 
 // A message about the queue's table comes with its first schedule, and the definition is made anew.
 bool
-has_schedules(Definition *definition)
+may_recur(Definition *definition)
 {
 	definition::Recurrence *recurrence = &definition->recurrence;
 	if (!recurrence->is_known) {
@@ -435,7 +435,7 @@ send_again(Definition *definition, const Schedule &seen, TimestampTz now)
 	if (schedule == nullptr || schedule->job != seen.job ||
 		schedule->next_run_at != seen.next_run_at)
 		return;
-	if (schedule::is_dropped(schedule->timing, schedule->next_run_at, now))
+	if (schedule::is_left_out(schedule->timing, schedule->next_run_at, now))
 		schedule->next_run_at = schedule::next_moment(schedule->timing, schedule->next_run_at, now);
 	send_and_advance(definition, schedule, nullptr);
 	definition->recurrence.sent++;
@@ -498,7 +498,7 @@ send_lost(Definition *definition, TimestampTz now)
 static bool
 is_look_due(Definition *definition, TimestampTz now)
 {
-	return has_schedules(definition) &&
+	return may_recur(definition) &&
 		   (now >= definition->recurrence.check_at || now >= definition->recurrence.next);
 }
 

@@ -59,7 +59,7 @@ void follow_cancelled(definition::Definition *definition, const List *occurrence
 					  int count);
 
 // Whether the queue has schedules, as far as this backend knows.
-bool has_schedules(definition::Definition *definition);
+bool may_recur(definition::Definition *definition);
 
 // Sends occurrences again that are due and have been lost, and counts them in definition->recurrence. Waits
 // for no other transaction. Raises what an INSERT raises.

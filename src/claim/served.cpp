@@ -18,7 +18,7 @@ using statement::IndexRead;
 using statement::Statement;
 
 bool
-is_served(Definition *definition)
+has_serving_index(Definition *definition)
 {
 	const Statement statement = claim_statement(definition, 1, definition::KindForm::all);
 	return statement::is_served(statement.plan, statement.access, statement.tables);

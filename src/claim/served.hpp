@@ -10,7 +10,7 @@ namespace queue_ext::claim {
 
 // Whether claims read in the order, by an index that restricts the rows as far as one can. SPI must
 // be connected, here and below. Raises what planning raises.
-bool is_served(definition::Definition *definition);
+bool has_serving_index(definition::Definition *definition);
 
 // An index may restrict the rows to many more than those pending. This is the number of rows read
 // for a pending one, above which another index is worth it.

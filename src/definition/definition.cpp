@@ -32,7 +32,7 @@ take_grown()
 
 // A session uses few of the kinds, and of many queues only two or three.
 statement::Statement *
-place_of(Definition *definition, Prepared which)
+statement_of(Definition *definition, Prepared which)
 {
 	statement::Statement **place = &definition->prepared[static_cast<int>(which)];
 	if (*place == nullptr)

@@ -206,7 +206,7 @@ struct Definition
 	claim::CompiledClaim *claim; // of claims from the ring; null until made
 	job::Completion *completion; // likewise
 	unique::Lookup *lookup;      // of unique inserts; null until made
-	stats::Entry *stats;         // where it was found last (stats/table.cpp)
+	stats::Entry *stats;         // where it was found last (stats/shared_table.cpp)
 	uint64 stats_number;
 	Recurrence recurrence;
 
@@ -239,7 +239,7 @@ void note_growth(Definition *definition);
 Definition *take_grown();
 
 // The place of the definition's statement of that kind, made when first asked for.
-statement::Statement *place_of(Definition *definition, Prepared which);
+statement::Statement *statement_of(Definition *definition, Prepared which);
 
 // Those of the definition's tables that the text of a statement names. The list is the
 // definition's.
@@ -271,7 +271,7 @@ template <typename MakeText>
 const statement::Statement &
 prepared_of(Definition *definition, Prepared which, statement::Access access, MakeText &&make_text)
 {
-	return prepared_of(definition, place_of(definition, which), access, act_of(which), make_text);
+	return prepared_of(definition, statement_of(definition, which), access, act_of(which), make_text);
 }
 
 // Likewise, for a statement that finds its rows by any index.

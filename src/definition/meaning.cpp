@@ -102,7 +102,7 @@ is_current(const Meaning *meaning)
 
 // Does not touch the definition: the caller does, once the table is locked.
 Definition *
-recall(const char *text)
+known_meaning(const char *text)
 {
 	const Remembered *entry = find(text, HASH_FIND);
 	return entry != nullptr && entry->meaning != nullptr && is_current(entry->meaning)

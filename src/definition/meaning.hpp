@@ -31,7 +31,7 @@ struct Meaning
 // The definition that the text means for the caller, if the text was looked up before and its
 // meaning is still valid; else null. The text must not be longer than max_name_text. Raises what
 // reading catalogs raises.
-Definition *recall(const char *text);
+Definition *known_meaning(const char *text);
 
 // Makes an empty meaning, in a context below the current one, with the present search path.
 Meaning *begin_meaning();
@@ -46,7 +46,7 @@ template <typename Find>
 Definition *
 meaning_of(const char *text, Find &&find)
 {
-	Definition *definition = recall(text);
+	Definition *definition = known_meaning(text);
 	if (definition != nullptr)
 		return definition;
 	Meaning *meaning = begin_meaning();

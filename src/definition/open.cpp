@@ -7,9 +7,9 @@
 
 #include "open.hpp"
 
+#include "../catalog/any_right.hpp"
 #include "../catalog/lock_found.hpp"
 #include "../catalog/owner.hpp"
-#include "../catalog/rights.hpp"
 #include "../error.hpp"
 #include "../missing_rights.hpp"
 #include "definition_cache.hpp"

@@ -19,7 +19,7 @@
 #include "../row/plain.hpp"
 #include "../statement/search_path.hpp"
 #include "../statement/subtransaction.hpp"
-#include "../stats/table.hpp"
+#include "../stats/shared_table.hpp"
 #include "../wake/trigger.hpp"
 
 namespace queue_ext::health {
@@ -94,7 +94,8 @@ compile(const Subject &subject)
 		compiled->is_noted = claim->path != claim::Path::portable && !claim->has_policies;
 		compiled->is_served = true;
 		if (!definition->is_managed)
-			statement::with_spi([&] { compiled->is_served = claim::is_served(definition); });
+			statement::with_spi(
+				[&] { compiled->is_served = claim::has_serving_index(definition); });
 	});
 }
 

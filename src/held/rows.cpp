@@ -10,7 +10,7 @@
 #include "../error.hpp"
 #include "../key/fnv.hpp"
 #include "../ring/shared_memory.hpp"
-#include "table.hpp"
+#include "tables.hpp"
 
 namespace queue_ext::held {
 

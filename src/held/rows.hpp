@@ -23,7 +23,7 @@
 namespace queue_ext::held {
 
 // Registers the callbacks for the ends of transactions and subtransactions, and those of
-// held_table.hpp. Called once, by _PG_init.
+// tables.hpp. Called once, by _PG_init.
 void register_held_row_callbacks();
 
 // Whether a claim of this session must pass the row by: it holds the row, has finished it in this

@@ -19,7 +19,7 @@
 #include "../definition/registry.hpp"
 #include "../definition/settings.hpp"
 #include "../definition/shape.hpp"
-#include "../definition/zone.hpp"
+#include "../definition/time_zone.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
 #include "../stats/tally.hpp"
@@ -154,7 +154,7 @@ warn_unless_served(Definition *definition, const NewQueue &queue, Relation table
 	bool is_served = false;
 	Oid excessive = InvalidOid;
 	statement::with_spi([&] {
-		is_served = claim::is_served(definition);
+		is_served = claim::has_serving_index(definition);
 		if (is_served)
 			excessive = claim::find_excessive_index(definition);
 	});
@@ -180,8 +180,8 @@ tell_path(Definition *definition)
 {
 	const claim::CompiledClaim *claim = claim::compiled_claim_of(definition);
 	if (claim->path != claim::Path::direct)
-		error::note_path(definition->name, claim::name_of(claim->path), claim->obstacle.reason,
-						 claim->obstacle.hint);
+		error::notice_path(definition->name, claim::name_of(claim->path), claim->obstacle.reason,
+						   claim->obstacle.hint);
 }
 
 // Raises 42P01 if there is no such table, 42501 if the caller does not own it or has no CREATE

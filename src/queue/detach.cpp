@@ -38,7 +38,7 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 	const char *registered = pstrdup(definition->name);
 	stats::note_end(source, registered, is_managed);
 	definition::delete_definition(registered, source);
-	wake::note_end(source);
+	wake::note_queue_end(source);
 	if (!claim::note_neighbour(source, registered))
 		wake::drop_wake_trigger(source);
 	if (is_managed) {

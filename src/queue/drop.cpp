@@ -32,7 +32,7 @@ drop(const text *name)
 		error::not_managed(definition->name, "Use queue_detach(), which leaves the table alone.");
 	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
 	definition::delete_definition(definition->name, definition->source);
-	wake::note_end(definition->source);
+	wake::note_queue_end(definition->source);
 	stats::note_end(definition->source, definition->name, true);
 	const bool has_archive = definition->is_archived && has_own_archive(definition);
 	// In the order in which a worker locks them that pops, and then completes.

@@ -6,7 +6,7 @@
 #include "../postgres.hpp"
 
 #include "../ring/view.hpp"
-#include "../stats/table.hpp"
+#include "../stats/shared_table.hpp"
 
 namespace queue_ext::queue {
 

@@ -7,7 +7,7 @@
 #include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../result.hpp"
-#include "../unique/insert.hpp"
+#include "../unique/job_insert.hpp"
 #include "../unique/job_key.hpp"
 #include "send_options.hpp"
 

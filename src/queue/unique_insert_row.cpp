@@ -4,7 +4,7 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
-#include "../catalog/rights.hpp"
+#include "../catalog/any_right.hpp"
 #include "../claim/given_back.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"

@@ -9,10 +9,10 @@
 
 #include "keyed.hpp"
 
+#include "../catalog/any_right.hpp"
 #include "../catalog/kept.hpp"
 #include "../catalog/lock_found.hpp"
 #include "../catalog/named_dependency.hpp"
-#include "../catalog/rights.hpp"
 #include "../compat.hpp"
 #include "rights.hpp"
 #include "write.hpp"

@@ -215,7 +215,7 @@ next_moment(const Timing &timing, TimestampTz planned, TimestampTz now)
 }
 
 bool
-is_dropped(const Timing &timing, TimestampTz planned, TimestampTz now)
+is_left_out(const Timing &timing, TimestampTz planned, TimestampTz now)
 {
 	return timing.missed == Missed::skip && moment_after(timing, planned) <= now;
 }

@@ -50,6 +50,6 @@ TimestampTz next_moment(const Timing &timing, TimestampTz planned, TimestampTz n
 
 // Whether an occurrence that was planned for that moment has been missed by now, and is not to be
 // done. Raises 22008.
-bool is_dropped(const Timing &timing, TimestampTz planned, TimestampTz now);
+bool is_left_out(const Timing &timing, TimestampTz planned, TimestampTz now);
 
 } // namespace queue_ext::schedule

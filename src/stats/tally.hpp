@@ -1,6 +1,6 @@
 // tally.hpp - what a transaction adds to the statistics of queues.
 //
-// Invariant: what a (sub)transaction has counted reaches the shared table (table.hpp) when the
+// Invariant: what a (sub)transaction has counted reaches the shared table (shared_table.hpp) when the
 // transaction has committed, in one stay under the entry's spinlock, and is forgotten if the
 // subtransaction or the transaction is rolled back, or prepared: no callback of ours runs when a
 // prepared transaction ends. The locks that the transaction has on the queue's table are still held
@@ -10,7 +10,7 @@
 
 #include "../postgres.hpp"
 
-#include "table.hpp"
+#include "shared_table.hpp"
 
 namespace queue_ext::stats {
 

@@ -121,7 +121,7 @@ remove_rows(Oid index, ScanKey key, int64 most)
 	return removed;
 }
 
-// Compares with the wall clock, as expiry_of() (insert.cpp) does.
+// Compares with the wall clock, as expiry_of() (job_insert.cpp) does.
 static int64
 remove_expired(int64 most)
 {

@@ -1,4 +1,4 @@
-// row_insert.hpp - inserts rows into any table unless they exist: lock, look, insert, as insert.hpp
+// row_insert.hpp - inserts rows into any table unless they exist: lock, look, insert, as job_insert.hpp
 // does for jobs.
 //
 // The look and the insert are statements run as the caller: privileges, row security, triggers and

@@ -208,8 +208,8 @@ prepare_note(Ring *ring, const RingKey &key)
 
 // Counts the candidates as in flight before it remembers them, as that may raise.
 int
-note_claims(Ring *ring, const RingKey &key, const Candidate *candidates, const Taken &taken,
-			bool is_until_end)
+note_taken(Ring *ring, const RingKey &key, const Candidate *candidates, const Taken &taken,
+		   bool is_until_end)
 {
 	Note *note = note_of_ring(ring, key);
 	note->is_until_end = is_until_end;
@@ -347,7 +347,7 @@ note_moved(Oid table)
 }
 
 void
-note_end(Oid table)
+note_queue_end(Oid table)
 {
 	note_of_table(table)->ends = true;
 }

@@ -23,8 +23,8 @@ void prepare_note(ring::Ring *ring, const ring::RingKey &key);
 
 // Notes that this (sub)transaction has taken the candidates; returns their place in the note.
 // is_until_end: their claims end with the transaction, even if it commits.
-int note_claims(ring::Ring *ring, const ring::RingKey &key, const ring::Candidate *candidates,
-				const ring::Taken &taken, bool is_until_end);
+int note_taken(ring::Ring *ring, const ring::RingKey &key, const ring::Candidate *candidates,
+			   const ring::Taken &taken, bool is_until_end);
 
 // Notes that it has tried the candidates noted at that place, with what came of it, and lets them go
 // (settle()). locked: a bit for each, from the lowest, that another transaction has locked; these
@@ -67,7 +67,7 @@ void note_death(Oid table, TimestampTz death);
 
 // Notes that a queue of the table is gone once this transaction has committed: those who wait for
 // its jobs are to look.
-void note_end(Oid table);
+void note_queue_end(Oid table);
 
 // Notes that rows of the table may be claimable once this transaction has committed.
 void note_wake(Oid table);

@@ -1,4 +1,4 @@
-// table.hpp - the statistics of queues in shared memory: a table of a fixed number of entries, in a
+// shared_table.hpp - the statistics of queues in shared memory: a table of a fixed number of entries, in a
 // segment of its own (memory/segment.hpp), apart from the rings, which queues take from each other.
 //
 // Invariant: an entry is of the key under which it was found while its number is the one found with

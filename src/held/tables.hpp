@@ -1,4 +1,4 @@
-// table.hpp - whether the rows are gone that a session holds by advisory locks, which do not
+// tables.hpp - whether the rows are gone that a session holds by advisory locks, which do not
 // keep their table from being dropped or changed.
 //
 // A dropped table's rows are gone, and so are those of a table that TRUNCATE has emptied. VACUUM

@@ -1,4 +1,4 @@
-// insert.hpp - inserts jobs into a managed queue unless they exist: lock, look, insert.
+// job_insert.hpp - inserts jobs into a managed queue unless they exist: lock, look, insert.
 //
 // Invariant: the look takes its snapshot after the locks were granted, at every isolation level,
 // and the locks are held until the end of the transaction. So of any number of callers one inserts

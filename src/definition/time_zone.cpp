@@ -1,8 +1,8 @@
-// zone.cpp - see zone.hpp.
+// time_zone.cpp - see time_zone.hpp.
 
 #include "../postgres.hpp"
 
-#include "zone.hpp"
+#include "time_zone.hpp"
 
 #include "../compat.hpp"
 

@@ -1,8 +1,8 @@
-// table.cpp - see table.hpp.
+// tables.cpp - see tables.hpp.
 
 #include "../postgres.hpp"
 
-#include "table.hpp"
+#include "tables.hpp"
 
 #include "../catalog/relation_change.hpp"
 #include "../compat.hpp"

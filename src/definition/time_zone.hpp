@@ -1,4 +1,4 @@
-// zone.hpp - what in a fragment depends on the time zone of the session.
+// time_zone.hpp - what in a fragment depends on the time zone of the session.
 //
 // A value without time zone means another moment in each zone: compared with one that has a zone, or made of one, it is
 // off by hours from session to session.

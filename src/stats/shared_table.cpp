@@ -1,8 +1,8 @@
-// table.cpp - see table.hpp.
+// shared_table.cpp - see shared_table.hpp.
 
 #include "../postgres.hpp"
 
-#include "table.hpp"
+#include "shared_table.hpp"
 
 #include "../compat.hpp"
 #include "../memory/segment.hpp"

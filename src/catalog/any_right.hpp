@@ -1,4 +1,4 @@
-// rights.hpp - the caller's rights on a table, checked before the table is locked.
+// any_right.hpp - the caller's rights on a table, checked before the table is locked.
 
 #pragma once
 

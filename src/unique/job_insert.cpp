@@ -1,8 +1,8 @@
-// insert.cpp - see insert.hpp.
+// job_insert.cpp - see job_insert.hpp.
 
 #include "../postgres.hpp"
 
-#include "insert.hpp"
+#include "job_insert.hpp"
 
 #include "../claim/given_back.hpp"
 #include "../job/insert.hpp"
