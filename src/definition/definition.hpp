@@ -271,7 +271,8 @@ template <typename MakeText>
 const statement::Statement &
 prepared_of(Definition *definition, Prepared which, statement::Access access, MakeText &&make_text)
 {
-	return prepared_of(definition, statement_of(definition, which), access, act_of(which), make_text);
+	return prepared_of(definition, statement_of(definition, which), access, act_of(which),
+					   make_text);
 }
 
 // Likewise, for a statement that finds its rows by any index.

@@ -5,14 +5,14 @@
 
 #include "../argument.hpp"
 #include "../definition/open.hpp"
-#include "outlook.hpp"
+#include "estimate.hpp"
 
 namespace queue_ext::queue {
 
 using ring::RingView;
 using stats::Counter;
 using stats::Entry;
-using stats::Outlook;
+using stats::Estimate;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_stats_counters);
 QUEUE_EXT_FUNCTION(queue_ext_queue_stats_buckets);
@@ -118,15 +118,15 @@ set_if(Row *row, bool is_known, int64 number)
 
 // The columns from ready on, of a managed queue.
 static void
-set_outlook(Row *row, const Outlook &outlook, const RingView *ring, TimestampTz now)
+set_estimate(Row *row, const Estimate &estimate, const RingView *ring, TimestampTz now)
 {
-	const Ready ready = count_ready(outlook, ring, now);
-	const Oldest oldest = oldest_ready(outlook, ring, now);
+	const Ready ready = count_ready(estimate, ring, now);
+	const Oldest oldest = oldest_ready(estimate, ring, now);
 	const int64 least = oldest.at == PG_INT64_MAX ? 0 : 1;
 	set_if(row, ready.is_known, ready.is_exact ? ready.jobs : Max(ready.jobs, least));
 	row->set(BoolGetDatum(ready.is_exact));
-	set_if(row, knows_scheduled(outlook, now), Max(0, outlook.scheduled));
-	set_if(row, outlook.is_counted, Max(0, outlook.leased));
+	set_if(row, knows_scheduled(estimate, now), Max(0, estimate.scheduled));
+	set_if(row, estimate.is_counted, Max(0, estimate.leased));
 	set_oldest(row, oldest.at);
 	row->set(BoolGetDatum(oldest.is_exact));
 }
@@ -166,7 +166,8 @@ put_counters(const ReturnSetInfo *result, const Entry &entry, const Rings &rings
 	const RingView *ring = find_view(rings, entry);
 	row.set(Int32GetDatum(ring == nullptr ? 0 : ring->waiting));
 	if (entry.key.is_managed)
-		set_outlook(&row, entry.outlook, ring != nullptr && ring->is_sorted ? ring : nullptr, now);
+		set_estimate(&row, entry.estimate, ring != nullptr && ring->is_sorted ? ring : nullptr,
+					 now);
 	else
 		set_candidates(&row, ring);
 	put(result, &row);

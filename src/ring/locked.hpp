@@ -179,8 +179,8 @@ announce_rest(Ring *ring, int taken)
 	Waiters *waiters = &ring->waiters;
 	if (waiters->count == 0 || ring->sweep_due == 0)
 		return;
-	const int rest =
-		takeable(ring, static_cast<int>(ring->count)) - taken - waiters->claiming - waiters->loans;
+	const int rest = takeable(ring, static_cast<int>(ring->count)) - taken - waiters->claiming -
+					 waiters->credits;
 	waiters->announced = Min(waiters->announced + Max(rest, 0), waiters->count);
 }
 

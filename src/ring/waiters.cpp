@@ -202,8 +202,8 @@ take_announced(Waiters *waiters, Woken *woken)
 			continue;
 		}
 		// Nobody knows whether that client comes: the one that keeps time is to look.
-		waiters->loans++;
-		waiters->new_loans++;
+		waiters->credits++;
+		waiters->new_credits++;
 		waiters->is_late |= !waiters->is_ticking;
 	}
 	waiters->announced = 0;
@@ -225,7 +225,7 @@ take_all(Waiters *waiters, Woken *woken)
 			add(woken, number);
 	}
 	waiters->claiming = 0;
-	waiters->loans = 0;
+	waiters->credits = 0;
 	return true;
 }
 

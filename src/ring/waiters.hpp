@@ -28,10 +28,10 @@ struct Waiters
 	int32 announced;     // backends to be woken at the end of this stay under the spinlock
 	bool is_late;        // likewise, the last one: its timer is set too late
 	int32 claiming;      // woken, and about to take a candidate
-	int32 loans;         // woken, and returned to clients that have not popped yet
-	int32 new_loans;     // of these, since the last tick
-	int32 lapses;        // ticks in a row that ended with loans of which nothing was heard
-	bool is_ticking;     // the last one's timer is set for the loans
+	int32 credits;       // woken, and returned to clients that have not popped yet
+	int32 new_credits;   // of these, since the last tick
+	int32 lapses;        // ticks in a row that ended with credits of which nothing was heard
+	bool is_ticking;     // the last one's timer is set for the credits
 	TimestampTz look_at; // when that timer ends
 	TimestampTz left_at; // when one that kept time left, to look for all
 };

@@ -59,7 +59,7 @@ has_news(const Ticket &ticket)
 static bool
 needs_tick(Ring *ring)
 {
-	return ring->waiters.loans > 0 || (ring->count > 0 && ring->sweep_due != 0);
+	return ring->waiters.credits > 0 || (ring->count > 0 && ring->sweep_due != 0);
 }
 
 // Has others woken in place of those that were woken before the last tick, and have not been heard of:
@@ -72,11 +72,11 @@ replace_lapsed(Ring *ring)
 	constexpr int bits_a_lapse = 4;
 	constexpr int most_lapses = 4;
 	Waiters *waiters = &ring->waiters;
-	waiters->loans = waiters->new_loans;
-	waiters->new_loans = 0;
+	waiters->credits = waiters->new_credits;
+	waiters->new_credits = 0;
 	waiters->claiming = 0;
 	const int count = takeable(ring, static_cast<int>(ring->count));
-	const int rest = count - waiters->loans;
+	const int rest = count - waiters->credits;
 	if (rest <= 0 || ring->sweep_due == 0)
 		return false;
 	announce(ring, Max(rest, 1 << (bits_a_lapse * waiters->lapses)));
@@ -88,8 +88,8 @@ replace_lapsed(Ring *ring)
 static void
 hear(Waiters *waiters)
 {
-	waiters->loans = Max(waiters->loans - 1, 0);
-	waiters->new_loans = Min(waiters->new_loans, waiters->loans);
+	waiters->credits = Max(waiters->credits - 1, 0);
+	waiters->new_credits = Min(waiters->new_credits, waiters->credits);
 	waiters->lapses = 0;
 }
 
@@ -123,10 +123,10 @@ keep_time(Ring *ring, const Ticket &ticket, bool is_new, int64 *until)
 	if (!is_new && waiters->is_ticking && now >= waiters->look_at) {
 		// Those woken during the last tick get another.
 		const bool has_lapsed =
-			waiters->loans > waiters->new_loans || (waiters->loans == 0 && needs_tick(ring));
+			waiters->credits > waiters->new_credits || (waiters->credits == 0 && needs_tick(ring));
 		if (has_lapsed && !replace_lapsed(ring))
 			return Turn::look;
-		waiters->new_loans = 0;
+		waiters->new_credits = 0;
 	}
 	waiters->is_ticking = needs_tick(ring);
 	waiters->look_at = Min(look, now + (waiters->is_ticking ? tick_us : longest_sleep_us));
@@ -192,7 +192,7 @@ void
 note_pop(Ring *ring, const RingKey &key, bool has_claimed)
 {
 	// Read without the spinlock: who comes to wait now looks for itself.
-	if (ring->waiters.loans == 0 && ring->waiters.count == 0)
+	if (ring->waiters.credits == 0 && ring->waiters.count == 0)
 		return;
 	with_ring(ring, key, [&] {
 		hear(&ring->waiters);

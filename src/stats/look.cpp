@@ -12,9 +12,9 @@ is_unsure(const definition::Definition *definition, TimestampTz now)
 	const Entry *entry = definition->stats;
 	if (entry == nullptr || entry->number != definition->stats_number || !is_on())
 		return false;
-	const Outlook &outlook = entry->outlook;
-	return !outlook.is_whole || outlook.is_doubted || !outlook.is_counted ||
-		   outlook.clock.at <= now || outlook.due <= now;
+	const Estimate &estimate = entry->estimate;
+	return !estimate.is_whole || estimate.is_doubted || !estimate.is_counted ||
+		   estimate.clock.at <= now || estimate.due <= now;
 }
 
 LookBegun
@@ -24,10 +24,10 @@ begin_look(definition::Definition *definition)
 	if (begun.place.entry == nullptr)
 		return begun;
 	with_entry(begun.place, [&](Entry *entry) {
-		Outlook *outlook = &entry->outlook;
-		forget(&outlook->told);
-		begun.number = ++outlook->looks;
-		begun.changes = outlook->changes;
+		Estimate *estimate = &entry->estimate;
+		forget(&estimate->told);
+		begun.number = ++estimate->looks;
+		begun.changes = estimate->changes;
 	});
 	return begun;
 }
@@ -47,12 +47,12 @@ as_found(const Since &since)
 
 // The marks after the look. A row whose priority it does not cover is there all the same.
 static Marks
-marks_after(const Outlook *outlook, const Look &look)
+marks_after(const Estimate *estimate, const Look &look)
 {
 	const bool is_all = look.is_from_head && look.is_to_end;
 	Marks found = look.found;
-	doubt(&found, outlook->told.claimed);
-	doubt(&found, outlook->told.left);
+	doubt(&found, estimate->told.claimed);
+	doubt(&found, estimate->told.left);
 	Marks marks;
 	clear(&marks);
 	for (int i = 0; i < found.count; i++) {
@@ -60,70 +60,70 @@ marks_after(const Outlook *outlook, const Look &look)
 		lower(&marks, mark.priority,
 			  covers(look, mark.priority) ? mark.since : as_found(mark.since));
 	}
-	for (int i = 0; i < outlook->marks.count; i++) {
-		const Mark &mark = outlook->marks.marks[i];
+	for (int i = 0; i < estimate->marks.count; i++) {
+		const Mark &mark = estimate->marks.marks[i];
 		if (!covers(look, mark.priority))
 			lower(&marks, mark.priority, mark.since);
 	}
 	marks.rest = earlier(marks.rest, found.rest);
 	if (!is_all)
-		marks.rest = earlier(marks.rest, outlook->marks.rest);
-	lower(&marks, outlook->told.marks);
+		marks.rest = earlier(marks.rest, estimate->marks.rest);
+	lower(&marks, estimate->told.marks);
 	return marks;
 }
 
 // A look from the head has found what the clock had made ready by then, up to its last row; behind that
 // nothing has been ready for as long as that row.
 static void
-pass_clock(Outlook *outlook, const Look &look)
+pass_clock(Estimate *estimate, const Look &look)
 {
 	if (look.is_to_end)
-		outlook->clock.at = Max(outlook->clock.at, look.as_of);
-	else if (outlook->clock.to <= look.to)
-		outlook->clock.at = Max(outlook->clock.at, Min(look.as_of, look.to_since));
-	lower(&outlook->clock, outlook->told.clock);
+		estimate->clock.at = Max(estimate->clock.at, look.as_of);
+	else if (estimate->clock.to <= look.to)
+		estimate->clock.at = Max(estimate->clock.at, Min(look.as_of, look.to_since));
+	lower(&estimate->clock, estimate->told.clock);
 }
 
 // A look to the end has found the scheduled jobs that were due by then. Of the others only the first
 // is known.
 static void
-pass_due(Outlook *outlook, TimestampTz as_of)
+pass_due(Estimate *estimate, TimestampTz as_of)
 {
-	if (outlook->due > as_of)
+	if (estimate->due > as_of)
 		return;
-	outlook->is_counted &= outlook->scheduled <= 1 && outlook->is_due_sure;
-	outlook->due = PG_INT64_MAX;
-	outlook->scheduled = 0;
+	estimate->is_counted &= estimate->scheduled <= 1 && estimate->is_due_sure;
+	estimate->due = PG_INT64_MAX;
+	estimate->scheduled = 0;
 }
 
 static void
-take_counts(Outlook *outlook, const Look &look)
+take_counts(Estimate *estimate, const Look &look)
 {
-	outlook->is_counted = true;
-	outlook->scheduled = look.scheduled;
-	outlook->leased = look.leased;
-	outlook->unfinished = look.scheduled + look.leased;
-	outlook->due = look.run_at;
-	outlook->is_due_sure = true;
+	estimate->is_counted = true;
+	estimate->scheduled = look.scheduled;
+	estimate->leased = look.leased;
+	estimate->unfinished = look.scheduled + look.leased;
+	estimate->due = look.run_at;
+	estimate->is_due_sure = true;
 }
 
 // What was told since the look began is of jobs that its snapshot may not show.
 static void
-take_all(Outlook *outlook, const Look &look, bool is_unchanged)
+take_all(Estimate *estimate, const Look &look, bool is_unchanged)
 {
-	outlook->is_whole = look.is_told;
-	outlook->is_counted &= look.is_told;
+	estimate->is_whole = look.is_told;
+	estimate->is_counted &= look.is_told;
 	if (look.is_clean) {
-		outlook->left = outlook->told.left;
-		outlook->is_doubted &= !is_unchanged;
+		estimate->left = estimate->told.left;
+		estimate->is_doubted &= !is_unchanged;
 	}
-	pass_due(outlook, look.as_of);
+	pass_due(estimate, look.as_of);
 	if (!look.is_counted)
 		return;
-	outlook->clock = look.due;
-	lower(&outlook->clock, outlook->told.clock);
+	estimate->clock = look.due;
+	lower(&estimate->clock, estimate->told.clock);
 	if (is_unchanged && look.knows_leased)
-		take_counts(outlook, look);
+		take_counts(estimate, look);
 }
 
 void
@@ -132,16 +132,16 @@ finish_look(const LookBegun &begun, const Look &look, Tally *tally)
 	if (begun.place.entry == nullptr)
 		return;
 	with_entry(begun.place, [&](Entry *entry) {
-		Outlook *outlook = &entry->outlook;
-		if (outlook->looks != begun.number)
+		Estimate *estimate = &entry->estimate;
+		if (estimate->looks != begun.number)
 			return;
 		if (tally != nullptr)
-			note_look(tally, *outlook);
-		outlook->marks = marks_after(outlook, look);
+			note_look(tally, *estimate);
+		estimate->marks = marks_after(estimate, look);
 		if (look.is_from_head)
-			pass_clock(outlook, look);
+			pass_clock(estimate, look);
 		if (look.is_from_head && look.is_to_end)
-			take_all(outlook, look, outlook->changes == begun.changes);
+			take_all(estimate, look, estimate->changes == begun.changes);
 	});
 }
 

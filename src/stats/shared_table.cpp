@@ -185,14 +185,14 @@ forget(Told *told)
 }
 
 static void
-forget(Outlook *outlook)
+forget(Estimate *estimate)
 {
-	*outlook = {};
-	clear(&outlook->marks);
-	forget(&outlook->told);
-	outlook->clock = unknown_clock;
-	outlook->left = all_left;
-	outlook->due = PG_INT64_MAX;
+	*estimate = {};
+	clear(&estimate->marks);
+	forget(&estimate->told);
+	estimate->clock = unknown_clock;
+	estimate->left = all_left;
+	estimate->due = PG_INT64_MAX;
 }
 
 // Gives the entry to the key; number 0 frees it. The LWLock must be held exclusively.
@@ -205,7 +205,7 @@ give(Entry *entry, const Key &key, uint64 number, TimestampTz since)
 	entry->name = key.queue;
 	entry->claims = Claims::unknown;
 	reset(entry, since);
-	forget(&entry->outlook);
+	forget(&entry->estimate);
 	SpinLockRelease(&entry->mutex);
 }
 
@@ -481,17 +481,17 @@ void
 begin(const Place &place, TimestampTz now, bool is_empty)
 {
 	with_entry(place, [&](Entry *entry) {
-		const uint64 looks = entry->outlook.looks;
+		const uint64 looks = entry->estimate.looks;
 		entry->claims = Claims::unknown;
 		reset(entry, now);
-		forget(&entry->outlook);
-		entry->outlook.looks = looks + 1;
+		forget(&entry->estimate);
+		entry->estimate.looks = looks + 1;
 		if (!is_empty)
 			return;
-		entry->outlook.is_whole = true;
-		entry->outlook.is_counted = true;
-		entry->outlook.clock = no_clock;
-		entry->outlook.left = none_left;
+		entry->estimate.is_whole = true;
+		entry->estimate.is_counted = true;
+		entry->estimate.clock = no_clock;
+		entry->estimate.left = none_left;
 	});
 }
 

@@ -86,7 +86,7 @@ struct Told
 
 // Since when jobs of a managed queue have been ready, and how many are in which state, as far as
 // that is known: from what commits tell, and from looks at the table (look.hpp).
-struct Outlook
+struct Estimate
 {
 	Marks marks;
 	bool is_whole; // no job is missing from the marks, but for the clock
@@ -131,7 +131,7 @@ struct alignas(PG_CACHE_LINE_SIZE) Entry
 	NameData name;     // of the queue; empty for a managed queue that only the trigger has met
 	TimestampTz since; // from when on it counts
 	Counts counts;
-	Outlook outlook;
+	Estimate estimate;
 	Claims claims;
 	Failure failure;
 };

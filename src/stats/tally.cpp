@@ -252,7 +252,7 @@ add_former(Former *former, const Former &more)
 }
 
 void
-note_look(Tally *tally, const Outlook &before)
+note_look(Tally *tally, const Estimate &before)
 {
 	tally->has_looked = true;
 	add_former(&tally->former, {bounds_of(before.marks), before.clock, before.is_whole});
@@ -272,18 +272,18 @@ note_clock(Tally *tally, int32 priority, TimestampTz at)
 
 // Jobs may have come or left of which nothing is known.
 static void
-doubt(Outlook *outlook)
+doubt(Estimate *estimate)
 {
-	outlook->is_whole = false;
-	outlook->is_counted = false;
-	outlook->is_doubted = true;
-	outlook->is_due_sure = false;
-	doubt(&outlook->marks, all_left);
-	doubt(&outlook->told.marks, all_left);
-	outlook->left = all_left;
-	outlook->told.left = all_left;
-	outlook->clock = unknown_clock;
-	outlook->told.clock = unknown_clock;
+	estimate->is_whole = false;
+	estimate->is_counted = false;
+	estimate->is_doubted = true;
+	estimate->is_due_sure = false;
+	doubt(&estimate->marks, all_left);
+	doubt(&estimate->told.marks, all_left);
+	estimate->left = all_left;
+	estimate->told.left = all_left;
+	estimate->clock = unknown_clock;
+	estimate->told.clock = unknown_clock;
 }
 
 // What the transaction has told last is of jobs that are there.
@@ -297,62 +297,62 @@ change_marks(Marks *marks, const Tally *tally)
 
 // Since when jobs are ready, after the transaction.
 static void
-change_ages(Outlook *outlook, const Tally *tally, TimestampTz now)
+change_ages(Estimate *estimate, const Tally *tally, TimestampTz now)
 {
-	Told *told = &outlook->told;
-	change_marks(&outlook->marks, tally);
+	Told *told = &estimate->told;
+	change_marks(&estimate->marks, tally);
 	change_marks(&told->marks, tally);
 	widen(&told->claimed, tally->claimed);
-	widen(&outlook->left, tally->left);
+	widen(&estimate->left, tally->left);
 	widen(&told->left, tally->left);
-	lower(&outlook->clock, tally->clock);
+	lower(&estimate->clock, tally->clock);
 	lower(&told->clock, tally->clock);
 	if (tally->claims > 0)
-		outlook->claimed_at = Max(outlook->claimed_at, now);
+		estimate->claimed_at = Max(estimate->claimed_at, now);
 }
 
 // The first of the scheduled jobs may be among those that were removed, also by the transaction that sent it: then due
 // is before that of the next one.
 static void
-change_due(Outlook *outlook, const Tally *tally)
+change_due(Estimate *estimate, const Tally *tally)
 {
-	outlook->is_due_sure &= !tally->left.times.has(outlook->due);
-	if (tally->due < outlook->due) {
-		outlook->due = tally->due;
-		outlook->is_due_sure = !tally->left.times.has(tally->due);
+	estimate->is_due_sure &= !tally->left.times.has(estimate->due);
+	if (tally->due < estimate->due) {
+		estimate->due = tally->due;
+		estimate->is_due_sure = !tally->left.times.has(tally->due);
 	}
-	outlook->scheduled += tally->delayed - tally->removed.scheduled;
-	if (outlook->is_counted && outlook->scheduled <= 0)
-		outlook->due = PG_INT64_MAX;
+	estimate->scheduled += tally->delayed - tally->removed.scheduled;
+	if (estimate->is_counted && estimate->scheduled <= 0)
+		estimate->due = PG_INT64_MAX;
 }
 
 // Commits are added up in any order: a number may be negative for a while.
 static void
-change_counts(Outlook *outlook, const Tally *tally)
+change_counts(Estimate *estimate, const Tally *tally)
 {
 	const Counts &counts = tally->counts;
 	const Removed &removed = tally->removed;
 	const int64 ended = counts.get(Counter::completed) + counts.get(Counter::failed) +
 						counts.get(Counter::released) + counts.get(Counter::expired);
-	outlook->leased += counts.get(Counter::claimed) - ended - removed.leased;
-	outlook->unfinished += counts.get(Counter::sent) + tally->requeued -
-						   counts.get(Counter::completed) - counts.get(Counter::dead) -
-						   removed.ready - removed.scheduled - removed.leased;
+	estimate->leased += counts.get(Counter::claimed) - ended - removed.leased;
+	estimate->unfinished += counts.get(Counter::sent) + tally->requeued -
+							counts.get(Counter::completed) - counts.get(Counter::dead) -
+							removed.ready - removed.scheduled - removed.leased;
 }
 
 // Adds what the transaction has made of the jobs of a managed queue. The entry's spinlock must be
 // held.
 static void
-change(Outlook *outlook, const Tally *tally, TimestampTz now)
+change(Estimate *estimate, const Tally *tally, TimestampTz now)
 {
-	change_ages(outlook, tally, now);
-	change_due(outlook, tally);
-	change_counts(outlook, tally);
-	outlook->is_counted &= tally->removed.death > now && tally->removed.due > now;
+	change_ages(estimate, tally, now);
+	change_due(estimate, tally);
+	change_counts(estimate, tally);
+	estimate->is_counted &= tally->removed.death > now && tally->removed.due > now;
 	// Claims of which only the number is known.
 	if (tally->is_blind || tally->counts.get(Counter::claimed) > tally->claims)
-		doubt(outlook);
-	outlook->changes++;
+		doubt(estimate);
+	estimate->changes++;
 }
 
 // Must not raise: the transaction has committed.
@@ -373,7 +373,7 @@ apply(const Tally *tally)
 	with_entry(tally->place, [&](Entry *entry) {
 		add_counts(&entry->counts, tally->counts);
 		if (entry->key.is_managed)
-			change(&entry->outlook, tally, now);
+			change(&entry->estimate, tally, now);
 	});
 }
 
@@ -383,20 +383,20 @@ static void
 doubt(const Tally *tally)
 {
 	with_entry(tally->place, [](Entry *entry) {
-		doubt(&entry->outlook);
-		entry->outlook.looks++;
+		doubt(&entry->estimate);
+		entry->estimate.looks++;
 	});
 }
 
 // Jobs that a look did not see are there again.
 static void
-restore(Outlook *outlook, const Former &former)
+restore(Estimate *estimate, const Former &former)
 {
-	lower(&outlook->marks, former.bounds);
-	lower(&outlook->told.marks, former.bounds);
-	lower(&outlook->clock, former.clock);
-	lower(&outlook->told.clock, former.clock);
-	outlook->is_whole &= former.is_whole;
+	lower(&estimate->marks, former.bounds);
+	lower(&estimate->told.marks, former.bounds);
+	lower(&estimate->clock, former.clock);
+	lower(&estimate->told.clock, former.clock);
+	estimate->is_whole &= former.is_whole;
 }
 
 // Likewise after an abort.
@@ -410,13 +410,13 @@ undo(const Tally *tally)
 	if (!tally->has_vain && !tally->has_looked)
 		return;
 	with_entry(tally->place, [&](Entry *entry) {
-		Outlook *outlook = &entry->outlook;
+		Estimate *estimate = &entry->estimate;
 		if (tally->has_vain) {
-			outlook->left = all_left;
-			outlook->told.left = all_left;
+			estimate->left = all_left;
+			estimate->told.left = all_left;
 		}
 		if (tally->has_looked)
-			restore(outlook, tally->former);
+			restore(estimate, tally->former);
 	});
 }
 

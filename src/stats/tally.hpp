@@ -62,7 +62,7 @@ struct Tally
 	Marks marks;   // of jobs that become ready
 	Left claimed;
 	int64 claims; // of which claimed tells
-	Left left;    // as in the outlook
+	Left left;    // as in the estimate
 	Clock clock;  // likewise
 	TimestampTz due;
 	int64 delayed;  // jobs that are ready later, first at due
@@ -119,7 +119,7 @@ void note_death(Tally *tally, TimestampTz at);
 
 // Notes that the transaction, which has written, has looked at the queue's table, and what was known before. Never
 // raises.
-void note_look(Tally *tally, const Outlook &before);
+void note_look(Tally *tally, const Estimate &before);
 
 // Notes that candidates were tried in vain.
 void note_vain(Tally *tally);

@@ -98,26 +98,26 @@ for my $how (qw(restart stop kill))
 
 # Prepared transactions.
 {
-	my $outlook = q{select sent, claimed, completed, ready_exact, scheduled, leased, oldest_ready_at is not null, oldest_exact
+	my $estimate = q{select sent, claimed, completed, ready_exact, scheduled, leased, oldest_ready_at is not null, oldest_exact
 		from queue_stats where source = 'p'::regclass};
 	my $pop = q{select count(*) from queue_pop('p')};
 	sql(q{select queue_create('p', lease => '1 hour')});
 	sql($pop);
-	is(sql($outlook), '0|0|0|t|0|0|f|t', 'an empty queue');
+	is(sql($estimate), '0|0|0|t|0|0|f|t', 'an empty queue');
 	sql(q{begin; select queue_send('p', '1'); prepare transaction 'one'});
-	is(sql($outlook), '0|0|0|f|||f|f', 'a prepared transaction has sent a job');
+	is(sql($estimate), '0|0|0|f|||f|f', 'a prepared transaction has sent a job');
 	is(sql($pop), '0', 'no worker has it');
-	is(sql($outlook), '0|0|0|f|||f|f', 'and a look says nothing of later');
+	is(sql($estimate), '0|0|0|f|||f|f', 'and a look says nothing of later');
 	sql(q{commit prepared 'one'});
-	is(sql($outlook), '0|0|0|f|||f|f', 'what was sent is not counted');
+	is(sql($estimate), '0|0|0|f|||f|f', 'what was sent is not counted');
 	sql(qq{begin; $pop; select queue_complete('p', id, 1) from p; prepare transaction 'two'});
 	sql(q{rollback prepared 'two'});
-	is(sql($outlook), '0|0|0|f|||f|f', 'nor what was claimed and completed, and it is not done');
+	is(sql($estimate), '0|0|0|f|||f|f', 'nor what was claimed and completed, and it is not done');
 	is(sql($pop), '1', 'a worker gets the job');
 	# A look that only the statistics need comes a second after the last one; after a change of the table, at once.
 	sql(q{alter table p alter payload set statistics 100});
 	is(sql($pop), '0', 'and looks for more');
-	is(sql($outlook), '0|1|0|t|0|1|f|t', 'all is known again');
+	is(sql($estimate), '0|1|0|t|0|1|f|t', 'all is known again');
 	sql(q{begin; select queue_complete('p', id, 1) from p; prepare transaction 'three'});
 	$node->stop('immediate');
 	$node->start;

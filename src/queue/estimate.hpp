@@ -1,4 +1,4 @@
-// outlook.hpp - what is known of a managed queue's ready jobs without its table: from what commits have told
+// estimate.hpp - what is known of a managed queue's ready jobs without its table: from what commits have told
 // (stats/tally.hpp), from what fills have read (stats/look.hpp), and from the ring.
 
 #pragma once
@@ -26,14 +26,14 @@ struct Ready
 };
 
 // ring: null if the queue has none that is sorted. Never raise.
-Oldest oldest_ready(const stats::Outlook &outlook, const ring::RingView *ring, TimestampTz now);
-Ready count_ready(const stats::Outlook &outlook, const ring::RingView *ring, TimestampTz now);
+Oldest oldest_ready(const stats::Estimate &estimate, const ring::RingView *ring, TimestampTz now);
+Ready count_ready(const stats::Estimate &estimate, const ring::RingView *ring, TimestampTz now);
 
 // Whether the number of scheduled jobs is known.
 inline bool
-knows_scheduled(const stats::Outlook &outlook, TimestampTz now)
+knows_scheduled(const stats::Estimate &estimate, TimestampTz now)
 {
-	return outlook.is_counted && outlook.due > now;
+	return estimate.is_counted && estimate.due > now;
 }
 
 } // namespace queue_ext::queue

@@ -1,14 +1,14 @@
-// outlook.cpp - see outlook.hpp.
+// estimate.cpp - see estimate.hpp.
 
 #include "../postgres.hpp"
 
-#include "outlook.hpp"
+#include "estimate.hpp"
 
 namespace queue_ext::queue {
 
 using ring::RingView;
 using stats::Mark;
-using stats::Outlook;
+using stats::Estimate;
 using stats::Since;
 
 // Whether all that is ready stands in the ring, but for what the clock has made so.
@@ -48,72 +48,72 @@ earliest(const stats::Marks &marks)
 
 // The jobs of the ring, which may have left without the ring being told.
 static Since
-since_of_ring(const Outlook &outlook, const RingView *ring)
+since_of_ring(const Estimate &estimate, const RingView *ring)
 {
 	if (ring == nullptr)
 		return stats::since_never;
 	stats::Marks heads = ring->heads;
-	doubt(&heads, outlook.left);
+	doubt(&heads, estimate.left);
 	return earliest(heads);
 }
 
 // The jobs of which commits and fills have told; what the ring shows it knows better.
 static Since
-since_of_marks(const Outlook &outlook, const RingView *ring)
+since_of_marks(const Estimate &estimate, const RingView *ring)
 {
 	Since since = stats::since_never;
-	for (int i = 0; i < outlook.marks.count; i++) {
-		const Mark &mark = outlook.marks.marks[i];
+	for (int i = 0; i < estimate.marks.count; i++) {
+		const Mark &mark = estimate.marks.marks[i];
 		const TimestampTz ready_at =
 			shows(ring, mark.priority) ? PG_INT64_MAX : mark.since.ready_at;
 		since = earlier(since, {ready_at, mark.since.sure_at, PG_INT64_MAX});
 	}
-	return earlier(since, {has_all(ring) ? PG_INT64_MAX : outlook.marks.rest.ready_at,
-						   outlook.marks.rest.sure_at, PG_INT64_MAX});
+	return earlier(since, {has_all(ring) ? PG_INT64_MAX : estimate.marks.rest.ready_at,
+						   estimate.marks.rest.sure_at, PG_INT64_MAX});
 }
 
 // The jobs that the clock has made ready. The first scheduled one is there if nobody has claimed since.
 static Since
-since_of_clock(const Outlook &outlook, TimestampTz now)
+since_of_clock(const Estimate &estimate, TimestampTz now)
 {
 	const bool is_sure =
-		outlook.due <= now && outlook.is_due_sure && outlook.claimed_at < outlook.due;
-	return {outlook.clock.at <= now ? outlook.clock.at : PG_INT64_MAX,
-			is_sure ? outlook.due : PG_INT64_MAX, PG_INT64_MAX};
+		estimate.due <= now && estimate.is_due_sure && estimate.claimed_at < estimate.due;
+	return {estimate.clock.at <= now ? estimate.clock.at : PG_INT64_MAX,
+			is_sure ? estimate.due : PG_INT64_MAX, PG_INT64_MAX};
 }
 
 // Whether no job is ready, by the numbers. A lease that has ended still counts as one.
 static bool
-has_none(const Outlook &outlook, TimestampTz now)
+has_none(const Estimate &estimate, TimestampTz now)
 {
-	const int64 ready = outlook.unfinished - outlook.leased - outlook.scheduled;
-	return outlook.is_counted &&
-		   (outlook.unfinished <= 0 || (ready <= 0 && outlook.clock.at > now));
+	const int64 ready = estimate.unfinished - estimate.leased - estimate.scheduled;
+	return estimate.is_counted &&
+		   (estimate.unfinished <= 0 || (ready <= 0 && estimate.clock.at > now));
 }
 
 Oldest
-oldest_ready(const Outlook &outlook, const RingView *ring, TimestampTz now)
+oldest_ready(const Estimate &estimate, const RingView *ring, TimestampTz now)
 {
 	const Since since =
-		earlier(earlier(since_of_ring(outlook, ring), since_of_marks(outlook, ring)),
-				since_of_clock(outlook, now));
-	if (since.sure_at == PG_INT64_MAX && has_none(outlook, now))
+		earlier(earlier(since_of_ring(estimate, ring), since_of_marks(estimate, ring)),
+				since_of_clock(estimate, now));
+	if (since.sure_at == PG_INT64_MAX && has_none(estimate, now))
 		return {PG_INT64_MAX, true};
-	return {since.sure_at, (outlook.is_whole || has_all(ring)) && since.ready_at >= since.sure_at};
+	return {since.sure_at, (estimate.is_whole || has_all(ring)) && since.ready_at >= since.sure_at};
 }
 
 // The ring may have more than there are, where jobs have left of which it was not told. Scheduled jobs that
 // have become ready since the last look are not among those that are counted.
 Ready
-count_ready(const Outlook &outlook, const RingView *ring, TimestampTz now)
+count_ready(const Estimate &estimate, const RingView *ring, TimestampTz now)
 {
-	const bool is_told = outlook.left.times.is_empty();
+	const bool is_told = estimate.left.times.is_empty();
 	const int64 in_ring = ring == nullptr ? 0 : ring->candidates;
-	if (has_all(ring) && is_told && outlook.clock.at > now)
+	if (has_all(ring) && is_told && estimate.clock.at > now)
 		return {true, in_ring, true};
-	if (!outlook.is_counted)
-		return {ring != nullptr && !ring->has_kinds && !outlook.is_doubted, in_ring, false};
-	const int64 counted = Max(0, outlook.unfinished - outlook.leased - outlook.scheduled);
+	if (!estimate.is_counted)
+		return {ring != nullptr && !ring->has_kinds && !estimate.is_doubted, in_ring, false};
+	const int64 counted = Max(0, estimate.unfinished - estimate.leased - estimate.scheduled);
 	return {true, is_told ? Max(in_ring, counted) : counted, false};
 }
 
