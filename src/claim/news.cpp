@@ -415,7 +415,7 @@ admit(Definition *definition, Ring *ring, Request *request, ExprContext *evaluat
 	Version versions[log_size];
 	Told told[most_placed];
 	// Read without the spinlock, as a hint, so that the ring is copied only if the log has what it lacks.
-	const uint32 from = ring->wake_generation;
+	const uint32 from = ring->sweep.wake_generation;
 	const int known =
 		read_log(definition->source, ring::get_wakes(definition->source), from, versions);
 	if (known == too_many_events)
@@ -459,7 +459,7 @@ admit_news(Definition *definition, Ring *ring, Request *request, ExprContext *ev
 	// Read without the spinlock: what comes now is news for the next call.
 	for (int i = 0;
 		 i < most_tries && (outcome == Outcome::more || outcome == Outcome::read_meanwhile) &&
-		 ring->wake_generation != pg_atomic_read_u32(&wakes->generation);
+		 ring->sweep.wake_generation != pg_atomic_read_u32(&wakes->generation);
 		 i++) {
 		MemoryContext own =
 			AllocSetContextCreate(CurrentMemoryContext, "queue_ext news", ALLOCSET_DEFAULT_SIZES);

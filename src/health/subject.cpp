@@ -168,7 +168,7 @@ add(HTAB *by_table, const Ring &ring)
 	}
 	workers->came_at = Max(workers->came_at, ring.used_at);
 	workers->waiting += ring.waiters.count;
-	workers->sweep_cost_us = Max(workers->sweep_cost_us, ring.sweep_cost_us);
+	workers->sweep_cost_us = Max(workers->sweep_cost_us, ring.sweep.cost_us);
 	const char *tid = claim::name_of(claim::Path::tid);
 	if (strncmp(ring.path, tid, strlen(tid)) == 0) {
 		workers->is_by_tid = true;

@@ -33,7 +33,7 @@ put_ring(const ReturnSetInfo *result, const Ring &ring)
 		Int64GetDatum(counters.locked),
 		Int64GetDatum(counters.gone),
 		Int64GetDatum(counters.not_pending),
-		Int32GetDatum(static_cast<int32>(ring.count)),
+		Int32GetDatum(static_cast<int32>(ring.candidates.count)),
 		Float8GetDatum(static_cast<double>(counters.fill_time_us) / us_per_ms),
 		CStringGetTextDatum(pg_any_to_server(ring.path, static_cast<int>(strlen(ring.path)),
 											 GetDatabaseEncoding())),

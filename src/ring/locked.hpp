@@ -16,17 +16,23 @@ namespace queue_ext::ring {
 // The candidate at that index from the first, wrapping around: never outside the array, whatever
 // the bytes say.
 inline Candidate *
+at(Candidates *candidates, uint32 index)
+{
+	return &candidates->elements[(candidates->first + index) % ring_size];
+}
+
+inline Candidate *
 at(Ring *ring, uint32 index)
 {
-	return &ring->candidates[(ring->first + index) % ring_size];
+	return at(&ring->candidates, index);
 }
 
 // Leaves the cursor alone: a caller that loses candidates by this must request a sweep.
 inline void
 clear(Ring *ring)
 {
-	ring->first = 0;
-	ring->count = 0;
+	ring->candidates.first = 0;
+	ring->candidates.count = 0;
 }
 
 // So many rows may have become claimable: as many of the backends that wait are woken when the
@@ -46,12 +52,12 @@ announce_time(Ring *ring, TimestampTz due)
 	ring->waiters.is_late |= ring->waiters.count > 0 && due < ring->waiters.look_at;
 }
 
-// A sweep under way keeps the request: finish_fill() leaves sweep_due at 0 then.
+// A sweep under way keeps the request: finish_fill() leaves sweep.due at 0 then.
 inline void
 request_sweep(Ring *ring)
 {
-	ring->sweep_due = 0;
-	ring->is_quiet = false;
+	ring->sweep.due = 0;
+	ring->idleness.is_quiet = false;
 	announce(ring, 1); // at least
 }
 
@@ -92,7 +98,7 @@ with_ring(Ring *ring, const RingKey &key, Body &&body, const char *section = __b
 	const uint64 begun = now();
 	const bool is_ours = ring->key == key;
 	// The bytes are not trusted: keep what body indexes by within bounds.
-	if (ring->first >= ring_size || ring->count > ring_size) {
+	if (ring->candidates.first >= ring_size || ring->candidates.count > ring_size) {
 		clear(ring);
 		request_sweep(ring);
 	}
@@ -116,7 +122,7 @@ with_ring(Ring *ring, const RingKey &key, Body &&body, const char *section = __b
 inline TimestampTz
 next_due(const Ring *ring)
 {
-	return Min(ring->row_due, first_due(ring->due_rows));
+	return Min(ring->sweep.row_due, first_due(ring->due_rows));
 }
 
 // Whether a row may be claimable that the last sweep did not see: a sweep is requested, the
@@ -124,8 +130,8 @@ next_due(const Ring *ring)
 inline bool
 is_row_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
-	return ring->sweep_due == 0 || now >= next_due(ring) ||
-		   wake_generation != ring->wake_generation;
+	return ring->sweep.due == 0 || now >= next_due(ring) ||
+		   wake_generation != ring->sweep.wake_generation;
 }
 
 // The longest time between sweeps, whatever they cost.
@@ -136,8 +142,8 @@ constexpr int64 most_sweep_interval_us = 60 * USECS_PER_SEC;
 inline bool
 is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
-	return now >= ring->sweep_due || is_row_due(ring, now, wake_generation) ||
-		   (ring->sweep_due != PG_INT64_MAX && ring->sweep_due - now > 2 * most_sweep_interval_us);
+	return now >= ring->sweep.due || is_row_due(ring, now, wake_generation) ||
+		   (ring->sweep.due != PG_INT64_MAX && ring->sweep.due - now > 2 * most_sweep_interval_us);
 }
 
 // Whether all that is claimable is in the ring, or in flight: since the last sweep, which read to the
@@ -145,8 +151,9 @@ is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 inline bool
 is_quiet(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
-	return ring->is_quiet && ring->is_at_end && ring->filler == 0 && now < ring->quiet_until &&
-		   ring->quiet_until - now <= 2 * most_sweep_interval_us &&
+	return ring->idleness.is_quiet && ring->reading.is_at_end && ring->fill.filler == 0 &&
+		   now < ring->idleness.quiet_until &&
+		   ring->idleness.quiet_until - now <= 2 * most_sweep_interval_us &&
 		   !is_row_due(ring, now, wake_generation);
 }
 
@@ -155,7 +162,8 @@ is_quiet(const Ring *ring, TimestampTz now, uint32 wake_generation)
 inline bool
 covers(const Ring *ring, const SortKey &sort_key)
 {
-	return ring->is_at_end || (ring->cursor.size > 0 && !(ring->cursor.sort_key < sort_key));
+	return ring->reading.is_at_end ||
+		   (ring->reading.cursor.size > 0 && !(ring->reading.cursor.sort_key < sort_key));
 }
 
 // How many of the first count candidates may be taken. During a fill a sorted ring may hold offers
@@ -163,7 +171,7 @@ covers(const Ring *ring, const SortKey &sort_key)
 inline int
 takeable(Ring *ring, int count)
 {
-	count = Min(count, static_cast<int>(ring->count));
+	count = Min(count, static_cast<int>(ring->candidates.count));
 	if (!ring->key.is_sorted)
 		return count;
 	while (count > 0 && !covers(ring, at(ring, count - 1)->sort_key()))
@@ -177,10 +185,10 @@ inline void
 announce_rest(Ring *ring, int taken)
 {
 	Waiters *waiters = &ring->waiters;
-	if (waiters->count == 0 || ring->sweep_due == 0)
+	if (waiters->count == 0 || ring->sweep.due == 0)
 		return;
-	const int rest = takeable(ring, static_cast<int>(ring->count)) - taken - waiters->claiming -
-					 waiters->credits;
+	const int rest = takeable(ring, static_cast<int>(ring->candidates.count)) - taken -
+					 waiters->claiming - waiters->credits;
 	waiters->announced = Min(waiters->announced + Max(rest, 0), waiters->count);
 }
 
@@ -189,7 +197,8 @@ announce_rest(Ring *ring, int taken)
 inline TimestampTz
 next_event(const Ring *ring)
 {
-	return Min(next_due(ring), ring->is_quiet ? ring->quiet_until : ring->sweep_due);
+	return Min(next_due(ring),
+			   ring->idleness.is_quiet ? ring->idleness.quiet_until : ring->sweep.due);
 }
 
 } // namespace queue_ext::ring

@@ -30,15 +30,15 @@ constexpr int64 most_pass_cost_us = 1000;
 static void
 move_cursor(Ring *ring, const SortKey &sort_key)
 {
-	ring->cursor.size = sizeof(SortKey);
-	ring->cursor.sort_key = sort_key;
+	ring->reading.cursor.size = sizeof(SortKey);
+	ring->reading.cursor.sort_key = sort_key;
 }
 
 // Advances the cursor to the sort key; never moves it back.
 static void
 reach(Ring *ring, const SortKey &sort_key)
 {
-	if (ring->cursor.size == 0 || ring->cursor.sort_key < sort_key)
+	if (ring->reading.cursor.size == 0 || ring->reading.cursor.sort_key < sort_key)
 		move_cursor(ring, sort_key);
 }
 
@@ -66,31 +66,31 @@ reset(Ring *ring, const RingKey &key, const Kinds *kinds)
 	if (kinds != nullptr)
 		memcpy(ring->kinds, kinds->hashes, sizeof(uint64) * kinds->count);
 	clear(ring);
-	ring->cursor = {};
-	ring->is_at_end = false;
-	ring->is_told = false;
-	ring->has_locked = false;
-	ring->reads_again = false;
-	ring->sweep_due = 0;
-	ring->wake_generation = 0;
-	ring->swept_at = 0;
-	ring->sweep_cost_us = 0;
-	ring->fill_cost_us = 0;
-	ring->takeovers = 0;
+	ring->reading.cursor = {};
+	ring->reading.is_at_end = false;
+	ring->idleness.is_told = false;
+	ring->flight.has_locked = false;
+	ring->reading.reads_again = false;
+	ring->sweep.due = 0;
+	ring->sweep.wake_generation = 0;
+	ring->sweep.ended_at = 0;
+	ring->sweep.cost_us = 0;
+	ring->fill.cost_us = 0;
+	ring->fill.takeovers = 0;
 	clear(&ring->due_rows);
-	ring->row_due = PG_INT64_MAX;
-	ring->swept_row_due = PG_INT64_MAX;
-	ring->asked_due_at = 0;
-	ring->ask_due_cost_us = 0;
-	ring->read_since_asked_us = 0;
-	ring->is_quiet = false;
-	ring->nothing_at = 0;
-	ring->filler = 0;
-	ring->has_dropped = false;
-	ring->in_flight = 0;
+	ring->sweep.row_due = PG_INT64_MAX;
+	ring->sweep.row_due_before = PG_INT64_MAX;
+	ring->due_question.asked_at = 0;
+	ring->due_question.cost_us = 0;
+	ring->due_question.read_us = 0;
+	ring->idleness.is_quiet = false;
+	ring->idleness.nothing_at = 0;
+	ring->fill.filler = 0;
+	ring->fill.has_dropped = false;
+	ring->flight.count = 0;
 	// A fill under way, and candidates taken before, belong to the former key.
-	ring->fill_generation++;
-	ring->change_generation++;
+	ring->fill.generation++;
+	ring->flight.changes++;
 	ring->counters = {};
 	ring->path[0] = '\0';
 	SpinLockRelease(&ring->mutex);
@@ -113,9 +113,10 @@ current_of(const Generations &generations)
 static uint32
 asked_generation(const Ring *ring, TimestampTz now, const Generations &generations)
 {
-	const bool is_known = static_cast<int32>(ring->wake_generation - generations.least) >= 0 ||
-						  (generations.may_lag && ring->sweep_due != 0 && now < ring->sweep_due);
-	return is_known ? ring->wake_generation : current_of(generations);
+	const bool is_known =
+		static_cast<int32>(ring->sweep.wake_generation - generations.least) >= 0 ||
+		(generations.may_lag && ring->sweep.due != 0 && now < ring->sweep.due);
+	return is_known ? ring->sweep.wake_generation : current_of(generations);
 }
 
 Taken
@@ -126,33 +127,33 @@ take(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generat
 	taken.is_low = true;
 	taken.is_foreign = !with_ring(ring, key, [&] {
 		ring->used_at = now;
-		taken.nothing_at = ring->nothing_at;
-		taken.sweep_generation = ring->sweep_generation;
-		taken.reads_again = ring->reads_again;
+		taken.nothing_at = ring->idleness.nothing_at;
+		taken.sweep_generation = ring->sweep.generation;
+		taken.reads_again = ring->reading.reads_again;
 		taken.is_quiet = is_quiet(ring, now, current_of(generations));
 		if (!taken.is_quiet && is_sweep_due(ring, now, asked_generation(ring, now, generations)))
 			return;
-		taken.is_quiet = taken.is_quiet && ring->count == 0;
-		taken.is_idle = taken.is_quiet && ring->in_flight == 0;
+		taken.is_quiet = taken.is_quiet && ring->candidates.count == 0;
+		taken.is_idle = taken.is_quiet && ring->flight.count == 0;
 		taken.count = takeable(ring, max_count);
 		while (own != nullptr && taken.count > 0 && *own < at(ring, taken.count - 1)->sort_key())
 			taken.count--;
 		taken.has_none_before = own != nullptr && taken.count == 0 && covers(ring, *own);
 		for (int i = 0; i < taken.count; i++)
 			candidates[i] = *at(ring, i);
-		ring->first = (ring->first + taken.count) % ring_size;
-		ring->count -= taken.count;
-		ring->in_flight += taken.count;
+		ring->candidates.first = (ring->candidates.first + taken.count) % ring_size;
+		ring->candidates.count -= taken.count;
+		ring->flight.count += taken.count;
 		if (taken.count > 0)
-			taken.generation = ++ring->change_generation;
+			taken.generation = ++ring->flight.changes;
 		if (taken.count > 0 && is_chosen != nullptr && *is_chosen) {
 			*is_chosen = false;
 			ring->waiters.claiming = Max(ring->waiters.claiming - 1, 0);
 			announce_rest(ring, 0);
 		}
 		// A fill that reads the ring's candidates again is of use only when they have been tried.
-		taken.is_low =
-			ring->count <= low_water && !ring->is_at_end && !ring->reads_again && ring->filler == 0;
+		taken.is_low = ring->candidates.count <= low_water && !ring->reading.is_at_end &&
+					   !ring->reading.reads_again && ring->fill.filler == 0;
 	});
 	return taken;
 }
@@ -163,11 +164,11 @@ is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, const Generations 
 {
 	bool is_it = false;
 	with_ring(ring, key, [&] {
-		is_it = ring->sweep_generation != sweep_generation && ring->count == 0 && ring->is_at_end &&
-				ring->filler == 0 && ring->in_flight == 0 &&
+		is_it = ring->sweep.generation != sweep_generation && ring->candidates.count == 0 &&
+				ring->reading.is_at_end && ring->fill.filler == 0 && ring->flight.count == 0 &&
 				!is_row_due(ring, now, current_of(generations)) &&
-				ring->counters.claims == ring->claims_before &&
-				ring->counters.gone == ring->gone_before;
+				ring->counters.claims == ring->flight.claims_before &&
+				ring->counters.gone == ring->flight.gone_before;
 	});
 	return is_it;
 }
@@ -175,8 +176,8 @@ is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, const Generations 
 static void
 land(Ring *ring, int count, uint32 sweep_generation)
 {
-	if (ring->sweep_generation == sweep_generation)
-		ring->in_flight = Max(0, ring->in_flight - count);
+	if (ring->sweep.generation == sweep_generation)
+		ring->flight.count = Max(0, ring->flight.count - count);
 }
 
 void
@@ -190,7 +191,7 @@ static uint32
 find_index(Ring *ring, const SortKey &sort_key)
 {
 	uint32 low = 0;
-	uint32 high = ring->count;
+	uint32 high = ring->candidates.count;
 	while (low < high) {
 		const uint32 middle = (low + high) / 2;
 		if (at(ring, middle)->sort_key() < sort_key)
@@ -206,9 +207,9 @@ find_index(Ring *ring, const SortKey &sort_key)
 static void
 note_dropped(Ring *ring, const SortKey &sort_key)
 {
-	if (ring->filler != 0 && (!ring->has_dropped || sort_key < ring->dropped)) {
-		ring->has_dropped = true;
-		ring->dropped = sort_key;
+	if (ring->fill.filler != 0 && (!ring->fill.has_dropped || sort_key < ring->fill.dropped)) {
+		ring->fill.has_dropped = true;
+		ring->fill.dropped = sort_key;
 	}
 }
 
@@ -217,17 +218,17 @@ note_dropped(Ring *ring, const SortKey &sort_key)
 static void
 end_at_last(Ring *ring)
 {
-	const SortKey last = at(ring, ring->count - 1)->sort_key();
+	const SortKey last = at(ring, ring->candidates.count - 1)->sort_key();
 	if (covers(ring, last))
 		move_cursor(ring, last);
-	ring->is_at_end = false;
+	ring->reading.is_at_end = false;
 }
 
 static void
 drop_last(Ring *ring)
 {
-	ring->count--;
-	note_dropped(ring, at(ring, ring->count)->sort_key());
+	ring->candidates.count--;
+	note_dropped(ring, at(ring, ring->candidates.count)->sort_key());
 	end_at_last(ring);
 }
 
@@ -237,22 +238,22 @@ insert(Ring *ring, const Candidate &candidate, Added kind)
 {
 	const SortKey sort_key = candidate.sort_key();
 	const uint32 index = find_index(ring, sort_key);
-	for (uint32 i = index; i < ring->count && at(ring, i)->sort_key() == sort_key; i++) {
+	for (uint32 i = index; i < ring->candidates.count && at(ring, i)->sort_key() == sort_key; i++) {
 		if (kind == Added::newest)
 			at(ring, i)->tid = candidate.tid;
 		if (at(ring, i)->is_at_place_of(candidate))
 			return;
 	}
-	if (ring->count == ring_size) {
+	if (ring->candidates.count == ring_size) {
 		drop_last(ring);
-		if (index > ring->count) { // it would be the last itself
+		if (index > ring->candidates.count) { // it would be the last itself
 			note_dropped(ring, sort_key);
 			return;
 		}
 	}
-	open_gap<ring_size>(ring, index);
+	open_gap<ring_size>(&ring->candidates, index);
 	*at(ring, index) = candidate;
-	if (ring->is_at_end)
+	if (ring->reading.is_at_end)
 		reach(ring, sort_key);
 }
 
@@ -272,13 +273,13 @@ merge(Ring *ring, const Candidate *candidates, int count, Added kind)
 		return *at(ring, index + i);
 	};
 	const MergedRun<Candidate> run =
-		merge_runs(old, static_cast<int>(ring->count - index), candidates, count, kind, merged,
-				   static_cast<int>(ring_size - index));
+		merge_runs(old, static_cast<int>(ring->candidates.count - index), candidates, count, kind,
+				   merged, static_cast<int>(ring_size - index));
 	if (run.rest != nullptr)
 		rest = *run.rest; // it may be in the ring, where it is written over
 	for (int i = 0; i < run.count; i++)
 		*at(ring, index + i) = merged[i];
-	ring->count = index + run.count;
+	ring->candidates.count = index + run.count;
 	return run.rest == nullptr ? nullptr : &rest;
 }
 
@@ -308,7 +309,7 @@ sort_candidates(Candidate *candidates, int count)
 static int
 acceptable(const Ring *ring, const Candidate *candidates, int count)
 {
-	if (ring->filler != 0)
+	if (ring->fill.filler != 0)
 		return count;
 	int low = 0;
 	int high = count;
@@ -336,7 +337,7 @@ insert_all(Ring *ring, const Candidate *candidates, int count, Added kind)
 	if (rest != nullptr) {
 		note_dropped(ring, rest->sort_key());
 		end_at_last(ring);
-	} else if (ring->is_at_end && count > 0)
+	} else if (ring->reading.is_at_end && count > 0)
 		reach(ring, candidates[count - 1].sort_key());
 }
 
@@ -355,11 +356,12 @@ void
 offer_from(Ring *ring, const RingKey &key, const SortKey &first)
 {
 	with_ring(ring, key, [&] {
-		const bool is_behind = ring->cursor.size > 0 && ring->cursor.sort_key < first;
-		if (!is_behind || ring->filler != 0)
+		const bool is_behind =
+			ring->reading.cursor.size > 0 && ring->reading.cursor.sort_key < first;
+		if (!is_behind || ring->fill.filler != 0)
 			request_sweep(ring);
 		else {
-			ring->is_at_end = false;
+			ring->reading.is_at_end = false;
 			announce(ring, ring_size); // more than were listed
 		}
 	});
@@ -369,13 +371,13 @@ offer_from(Ring *ring, const RingKey &key, const SortKey &first)
 static void
 put_in_front(Ring *ring, const Candidate *candidates, int count)
 {
-	const int room = ring_size - static_cast<int>(ring->count);
+	const int room = ring_size - static_cast<int>(ring->candidates.count);
 	if (count > room)
 		request_sweep(ring);
 	for (int i = Min(count, room) - 1; i >= 0; i--) {
-		ring->first = (ring->first + ring_size - 1) % ring_size;
+		ring->candidates.first = (ring->candidates.first + ring_size - 1) % ring_size;
 		*at(ring, 0) = candidates[i];
-		ring->count++;
+		ring->candidates.count++;
 	}
 }
 
@@ -386,7 +388,7 @@ put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 	if (count == 0)
 		return true;
 	with_ring(ring, key, [&] {
-		has_places = key.is_sorted || ring->change_generation == generation;
+		has_places = key.is_sorted || ring->flight.changes == generation;
 		if (!has_places)
 			return;
 		announce(ring, count);
@@ -394,8 +396,8 @@ put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 			insert_all(ring, candidates, count, Added::any);
 		else
 			put_in_front(ring, candidates, count);
-		ring->change_generation++;
-		ring->returns++;
+		ring->flight.changes++;
+		ring->flight.returns++;
 	});
 	return has_places;
 }
@@ -404,14 +406,14 @@ bool
 copy_holding(Ring *ring, const RingKey &key, Holding *holding)
 {
 	return with_ring(ring, key, [&] {
-		holding->is_settled =
-			ring->filler == 0 && ring->sweep_due != 0 && (ring->is_at_end || !ring->reads_again);
-		holding->is_at_end = ring->is_at_end;
-		holding->wake_generation = ring->wake_generation;
-		holding->fill_generation = ring->fill_generation;
-		holding->returns = ring->returns;
-		holding->cursor = ring->cursor;
-		holding->count = static_cast<int>(ring->count);
+		holding->is_settled = ring->fill.filler == 0 && ring->sweep.due != 0 &&
+							  (ring->reading.is_at_end || !ring->reading.reads_again);
+		holding->is_at_end = ring->reading.is_at_end;
+		holding->wake_generation = ring->sweep.wake_generation;
+		holding->fill_generation = ring->fill.generation;
+		holding->returns = ring->flight.returns;
+		holding->cursor = ring->reading.cursor;
+		holding->count = static_cast<int>(ring->candidates.count);
 		for (int i = 0; i < holding->count; i++)
 			holding->candidates[i] = *at(ring, i);
 	});
@@ -433,8 +435,8 @@ static void
 find_versions(Ring *ring, const Placed *placed, int count, Indexes *found)
 {
 	for (int i = 0; i < count; i++)
-		found[i] = {ring->count, ring->count};
-	for (uint32 index = 0; index < ring->count; index++) {
+		found[i] = {ring->candidates.count, ring->candidates.count};
+	for (uint32 index = 0; index < ring->candidates.count; index++) {
 		const Candidate &candidate = *at(ring, index);
 		for (int i = 0; i < count; i++) {
 			if (candidate.is_same_as(placed[i].candidate))
@@ -450,7 +452,7 @@ static void
 enter_in_order(Ring *ring, const Placed *placed, int count)
 {
 	Indexes found[most_placed];
-	const uint32 former = ring->count;
+	const uint32 former = ring->candidates.count;
 	find_versions(ring, placed, count, found);
 	uint32 entered = 0;
 	uint32 least = 0;
@@ -460,9 +462,9 @@ enter_in_order(Ring *ring, const Placed *placed, int count)
 		const bool has_next = found[i].next < former;
 		uint32 index = has_next ? found[i].next + entered : 0;
 		if (placed[i].is_last)
-			index = ring->count;
+			index = ring->candidates.count;
 		index = Max(index, least);
-		open_gap<ring_size>(ring, index);
+		open_gap<ring_size>(&ring->candidates, index);
 		*at(ring, index) = placed[i].candidate;
 		least = index + 1;
 		entered++;
@@ -475,19 +477,19 @@ enter_placed(Ring *ring, const RingKey &key, const Holding &holding, const Place
 {
 	Entered entered = Entered::none;
 	with_ring(ring, key, [&] {
-		if (ring->wake_generation != holding.wake_generation ||
-			ring->fill_generation != holding.fill_generation || ring->returns != holding.returns ||
-			ring->filler != 0)
+		if (ring->sweep.wake_generation != holding.wake_generation ||
+			ring->fill.generation != holding.fill_generation ||
+			ring->flight.returns != holding.returns || ring->fill.filler != 0)
 			return;
-		entered = ring->count + count > ring_size ? Entered::no_room : Entered::all;
+		entered = ring->candidates.count + count > ring_size ? Entered::no_room : Entered::all;
 		if (entered == Entered::no_room)
 			return;
 		enter_in_order(ring, placed, count);
-		ring->wake_generation = wake_generation;
-		ring->is_quiet = ring->is_quiet && (keeps_quiet || count == 0);
+		ring->sweep.wake_generation = wake_generation;
+		ring->idleness.is_quiet = ring->idleness.is_quiet && (keeps_quiet || count == 0);
 		if (count > 0) {
-			ring->change_generation++;
-			ring->nothing_at = 0;
+			ring->flight.changes++;
+			ring->idleness.nothing_at = 0;
 		}
 		announce_rest(ring, 1);
 	});
@@ -509,8 +511,8 @@ end_quiet(Ring *ring, const RingKey &key, TimestampTz now)
 {
 	bool is_ended = false;
 	with_ring(ring, key, [&] {
-		is_ended = now >= ring->sweep_due && now - ring->swept_at >= least_look_interval_us;
-		ring->is_quiet &= !is_ended;
+		is_ended = now >= ring->sweep.due && now - ring->sweep.ended_at >= least_look_interval_us;
+		ring->idleness.is_quiet &= !is_ended;
 	});
 	return is_ended;
 }
@@ -519,7 +521,7 @@ void
 disquiet(Ring *ring, const RingKey &key)
 {
 	with_ring(ring, key, [&] {
-		ring->is_quiet = false;
+		ring->idleness.is_quiet = false;
 		announce_time(ring, next_event(ring));
 	});
 }
@@ -530,16 +532,16 @@ may_ask_due(Ring *ring, const RingKey &key, TimestampTz now, int64 read_us)
 	constexpr int64 expected_us = USECS_PER_SEC / 2;
 	bool may = false;
 	with_ring(ring, key, [&] {
-		const int64 passed = now - ring->asked_due_at;
-		const int64 cost = Min(ring->ask_due_cost_us, most_sweep_interval_us);
-		may = ring->read_since_asked_us + read_us >= cost || passed < 0 ||
+		const int64 passed = now - ring->due_question.asked_at;
+		const int64 cost = Min(ring->due_question.cost_us, most_sweep_interval_us);
+		may = ring->due_question.read_us + read_us >= cost || passed < 0 ||
 			  passed >= sweep_interval_factor * cost;
 		if (!may)
 			return;
 		// For who takes this fill over.
-		ring->asked_due_at = now;
-		ring->ask_due_cost_us = Max(ring->ask_due_cost_us, expected_us);
-		ring->read_since_asked_us = 0;
+		ring->due_question.asked_at = now;
+		ring->due_question.cost_us = Max(ring->due_question.cost_us, expected_us);
+		ring->due_question.read_us = 0;
 	});
 	return may;
 }
@@ -547,7 +549,7 @@ may_ask_due(Ring *ring, const RingKey &key, TimestampTz now, int64 read_us)
 void
 doubt_contents(Ring *ring, const RingKey &key)
 {
-	with_ring(ring, key, [&] { ring->is_told = false; });
+	with_ring(ring, key, [&] { ring->idleness.is_told = false; });
 }
 
 void
@@ -560,7 +562,7 @@ void
 expect(Ring *ring, const RingKey &key, TimestampTz due)
 {
 	with_ring(ring, key, [&] {
-		ring->row_due = Min(ring->row_due, due);
+		ring->sweep.row_due = Min(ring->sweep.row_due, due);
 		announce_time(ring, due);
 	});
 }
@@ -577,7 +579,7 @@ expect_row(Ring *ring, const DueJob &job)
 		sweep_at = enter(&ring->due_rows, job.row);
 	else
 		sweep_at = job.row.due;
-	ring->row_due = Min(ring->row_due, sweep_at);
+	ring->sweep.row_due = Min(ring->sweep.row_due, sweep_at);
 	announce_time(ring, job.row.due);
 }
 
@@ -600,8 +602,8 @@ take_due(Ring *ring, const RingKey &key, TimestampTz now, Candidate *candidates)
 	with_ring(ring, key, [&] {
 		while (taken.count < most_due_at_once && first_due(ring->due_rows) <= now)
 			candidates[taken.count++] = take_first(&ring->due_rows).candidate;
-		taken.sweep_generation = ring->sweep_generation;
-		ring->in_flight += taken.count;
+		taken.sweep_generation = ring->sweep.generation;
+		ring->flight.count += taken.count;
 	});
 	return taken;
 }
@@ -624,9 +626,9 @@ most_waits_for(const Ring *ring)
 {
 	constexpr int64 us_per_ms = 1000;
 	const int64 cost =
-		ring->is_sweeping ? ring->sweep_cost_us + ring->ask_due_cost_us : ring->fill_cost_us;
+		ring->fill.is_sweep ? ring->sweep.cost_us + ring->due_question.cost_us : ring->fill.cost_us;
 	const int64 patience = Max(2 * Min(cost, most_patience_us), least_patience_us);
-	const int doublings = Max(0, Min(ring->takeovers, most_doublings));
+	const int doublings = Max(0, Min(ring->fill.takeovers, most_doublings));
 	return static_cast<int>(Min(patience << doublings, most_patience_us) / (wait_ms * us_per_ms));
 }
 
@@ -638,41 +640,41 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, const Generations &g
 {
 	FillOrder order{};
 	with_ring(ring, key, [&] {
-		order.filler = ring->filler;
-		order.generation = ring->fill_generation;
+		order.filler = ring->fill.filler;
+		order.generation = ring->fill.generation;
 		order.most_waits = most_waits_for(ring);
-		order.takeovers = ring->takeovers;
-		if (ring->filler != 0 && ring->fill_generation != lost)
+		order.takeovers = ring->fill.takeovers;
+		if (ring->fill.filler != 0 && ring->fill.generation != lost)
 			return;
-		if (ring->filler != 0) { // read again what the lost filler was to read
+		if (ring->fill.filler != 0) { // read again what the lost filler was to read
 			request_sweep(ring);
-			ring->takeovers++;
+			ring->fill.takeovers++;
 		}
-		order.is_sweep = ring->is_at_end || ring->cursor.size == 0 ||
+		order.is_sweep = ring->reading.is_at_end || ring->reading.cursor.size == 0 ||
 						 is_sweep_due(ring, now, asked_generation(ring, now, generations));
-		order.is_needless = !order.is_sweep && ring->count > low_water;
+		order.is_needless = !order.is_sweep && ring->candidates.count > low_water;
 		if (order.is_needless)
 			return;
-		ring->filler = MyProcPid;
-		ring->has_dropped = false;
-		order.generation = ++ring->fill_generation;
+		ring->fill.filler = MyProcPid;
+		ring->fill.has_dropped = false;
+		order.generation = ++ring->fill.generation;
 		order.is_mine = true;
-		ring->is_sweeping = order.is_sweep;
+		ring->fill.is_sweep = order.is_sweep;
 		// This sweep may not see the rows of a request that comes from here on.
 		if (order.is_sweep) {
-			ring->sweep_due = PG_INT64_MAX;
+			ring->sweep.due = PG_INT64_MAX;
 			order.now = now;
-			ring->swept_row_due = Min(ring->swept_row_due, ring->row_due);
-			ring->row_due = PG_INT64_MAX;
-			ring->is_quiet = false;
-			ring->has_locked = false;
-			ring->wake_generation = current_of(generations);
-			ring->sweep_generation++;
-			ring->in_flight = 0; // the sweep reads these rows, too
-			ring->claims_before = ring->counters.claims;
-			ring->gone_before = ring->counters.gone;
+			ring->sweep.row_due_before = Min(ring->sweep.row_due_before, ring->sweep.row_due);
+			ring->sweep.row_due = PG_INT64_MAX;
+			ring->idleness.is_quiet = false;
+			ring->flight.has_locked = false;
+			ring->sweep.wake_generation = current_of(generations);
+			ring->sweep.generation++;
+			ring->flight.count = 0; // the sweep reads these rows, too
+			ring->flight.claims_before = ring->counters.claims;
+			ring->flight.gone_before = ring->counters.gone;
 		}
-		order.cursor = ring->cursor;
+		order.cursor = ring->reading.cursor;
 	});
 	return order;
 }
@@ -684,12 +686,13 @@ merge(Ring *ring, const Fill &fill)
 {
 	const Candidate *rest = merge(ring, fill.candidates, fill.count, Added::any);
 	// A later fill reads what was offered behind the cursor.
-	while (ring->count > 0 && !covers(ring, at(ring, ring->count - 1)->sort_key()))
-		ring->count--;
+	while (ring->candidates.count > 0 &&
+		   !covers(ring, at(ring, ring->candidates.count - 1)->sort_key()))
+		ring->candidates.count--;
 	if (rest != nullptr && covers(ring, rest->sort_key()))
 		end_at_last(ring);
-	if (ring->is_at_end && ring->count > 0)
-		reach(ring, at(ring, ring->count - 1)->sort_key());
+	if (ring->reading.is_at_end && ring->candidates.count > 0)
+		reach(ring, at(ring, ring->candidates.count - 1)->sort_key());
 }
 
 // Moves the cursor before the lowest sort key dropped during the fill, so that it and all behind it
@@ -697,13 +700,14 @@ merge(Ring *ring, const Fill &fill)
 static void
 step_back(Ring *ring)
 {
-	if (!ring->has_dropped || !covers(ring, ring->dropped))
+	if (!ring->fill.has_dropped || !covers(ring, ring->fill.dropped))
 		return;
-	ring->is_at_end = false;
-	while (ring->count > 0 && !(at(ring, ring->count - 1)->sort_key() < ring->dropped))
-		ring->count--;
-	if (ring->count > 0)
-		move_cursor(ring, at(ring, ring->count - 1)->sort_key());
+	ring->reading.is_at_end = false;
+	while (ring->candidates.count > 0 &&
+		   !(at(ring, ring->candidates.count - 1)->sort_key() < ring->fill.dropped))
+		ring->candidates.count--;
+	if (ring->candidates.count > 0)
+		move_cursor(ring, at(ring, ring->candidates.count - 1)->sort_key());
 	else
 		request_sweep(ring);
 }
@@ -715,10 +719,10 @@ append(Ring *ring, const FillOrder &order, const Fill &fill)
 	// A sweep has read the ring's candidates again.
 	if (order.is_sweep)
 		clear(ring);
-	const int count = Min(fill.count, ring_size - static_cast<int>(ring->count));
+	const int count = Min(fill.count, ring_size - static_cast<int>(ring->candidates.count));
 	for (int i = 0; i < count; i++)
-		*at(ring, ring->count + i) = fill.candidates[i];
-	ring->count += count;
+		*at(ring, ring->candidates.count + i) = fill.candidates[i];
+	ring->candidates.count += count;
 	if (count < fill.count) // the cursor has passed what does not fit
 		request_sweep(ring);
 }
@@ -727,8 +731,9 @@ append(Ring *ring, const FillOrder &order, const Fill &fill)
 static TimestampTz
 next_sweep(const Ring *ring)
 {
-	const int64 interval = sweep_interval_factor * ring->sweep_cost_us;
-	return ring->swept_at + Min(Max(interval, least_sweep_interval_us), most_sweep_interval_us);
+	const int64 interval = sweep_interval_factor * ring->sweep.cost_us;
+	return ring->sweep.ended_at +
+		   Min(Max(interval, least_sweep_interval_us), most_sweep_interval_us);
 }
 
 // Broadcasts in any case: a waiter of a fill that was lost may look again, too.
@@ -738,55 +743,55 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 	bool is_lost = true;
 	with_ring(ring, key, [&] {
 		if (fill.ask_due_cost_us != 0)
-			ring->ask_due_cost_us = fill.ask_due_cost_us;
-		if (ring->fill_generation != order.generation)
+			ring->due_question.cost_us = fill.ask_due_cost_us;
+		if (ring->fill.generation != order.generation)
 			return;
 		is_lost = false;
-		const int count_before = order.is_sweep ? 0 : static_cast<int>(ring->count);
-		ring->change_generation++;
-		ring->filler = 0;
-		ring->is_at_end = fill.is_complete;
-		ring->reads_again = fill.reads_again;
+		const int count_before = order.is_sweep ? 0 : static_cast<int>(ring->candidates.count);
+		ring->flight.changes++;
+		ring->fill.filler = 0;
+		ring->reading.is_at_end = fill.is_complete;
+		ring->reading.reads_again = fill.reads_again;
 		if (fill.count > 0 || fill.cursor.size > 0)
-			ring->cursor = fill.cursor;
+			ring->reading.cursor = fill.cursor;
 		if (key.is_sorted) {
 			merge(ring, fill);
 			step_back(ring);
 		} else
 			append(ring, order, fill);
-		*added = static_cast<int>(ring->count) - count_before;
+		*added = static_cast<int>(ring->candidates.count) - count_before;
 		announce_rest(ring, 1);
 		// The clock may have been set back.
 		const int64 cost = Max(fill.ended - fill.began - fill.ask_due_cost_us, 0);
-		ring->takeovers = 0;
+		ring->fill.takeovers = 0;
 		ring->counters.fill_time_us += cost;
 		if (!order.is_sweep) {
 			ring->counters.fills++;
-			ring->fill_cost_us = cost;
+			ring->fill.cost_us = cost;
 			return;
 		}
 		ring->counters.sweeps++;
-		ring->read_since_asked_us += cost;
+		ring->due_question.read_us += cost;
 		if (fill.knows_due)
-			ring->row_due = Min(ring->row_due, fill.next_due);
-		else if (ring->swept_row_due > order.now)
-			ring->row_due = Min(ring->row_due, ring->swept_row_due);
-		ring->swept_row_due = PG_INT64_MAX;
-		ring->is_told = fill.is_told;
-		ring->nothing_at = fill.count == 0 ? fill.nothing_at : 0;
-		ring->swept_at = fill.ended;
-		ring->sweep_cost_us = cost;
-		if (ring->sweep_due == 0) // requested since it began
+			ring->sweep.row_due = Min(ring->sweep.row_due, fill.next_due);
+		else if (ring->sweep.row_due_before > order.now)
+			ring->sweep.row_due = Min(ring->sweep.row_due, ring->sweep.row_due_before);
+		ring->sweep.row_due_before = PG_INT64_MAX;
+		ring->idleness.is_told = fill.is_told;
+		ring->idleness.nothing_at = fill.count == 0 ? fill.nothing_at : 0;
+		ring->sweep.ended_at = fill.ended;
+		ring->sweep.cost_us = cost;
+		if (ring->sweep.due == 0) // requested since it began
 			return;
-		ring->sweep_due = next_sweep(ring);
+		ring->sweep.due = next_sweep(ring);
 		// What it has read stands in the ring; a row that fell due meanwhile is among those to come.
 		if (fill.quiet_until > fill.ended) {
-			ring->is_quiet = true;
-			ring->quiet_until = Min(fill.quiet_until, fill.ended + most_sweep_interval_us);
+			ring->idleness.is_quiet = true;
+			ring->idleness.quiet_until = Min(fill.quiet_until, fill.ended + most_sweep_interval_us);
 		}
 		announce_time(ring, next_event(ring));
 	});
-	ConditionVariableBroadcast(&ring->filled);
+	ConditionVariableBroadcast(&ring->fill.ended);
 	return !is_lost;
 }
 
@@ -795,14 +800,14 @@ void
 cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 {
 	with_ring(ring, key, [&] {
-		if (ring->fill_generation != order.generation)
+		if (ring->fill.generation != order.generation)
 			return;
-		ring->filler = 0;
-		ring->row_due = Min(ring->row_due, ring->swept_row_due);
-		ring->swept_row_due = PG_INT64_MAX;
+		ring->fill.filler = 0;
+		ring->sweep.row_due = Min(ring->sweep.row_due, ring->sweep.row_due_before);
+		ring->sweep.row_due_before = PG_INT64_MAX;
 		request_sweep(ring);
 	});
-	ConditionVariableBroadcast(&ring->filled);
+	ConditionVariableBroadcast(&ring->fill.ended);
 }
 
 // Tests the ring after joining the waiters, as a broadcast before that would be missed.
@@ -811,14 +816,15 @@ wait_for_fill(Ring *ring, const RingKey &key, const FillOrder &order)
 {
 	const auto is_under_way = [&] {
 		bool is_it = false;
-		with_ring(ring, key,
-				  [&] { is_it = ring->filler != 0 && ring->fill_generation == order.generation; });
+		with_ring(ring, key, [&] {
+			is_it = ring->fill.filler != 0 && ring->fill.generation == order.generation;
+		});
 		return is_it;
 	};
-	ConditionVariablePrepareToSleep(&ring->filled);
+	ConditionVariablePrepareToSleep(&ring->fill.ended);
 	bool is_in_vain = false;
 	if (is_under_way()) {
-		ConditionVariableTimedSleep(&ring->filled, wait_ms, PG_WAIT_EXTENSION);
+		ConditionVariableTimedSleep(&ring->fill.ended, wait_ms, PG_WAIT_EXTENSION);
 		is_in_vain = is_under_way();
 	}
 	ConditionVariableCancelSleep();
@@ -835,7 +841,7 @@ note_path(Ring *ring, const RingKey &key, const char *path)
 static int64
 passing_cost(const Ring *ring, int64 passed, int64 passing_us)
 {
-	const int64 measured = passing_us + passed * ring->fill_cost_us / fill_size;
+	const int64 measured = passing_us + passed * ring->fill.cost_us / fill_size;
 	return Max(passed * least_pass_cost_us, Min(measured, passed * most_pass_cost_us));
 }
 
@@ -852,11 +858,11 @@ count(Ring *ring, const RingCounters &more)
 	const int64 passed = more.locked + more.gone + more.not_pending;
 	if (passed == 0)
 		return;
-	ring->is_quiet = false; // such a row may be claimable again, and nobody tells
-	ring->has_locked |= more.locked > 0;
-	ring->sweep_cost_us += passing_cost(ring, passed, more.passing_us);
-	if (ring->sweep_due != 0 && ring->sweep_due != PG_INT64_MAX)
-		ring->sweep_due = Max(ring->sweep_due, next_sweep(ring));
+	ring->idleness.is_quiet = false; // such a row may be claimable again, and nobody tells
+	ring->flight.has_locked |= more.locked > 0;
+	ring->sweep.cost_us += passing_cost(ring, passed, more.passing_us);
+	if (ring->sweep.due != 0 && ring->sweep.due != PG_INT64_MAX)
+		ring->sweep.due = Max(ring->sweep.due, next_sweep(ring));
 }
 
 void

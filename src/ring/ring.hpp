@@ -46,7 +46,7 @@ bool is_of(Ring *ring, const RingKey &key);
 struct Taken
 {
 	int count;
-	uint32 generation;       // the ring's change_generation after this; 0 if none were taken
+	uint32 generation;       // the ring's flight.changes after this; 0 if none were taken
 	uint32 sweep_generation; // of the last sweep that had begun; 0 if the ring is foreign
 	bool is_low;             // a fill is due, and no backend is at it
 	bool reads_again;        // the next fill reads what the last one has read
@@ -89,7 +89,7 @@ bool is_exhausted(Ring *ring, const RingKey &key, TimestampTz now, const Generat
 void let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_generation);
 
 // Puts candidates back at their positions: the claim for which they were taken was rolled back, or
-// was a lock that has ended. generation: the ring's change_generation when they were taken. False if a ring
+// was a lock that has ended. generation: the ring's flight.changes when they were taken. False if a ring
 // that is not sorted has changed since, and so lost the positions. For
 // a sorted ring they are in the order of their sort keys (sort_candidates()).
 bool put_back(Ring *ring, const RingKey &key, const Candidate *candidates, int count,

@@ -80,7 +80,7 @@ initialize(Set *set)
 {
 	for (Ring &ring : set->rings) {
 		SpinLockInit(&ring.mutex);
-		ConditionVariableInit(&ring.filled);
+		ConditionVariableInit(&ring.fill.ended);
 	}
 	for (Wakes &wakes : set->wakes) {
 		pg_atomic_init_u64(&wakes.table, 0);
@@ -511,8 +511,8 @@ reset_counters(int place)
 	Ring *ring = ring_at(place);
 	SpinLockAcquire(&ring->mutex);
 	if (ring->key.database == MyDatabaseId) {
-		ring->claims_before -= ring->counters.claims;
-		ring->gone_before -= ring->counters.gone;
+		ring->flight.claims_before -= ring->counters.claims;
+		ring->flight.gone_before -= ring->counters.gone;
 		ring->counters = {};
 	}
 	SpinLockRelease(&ring->mutex);

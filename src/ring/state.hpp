@@ -179,6 +179,75 @@ struct DueRows
 	DueRow rows[due_size];
 };
 
+// What stands in a ring: rows that looked claimable, in a circle.
+struct Candidates
+{
+	uint32 first; // index of the first
+	uint32 count;
+	Candidate elements[ring_size];
+};
+
+// How far fills have read.
+struct Reading
+{
+	Cursor cursor;
+	bool is_at_end;   // to the end of the queue
+	bool reads_again; // the next fill begins where the last one did (Fill)
+};
+
+// When to read from the head of the order again.
+struct SweepClock
+{
+	TimestampTz due;            // 0: requested; PG_INT64_MAX: under way
+	uint32 generation;          // of the last sweep that began
+	uint32 wake_generation;     // the table's (shared_memory.hpp) when it began
+	TimestampTz ended_at;       // when it ended
+	int64 cost_us;              // its duration, plus the cost of candidates tried in vain since
+	TimestampTz row_due;        // the earliest time known of a row that is not among those to come
+	TimestampTz row_due_before; // likewise, when the sweep began that is under way
+};
+
+// When a sweep of an attached queue asks the table for the rows to come (may_ask_due()).
+struct DueQuestion
+{
+	TimestampTz asked_at; // the last time
+	int64 cost_us;        // how long that took
+	int64 read_us;        // how long sweeps have read since then
+};
+
+// What is known of a ring without candidates. Told, and read to the end: quiet. Quiet, with none in flight: idle.
+struct Idleness
+{
+	bool is_told;  // since the last sweep of all that has become claimable by a write
+	bool is_quiet; // that sweep has read to the end, and the ring has been told of all since
+	TimestampTz quiet_until; // when that is not believed any more
+	uint64 nothing_at;       // nothing was pending after so many transactions; 0: unknown
+};
+
+// The fill under way, or the last one.
+struct FillUnderWay
+{
+	int32 filler; // PID of the backend that is filling the ring, or 0
+	uint32 generation;
+	bool is_sweep;
+	int32 takeovers;         // of fills, since one was finished
+	bool has_dropped;        // it may miss candidates that were let go
+	SortKey dropped;         // the lowest sort key of those
+	int64 cost_us;           // the duration of the last read behind the cursor
+	ConditionVariable ended; // broadcast when a fill ends
+};
+
+// Candidates that were taken since the last sweep began, and what has come of them.
+struct InFlight
+{
+	int32 count;         // still being tried
+	bool has_locked;     // a candidate was locked, and let go
+	int64 claims_before; // counters.claims when the sweep began
+	int64 gone_before;   // counters.gone then
+	uint32 changes;      // counts takes, fills and put-backs
+	uint32 returns;      // counts put-backs alone
+};
+
 // One queue's ring, in shared memory; without the segment, in a backend's own.
 struct Ring
 {
@@ -188,44 +257,14 @@ struct Ring
 	uint64 kinds[most_kinds]; // their hashes
 	uint64 table_version;     // begin_trust()
 	TimestampTz used_at;      // of the last take(); the least recently used ring makes room
-
-	uint32 first; // index of the first candidate
-	uint32 count;
-	Candidate candidates[ring_size];
-
-	Cursor cursor;
-	bool is_at_end;         // fills have read to the end of the queue
-	bool is_told;           // since the last sweep of all that has become claimable by a write
-	bool has_locked;        // since it began a candidate was locked, and let go
-	bool reads_again;       // the next fill begins where the last one did (Fill)
-	TimestampTz sweep_due;  // when to sweep; 0: requested; PG_INT64_MAX: under way
-	uint32 wake_generation; // the table's (shared_memory.hpp) when the last sweep began
-	TimestampTz swept_at;   // when the last sweep ended
-	int64 sweep_cost_us;    // its duration, plus the cost of candidates tried in vain since
-	int64 fill_cost_us;     // the duration of the last read behind the cursor
+	Candidates candidates;
 	DueRows due_rows;
-	TimestampTz row_due;       // the earliest time known of a row that is not among these
-	TimestampTz swept_row_due; // likewise, when the sweep began that is under way
-	TimestampTz
-		asked_due_at;      // when a sweep last asked an attached queue's table for the rows to come
-	int64 ask_due_cost_us; // how long that took
-	int64 read_since_asked_us; // how long sweeps have read since then
-	bool is_quiet; // the last sweep has read to the end, and the ring has been told of all since
-	TimestampTz quiet_until;  // when that is not believed any more
-	uint64 nothing_at;        // nothing was pending after so many transactions; 0: unknown
-	int32 filler;             // PID of the backend that is filling the ring, or 0
-	bool has_dropped;         // the fill under way may miss candidates that were let go
-	SortKey dropped;          // the lowest sort key of those
-	uint32 sweep_generation;  // of the last sweep that began
-	int32 in_flight;          // candidates taken since then and still being tried
-	int64 claims_before;      // counters.claims when it began
-	int64 gone_before;        // counters.gone when it began
-	uint32 fill_generation;   // of the fill under way, or the last one
-	bool is_sweeping;         // that fill is a sweep
-	int32 takeovers;          // of fills, since one was finished
-	uint32 change_generation; // counts takes, fills and put-backs
-	uint32 returns;           // counts put-backs alone
-	ConditionVariable filled; // broadcast when a fill ends
+	Reading reading;
+	SweepClock sweep;
+	DueQuestion due_question;
+	Idleness idleness;
+	FillUnderWay fill;
+	InFlight flight;
 	Waiters waiters;
 	RingCounters counters;
 	char path[path_size]; // how claims are made by the backend that came last

@@ -26,7 +26,7 @@ next_priority(Ring *ring, uint32 from)
 {
 	const int16 priority = at(ring, from)->priority;
 	uint32 first = from + 1;
-	uint32 end = ring->count;
+	uint32 end = ring->candidates.count;
 	while (first < end) {
 		const uint32 middle = first + (end - first) / 2;
 		if (at(ring, middle)->priority > priority)
@@ -42,7 +42,7 @@ next_priority(Ring *ring, uint32 from)
 static void
 find_heads(Ring *ring, stats::Marks *heads)
 {
-	for (uint32 i = 0; i < ring->count; i = next_priority(ring, i))
+	for (uint32 i = 0; i < ring->candidates.count; i = next_priority(ring, i))
 		lower(heads, at(ring, i)->priority, at(ring, i)->run_at);
 }
 
@@ -50,7 +50,7 @@ find_heads(Ring *ring, stats::Marks *heads)
 static void
 find_head(Ring *ring, stats::Marks *heads)
 {
-	for (uint32 i = 0; i < ring->count; i++)
+	for (uint32 i = 0; i < ring->candidates.count; i++)
 		if (at(ring, i)->run_at != DT_NOBEGIN)
 			lower(heads, 0, at(ring, i)->run_at);
 }
@@ -60,7 +60,7 @@ static uint32
 count_jobs(Ring *ring)
 {
 	uint32 jobs = 0;
-	for (uint32 i = 0; i < ring->count; i++)
+	for (uint32 i = 0; i < ring->candidates.count; i++)
 		jobs += i == 0 || !(at(ring, i)->sort_key() == at(ring, i - 1)->sort_key());
 	return jobs;
 }
@@ -74,13 +74,13 @@ view(Ring *ring, uint32 wake_generation, RingView *view)
 	if (view->is_of_kinds)
 		return;
 	view->is_sorted = ring->key.is_sorted;
-	view->candidates = ring->key.is_sorted ? count_jobs(ring) : ring->count;
-	view->is_trusted = ring->key.is_sorted && ring->is_told && !ring->has_locked &&
-					   ring->filler == 0 && ring->sweep_due != 0 &&
-					   ring->wake_generation == wake_generation;
-	view->is_at_end = ring->is_at_end;
-	view->has_cursor = ring->cursor.size > 0;
-	view->cursor = static_cast<int16>(ring->cursor.sort_key.priority);
+	view->candidates = ring->key.is_sorted ? count_jobs(ring) : ring->candidates.count;
+	view->is_trusted = ring->key.is_sorted && ring->idleness.is_told && !ring->flight.has_locked &&
+					   ring->fill.filler == 0 && ring->sweep.due != 0 &&
+					   ring->sweep.wake_generation == wake_generation;
+	view->is_at_end = ring->reading.is_at_end;
+	view->has_cursor = ring->reading.cursor.size > 0;
+	view->cursor = static_cast<int16>(ring->reading.cursor.sort_key.priority);
 	if (ring->key.is_sorted)
 		find_heads(ring, &view->heads);
 	else

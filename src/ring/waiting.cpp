@@ -37,13 +37,14 @@ stock_of(Ring *ring, const RingKey &key, TimestampTz now, pg_atomic_uint32 *gene
 	with_ring(ring, key, [&] {
 		const uint32 wake_generation = pg_atomic_read_u32(generation);
 		const bool is_due = is_sweep_due(ring, now, wake_generation);
-		const int count = takeable(ring, static_cast<int>(ring->count));
+		const int count = takeable(ring, static_cast<int>(ring->candidates.count));
 		if (is_due && !is_quiet(ring, now, wake_generation))
 			stock = Stock::unknown;
 		else if (count > 0)
 			stock = Stock::some;
 		else
-			stock = ring->is_at_end && ring->filler == 0 ? Stock::none : Stock::unknown;
+			stock =
+				ring->reading.is_at_end && ring->fill.filler == 0 ? Stock::none : Stock::unknown;
 	});
 	return stock;
 }
@@ -59,7 +60,7 @@ has_news(const Ticket &ticket)
 static bool
 needs_tick(Ring *ring)
 {
-	return ring->waiters.credits > 0 || (ring->count > 0 && ring->sweep_due != 0);
+	return ring->waiters.credits > 0 || (ring->candidates.count > 0 && ring->sweep.due != 0);
 }
 
 // Has others woken in place of those that were woken before the last tick, and have not been heard of:
@@ -75,9 +76,9 @@ replace_lapsed(Ring *ring)
 	waiters->credits = waiters->new_credits;
 	waiters->new_credits = 0;
 	waiters->claiming = 0;
-	const int count = takeable(ring, static_cast<int>(ring->count));
+	const int count = takeable(ring, static_cast<int>(ring->candidates.count));
 	const int rest = count - waiters->credits;
-	if (rest <= 0 || ring->sweep_due == 0)
+	if (rest <= 0 || ring->sweep.due == 0)
 		return false;
 	announce(ring, Max(rest, 1 << (bits_a_lapse * waiters->lapses)));
 	waiters->lapses = Min(waiters->lapses + 1, most_lapses);
@@ -98,10 +99,10 @@ static TimestampTz
 next_look(const Ring *ring, TimestampTz looked_at)
 {
 	TimestampTz look = looked_at + least_look_us;
-	if (ring->is_quiet)
-		look = ring->quiet_until;
-	else if (ring->sweep_due != PG_INT64_MAX) // else one is under way, and announces what it finds
-		look = Max(look, ring->sweep_due);
+	if (ring->idleness.is_quiet)
+		look = ring->idleness.quiet_until;
+	else if (ring->sweep.due != PG_INT64_MAX) // else one is under way, and announces what it finds
+		look = Max(look, ring->sweep.due);
 	return Max(Min(look, next_due(ring)), looked_at + least_sleep_us);
 }
 
@@ -218,7 +219,7 @@ announce_at(Ring *ring, Oid database, Oid table, uint32 wake_generation)
 {
 	if_of_table(ring, database, table, [&](const RingKey &key) {
 		with_ring(ring, key, [&] {
-			if (ring->wake_generation != wake_generation)
+			if (ring->sweep.wake_generation != wake_generation)
 				announce(ring, 1);
 		});
 	});

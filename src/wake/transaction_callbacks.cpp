@@ -61,7 +61,7 @@ struct Note
 	Candidates taken;
 	bool has_more_taken; // than most_candidates
 	bool is_scattered;   // other backends took candidates in between, so positions are unknown
-	uint32 generation;   // the ring's change_generation after this transaction's last take
+	uint32 generation;   // the ring's flight.changes after this transaction's last take
 	Candidates left;     // those taken that this transaction has locked, and leaves as they are
 
 	Candidates offered;

@@ -66,7 +66,7 @@ byte number;
 /* ring.hpp, Ring. */
 bool candidate[ROWS];
 bool is_at_end;
-bool is_asked = true; /* sweep_due == 0 */
+bool is_asked = true; /* sweep.due == 0 */
 byte wake_generation;
 bool is_silent;       /* is_quiet: a sweep has read to the end (not RANKED: nothing), and the ring has been told of all since */
 bool due[ROWS];       /* due_rows: the row is to come, or was */
@@ -74,20 +74,20 @@ bool due[ROWS];       /* due_rows: the row is to come, or was */
 byte due_version[ROWS]; /* which is that version */
 #endif
 bool is_leasing[ROWS]; /* the ring has not yet been told of its lease */
-byte filler = NOBODY; /* fill_generation: no process has two fills under way, so it names the fill */
+byte filler = NOBODY; /* fill.generation: no process has two fills under way, so it names the fill */
 byte takeovers;
-bool has_in_flight[PROCESSES]; /* in_flight: one candidate each, taken since the last sweep began */
+bool has_in_flight[PROCESSES]; /* flight.count: one candidate each, taken since the last sweep began */
 /* Flags, where the C++ compares counters for equality: they are equivalent, and make fewer
  * states. */
 bool has_won_since;                 /* counters.claims != claims_before */
 bool has_gone_since;                /* counters.gone != gone_before */
 bool has_swept_since[PROCESSES]; /* sweep_generation differs from that at the start of the call */
-bool has_changed_since[PROCESSES]; /* change_generation differs from that of the taking */
+bool has_changed_since[PROCESSES]; /* flight.changes differs from that of the taking */
 #ifdef NEWS
 /* shared_memory.hpp, Wakes::log: the row version that the event of that generation was about, or NOBODY: rows anywhere. */
 byte log[8];
 byte version[ROWS]; /* changes with each write */
-bool has_read_since[PROCESSES]; /* fill_generation or returns differ from those of the copy */
+bool has_read_since[PROCESSES]; /* fill.generation or flight.returns differ from those of the copy */
 #define VERSION(which) (which + ROWS * version[which])
 #endif
 
@@ -132,7 +132,7 @@ bool is_over;
 /* No search of this size needs it, since take() reads the generation under the spinlock. */
 #define NO_CLAIM (!has_won_since)
 
-/* ring->change_generation++ */
+/* ring->flight.changes++ */
 inline change()
 {
 	has_changed_since[0] = true; has_changed_since[1] = true; has_changed_since[2] = true; has_changed_since[3] = true
