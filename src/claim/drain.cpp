@@ -250,6 +250,19 @@ try_own(Definition *definition, Ring *ring, Request *request, const Trier &trier
 	return tried;
 }
 
+// Each turn, until there are as many jobs as wanted:
+//
+//     enter what is due, and what others tell; take candidates
+//      |- some                                    try them; fill ahead if few are left; next turn
+//      |- a row of this transaction comes first   try it; next turn
+//      |- the last read has found none            end: what it left in the ring has been tried, too
+//      |- none of this transaction's leases has ended unseen, and
+//      |    quiet, and the caller waits           end: whatever comes back is announced
+//      |    idle, or exhausted; or some were
+//      |    claimed, and all that was read tried  end
+//      |    quiet, others have the last in hand   rest for a millisecond, ten times; next turn
+//      |- read too often in vain                  by a statement
+//      '- else                                    fill, or wait for who does; end if that has found none
 bool
 drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, uint64 *claimed)
 {

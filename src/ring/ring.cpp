@@ -1,4 +1,25 @@
 // ring.cpp - see ring.hpp.
+//
+// A sorted ring and the order of its queue, in which o are rows that are ready, and x those that are leased, locked or
+// dead:
+//
+//     head                     cursor                   end
+//      |  x  x  o  x  o  o  x  o  |  o  x  o  o  x  o  o  |
+//               \_____ the ring's _/   \___ not read yet __/
+//
+//     a row becomes claimable ...                           (insert_all())
+//       before the cursor       it is inserted at its place
+//       behind it               it is left to the fills; but a ring that has read to the end takes it, and moves the
+//                               cursor to it                (covers(), reach())
+//       during a fill           it is inserted wherever it stands, as the snapshot of the fill may not show it
+//     there is no room          the last ones go, and the cursor moves back to the one that is last then, so that a
+//                               fill reads the others again (end_at_last())
+//     a fill ends               its rows come behind the cursor, which moves to the last of them; or back before the
+//                               lowest one that has gone during the fill (step_back())
+//     a sweep                   is a fill from the head: its rows are merged with what the ring has
+//
+// A ring that is not sorted has the same cursor, in bytes. It cannot tell where a row stands: rows that come back go to
+// the front, or a sweep finds them.
 
 #include "../postgres.hpp"
 
@@ -66,28 +87,17 @@ reset(Ring *ring, const RingKey &key, const Kinds *kinds)
 	if (kinds != nullptr)
 		memcpy(ring->kinds, kinds->hashes, sizeof(uint64) * kinds->count);
 	clear(ring);
-	ring->reading.cursor = {};
-	ring->reading.is_at_end = false;
-	ring->idleness.is_told = false;
-	ring->flight.has_locked = false;
-	ring->reading.reads_again = false;
-	ring->sweep.due = 0;
-	ring->sweep.wake_generation = 0;
-	ring->sweep.ended_at = 0;
-	ring->sweep.cost_us = 0;
+	clear(&ring->due_rows);
+	ring->reading = {};
+	ring->sweep = {0, ring->sweep.generation, 0, 0, 0, PG_INT64_MAX, PG_INT64_MAX};
+	ring->due_question = {};
+	ring->idleness = {};
 	ring->fill.cost_us = 0;
 	ring->fill.takeovers = 0;
-	clear(&ring->due_rows);
-	ring->sweep.row_due = PG_INT64_MAX;
-	ring->sweep.row_due_before = PG_INT64_MAX;
-	ring->due_question.asked_at = 0;
-	ring->due_question.cost_us = 0;
-	ring->due_question.read_us = 0;
-	ring->idleness.is_quiet = false;
-	ring->idleness.nothing_at = 0;
 	ring->fill.filler = 0;
 	ring->fill.has_dropped = false;
 	ring->flight.count = 0;
+	ring->flight.has_locked = false;
 	// A fill under way, and candidates taken before, belong to the former key.
 	ring->fill.generation++;
 	ring->flight.changes++;
