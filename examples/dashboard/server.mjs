@@ -32,7 +32,9 @@ const most = 10_000, shown = 50; // jobs among which a list looks, and that it h
 const pool = new pg.Pool({
 	max: 4, application_name: 'queue_ext dashboard', connectionTimeoutMillis: 3_000, query_timeout: 10_000,
 });
-pool.on('error', () => {}); // the next query says so
+// Of a connection that ends between two queries the next one says so; without a listener the process ends.
+pool.on('error', () => {});
+pool.on('connect', (client) => client.on('error', () => {}));
 
 // What is refused without an error of the database.
 class Refusal extends Error {

@@ -1,5 +1,5 @@
 // given_back.hpp - makes rows known to claims that functions of this extension have written by
-// statements, or will write by claims of another queue, where the trigger (wake_trigger.hpp) does not.
+// statements, or will write by claims of another queue, where the trigger (wake/trigger.hpp) does not.
 
 #pragma once
 

@@ -89,7 +89,7 @@ wake_all(Ring *ring, Woken *woken, bool is_all)
 
 // Runs body under the spinlock if the ring is of the key, and returns whether it is; then wakes
 // those who wait for what body has announced. Body must not raise, wait or take another lock.
-// section: the caller's name (section.hpp).
+// section: the caller's name (probe.hpp).
 template <typename Body>
 bool
 with_ring(Ring *ring, const RingKey &key, Body &&body, const char *section = __builtin_FUNCTION())

@@ -20,7 +20,7 @@ namespace queue_ext::ring {
 struct Waiters
 {
 	int32 first;
-	int32 last; // the one that keeps time (ring_waiting.hpp)
+	int32 last; // the one that keeps time (waiting.hpp)
 	int32 count;
 	int32 place; // of the ring, for waiting_rings()
 

@@ -1,7 +1,7 @@
 // sleep.hpp - sleeping until a job of a queue may be claimable.
 //
 // Invariant: a backend holds no snapshot, no lock and no definition while it sleeps; all it keeps is
-// its entry in the ring's list (ring_waiting.hpp), and whatever ends the wait takes it out of that:
+// its entry in the ring's list (ring/waiting.hpp), and whatever ends the wait takes it out of that:
 // the end of the transaction or subtransaction by an error or a signal included. One that was chosen
 // for a job and cannot look for it has the next one chosen.
 //

@@ -530,6 +530,20 @@ async function testAway(page, acting) {
 	ok('after that rates are right again', true);
 	await page.look('dark', 1190, 800);
 	is('also what is unknown has room', await page.run(beyond), []);
+	// A connection that ends between two statements, which no query is told.
+	await rows(`do $$
+		declare until timestamptz = clock_timestamp() + interval '1 minute';
+		begin
+			loop
+				perform pg_stat_clear_snapshot();
+				perform pg_terminate_backend(pid) from pg_stat_activity where application_name = 'queue_ext dashboard' and state = 'idle in transaction';
+				exit when found;
+				assert clock_timestamp() < until, 'no connection of the dashboard was in a transaction';
+			end loop;
+		end $$`);
+	await refreshed(page, 3);
+	await page.until(() => !document.body.classList.contains('stale'));
+	ok('a connection that ends between two statements ends nothing else', true);
 	// Connections that hang are given up, and others made.
 	const hung = (await rows("select pid from pg_stat_activity where application_name = 'queue_ext dashboard'")).map(({ pid }) => pid);
 	for (const pid of hung) process.kill(pid, 'SIGSTOP');
