@@ -205,7 +205,7 @@ payload_lacks_keys(const char *keys)
 									   keys)));
 }
 
-// The history has no policies of its own; hence the refusal, see queue_unique_job in design.md.
+// The history has no policies of its own; hence the refusal, see "Security" in design-hostile.md.
 void
 done_under_row_security(const char *table)
 {

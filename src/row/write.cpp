@@ -121,8 +121,8 @@ update_at_once(Relation table, ItemPointer tid, const Bitmapset *written, TupleT
 	ExecMaterializeSlot(new_row);
 #ifndef USE_ASSERT_CHECKING
 	// heap_update() asserts that an update that does not wait meets no lock. Without assertions it
-	// returns TM_BeingModified, and the WAL record of the row lock is saved (design.md, "An update
-	// that does not wait").
+	// returns TM_BeingModified, and the WAL record of the row lock is saved (design-engine.md,
+	// "An update that does not wait").
 	TM_FailureData failure;
 	LockTupleMode mode;
 	const TM_Result result = compat::update_tuple(table, tid, new_row, GetCurrentCommandId(true),
