@@ -12,10 +12,11 @@ as_postgres() {
 	runuser -u postgres -- "$@"
 }
 
-# Debian's cluster `main`, which its package has made. No process outlives a check.
+# Debian's cluster `main`, which its package has made, with a port that was free then. No process outlives a check.
 start_server() {
 	local version
-	version=$(pg_lsclusters --no-header | awk '{ print $1; exit }')
+	read -r version _ PGPORT _ < <(pg_lsclusters --no-header)
+	export PGPORT
 	pg_ctlcluster "$version" main start
 }
 
