@@ -792,7 +792,7 @@ ring_of(Definition *definition)
 	const CompiledClaim *claim = compiled_claim_of(definition);
 	if (claim->path == Path::portable)
 		return nullptr;
-	if (claim->ring == nullptr || !is_of(claim->ring, claim->key)) {
+	if (claim->ring == nullptr || !seems_of(claim->ring, claim->key)) {
 		definition->claim->ring = get_ring(claim->key, claim->kinds);
 		definition->claim->told = nullptr;
 		if (claim->ring != nullptr)

@@ -42,6 +42,8 @@ static bool
 is_told_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
 {
 	const CompiledClaim *claim = definition->claim;
+	if (seems_busy(ring))
+		return false;
 	Wakes *wakes = ring::get_wakes(claim->key.table);
 	// In this order: a transaction that is no longer under way has told the ring.
 	const bool is_told = pg_atomic_read_u32(&wakes->under_way) == 0;

@@ -107,12 +107,6 @@ reset(Ring *ring, const RingKey &key, const Kinds *kinds)
 	dismiss(ring);
 }
 
-bool
-is_of(Ring *ring, const RingKey &key)
-{
-	return with_ring(ring, key, [] {});
-}
-
 static uint32
 current_of(const Generations &generations)
 {

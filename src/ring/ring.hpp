@@ -18,7 +18,7 @@
 // that used_at is only a hint to them. The spinlock is held for a few instructions, for one pass
 // over the candidates of the ring or for one copy of it, however many candidates a caller has, and
 // never while anything can raise. Every
-// function below takes it; only wait_for_fill() waits or raises. A function that takes a key does
+// function below takes it, but for two that give hints; only wait_for_fill() waits or raises. A function that takes a key does
 // nothing when the ring is not (or no longer) of that key.
 
 #pragma once
@@ -39,8 +39,20 @@ void reset(Ring *ring, const RingKey &key, const Kinds *kinds);
 // Takes all those who wait out of their list, and wakes them, to look again.
 void dismiss(Ring *ring);
 
-// Whether the ring is (still) of the key.
-bool is_of(Ring *ring, const RingKey &key);
+// Whether the ring seems to be (still) of the key. Read without the spinlock: a hint, which take() confirms.
+inline bool
+seems_of(const Ring *ring, const RingKey &key)
+{
+	return ring->key == key;
+}
+
+// Whether candidates seem to stand in the ring, or to be in flight. Read without the spinlock: a hint, which
+// spares a look under it whether the queue is idle.
+inline bool
+seems_busy(const Ring *ring)
+{
+	return ring->candidates.count != 0 || ring->flight.count != 0;
+}
 
 // What take() found.
 struct Taken
