@@ -2,7 +2,7 @@
 //
 // A queue that was made with kinds => true has an index by kind, and its workers may name the kinds
 // that they can do. The workers that name the same kinds share a ring, whose variant is the digest of
-// the set (caller.hpp); a worker that names none takes jobs of every kind, and those without one.
+// the set (claim/caller.hpp); a worker that names none takes jobs of every kind, and those without one.
 //
 // In shared memory a kind is a hash. Two kinds with one hash cost a look at a row that is of another
 // kind: before a row is claimed its own kind is compared.

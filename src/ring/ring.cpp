@@ -18,8 +18,9 @@
 //                               lowest one that has gone during the fill (step_back())
 //     a sweep                   is a fill from the head: its rows are merged with what the ring has
 //
-// A ring that is not sorted has the same cursor, in bytes. It cannot tell where a row stands: rows that come back go to
-// the front, or a sweep finds them.
+// A ring that is not sorted has the same cursor, in bytes. It cannot tell where a row stands: rows whose claim is
+// undone go to the front (put_back()), others are entered by a pop that has compared them (enter_placed(),
+// claim/news.hpp), or a sweep finds them.
 
 #include "../postgres.hpp"
 

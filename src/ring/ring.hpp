@@ -4,22 +4,22 @@
 // check it and win the write. The cursor only says how far fills have read. A ring may be emptied,
 // lost or given to another queue at any moment; a caller that finds it foreign looks its ring up
 // again (get_ring()). The bytes are not trusted either: indexes are kept within bounds on each
-// access, the cursor's columns are checked when they are read (cursor_row.hpp), and a candidate's
+// access, the cursor's columns are checked when they are read (claim/cursor_row.hpp), and a candidate's
 // TID before its page is read.
 //
 // A ring of a managed queue is sorted: each candidate has its sort key, and candidates stand in
 // that order, as a rule each row once, so that a row that becomes claimable is inserted at its
 // position. Such a ring holds what was claimable up to the cursor when it was read, and what has
-// been offered since. In any other ring candidates stand as they were read; a row that becomes claimable again is entered
-// by a pop that has read it (news.hpp), or found by a sweep.
+// been offered since. In any other ring candidates stand as they were read; a row that becomes claimable again is
+// entered by a pop that has read it (claim/news.hpp), or found by a sweep.
 //
 // Locking: every field is written and read under the ring's spinlock, except that key changes only
 // under the LWLock of shared_memory.cpp as well, whose holders read it without the spinlock, and
-// that used_at is only a hint to them. The spinlock is held for a few instructions, for one pass
-// over the candidates of the ring or for one copy of it, however many candidates a caller has, and
-// never while anything can raise. Every
-// function below takes it, but for two that give hints; only wait_for_fill() waits or raises. A function that takes a key does
-// nothing when the ring is not (or no longer) of that key.
+// that hints are read without it, too: used_at, the numbers of those who wait, seems_of() and
+// seems_busy(). The spinlock is held for a few instructions, for one pass over the candidates of the
+// ring or for one copy of it, however many candidates a caller has, and never while anything can
+// raise. Every function below but those two and sort_candidates() takes it; only wait_for_fill() waits
+// or raises. A function that takes a key does nothing when the ring is not (or no longer) of that key.
 
 #pragma once
 
@@ -32,8 +32,8 @@ namespace queue_ext::ring {
 // A sweep may begin when so many times the cost of the last one is over.
 constexpr int64 sweep_interval_factor = 20;
 
-// Empties the ring and gives it the key, and the kinds of its jobs (null: all); those who wait are woken, to look again. The LWLock of
-// shared_memory.cpp must be held exclusively.
+// Empties the ring and gives it the key, and the kinds of its jobs (null: all); those who wait are woken, to look
+// again. The LWLock of shared_memory.cpp must be held exclusively.
 void reset(Ring *ring, const RingKey &key, const Kinds *kinds);
 
 // Takes all those who wait out of their list, and wakes them, to look again.
@@ -69,15 +69,16 @@ struct Taken
 	bool has_none_before;    // no row is claimable that comes before the caller's own
 };
 
-// The table's wake-up generation, and what a call asks of the ring: to know all up to the generation with which the call
-// began. What others have told of since then may wait for the next call, as each such event may be followed by another.
+// The table's wake-up generation, and what a call asks of the ring: to know all up to the generation with which the
+// call began. What others have told of since then may wait for the next call, as each such event may be followed by
+// another.
 struct Generations
 {
 	// Read under the ring's spinlock, as a row that was in flight before may stand in the log since. Null: 0.
 	pg_atomic_uint32 *current;
 	uint32 least;
-	bool
-		may_lag; // there was more than is known: the next sweep, in its time, is early enough while there are candidates
+	// There was more than is known: the next sweep, in its time, is early enough while there are candidates.
+	bool may_lag;
 };
 
 // Takes up to max_count candidates, in order, into candidates; none when a sweep is due. They are
@@ -129,8 +130,8 @@ struct DueJob
 	uint64 kind;
 };
 
-// Enters rows that become claimable by the clock, once each, at their times. A ring for other kinds leaves them out; for
-// one whose kind is not known it expects a sweep, as for those for which there is no room.
+// Enters rows that become claimable by the clock, once each, at their times. A ring for other kinds leaves them out;
+// for one whose kind is not known it expects a sweep, as for those for which there is no room.
 void expect_rows(Ring *ring, const RingKey &key, const DueJob *jobs, int count);
 
 // How many rows that are due are taken at once.
@@ -139,8 +140,8 @@ constexpr int most_due_at_once = 16;
 // Takes so many of the rows that are due at that time. They are in flight until admit().
 Taken take_due(Ring *ring, const RingKey &key, TimestampTz now, Candidate *candidates);
 
-// Inserts those of them that are still there, in the order of their sort keys, as candidates, and lets all go. Those who
-// wait are announced all but the one that the caller is about to take.
+// Inserts those of them that are still there, in the order of their sort keys, as candidates, and lets all go. Those
+// who wait are announced all but the one that the caller is about to take.
 void admit(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 		   const Taken &taken);
 
@@ -178,8 +179,8 @@ enum class Entered {
 };
 
 // Enters these, in the order, which are all that has become claimable up to that wake-up generation, and that a fill
-// will not read. A candidate whose next one is gone comes first, as do those before that one. keeps_quiet: what comes of
-// each candidate is told, as it is written.
+// will not read. A candidate whose next one is gone comes first, as do those before that one. keeps_quiet: what comes
+// of each candidate is told, as it is written.
 Entered enter_placed(Ring *ring, const RingKey &key, const Holding &holding, const Placed *placed,
 					 int count, uint32 wake_generation, bool keeps_quiet);
 
@@ -193,8 +194,8 @@ bool end_quiet(Ring *ring, const RingKey &key, TimestampTz now);
 // Ends that a ring is quiet: rows were written that may become claimable at times that it does not know.
 void disquiet(Ring *ring, const RingKey &key);
 
-// Whether a sweep that has taken so long to read the rows may ask for those to come: the last question was no dearer than all
-// sweeps since then, which it would have spared, or twenty times as long as it took have passed.
+// Whether a sweep that has taken so long to read the rows may ask for those to come: the last question was no dearer
+// than all sweeps since then, which it would have spared, or twenty times as long as it took have passed.
 bool may_ask_due(Ring *ring, const RingKey &key, TimestampTz now, int64 read_us);
 
 // Marks the ring, until its next sweep, as one that may not have all that is ready. Claims do not mind.
@@ -240,8 +241,8 @@ struct Fill
 	bool is_told;            // of a sweep: the ring will be told of all that becomes claimable
 	bool has_own;            // some rows are as this transaction has written them
 	TimestampTz quiet_until; // of a sweep that read to the end; 0: it proves nothing
-	bool knows_due;          // likewise: all rows to come are known to the ring
-	TimestampTz next_due;    // but for those from this time on
+	bool knows_due;          // of a sweep: the ring knows all rows to come before next_due
+	TimestampTz next_due;    // PG_INT64_MAX: it knows all of them
 	int64 ask_due_cost_us;   // may_ask_due(); 0: not asked
 	uint64
 		nothing_at; // of a sweep that read nothing: how many transactions had ended before it; 0: unknown

@@ -20,9 +20,9 @@ void register_shared_memory();
 // are no longer locked, and may be claimed by others. It must not raise. Called once, by _PG_init.
 void register_locked_tables(void (*visit_tables)(void (*visit)(Oid table)));
 
-// The ring of the key, for jobs of the kinds (null: of all); if there is none, resets the least recently used one of its set at which
-// nobody waits; null if there is no such. Takes the LWLock, and the ring's spinlock. Raises only for
-// want of memory.
+// The ring of the key, for jobs of the kinds (null: of all); if there is none, resets the least recently used one of
+// its set at which no backend waits; null if there is no such. Takes the LWLock, and the ring's spinlock. Raises only
+// for want of memory.
 Ring *get_ring(const RingKey &key, const Kinds *kinds);
 
 // Whether no backend has had to do without the rings in shared memory, so that these are told of
@@ -47,7 +47,7 @@ struct Wakes
 	pg_atomic_uint32 sorted;     // the index of a sorted ring, perhaps of this table
 	pg_atomic_uint32 waiting;    // backends that wait for a job of it
 	pg_atomic_uint32 has_kinds;  // 1: there is, or was, a sorted ring for some kinds of its jobs
-	pg_atomic_uint32 is_partial; // 1: not all of these are in the list
+	pg_atomic_uint32 is_partial; // 1: a sorted ring may be neither at sorted nor in the list
 	pg_atomic_uint32 of_kinds[most_kind_rings]; // the list: their indexes plus one; 0: none
 	slock_t mutex;                              // of the log
 	uint32 anywhere;       // the generation after the last event about rows that are not known
@@ -67,20 +67,25 @@ struct KindRing
 Wakes *get_wakes(Oid table);
 
 // When completions look for expired slots of the archive of the table again, a TimestampTz; null if the
-// table shares its wakes with another one. Likewise.
+// table shares its wakes with another one. Takes no lock once the segment is attached; raises only for want of
+// memory.
 pg_atomic_uint64 *next_look_of(Oid table);
 
 // The table's sorted ring, and its key in *key; null if none is known. Takes the ring's spinlock.
 Ring *find_sorted_ring(Oid table, RingKey *key);
 
-// That of this place in the list, from 0 to most_kind_rings. Likewise.
+// The ring for kinds at this place in the table's list, from 0 to most_kind_rings - 1; its ring is null if
+// there is none. Takes the ring's spinlock.
 KindRing kind_ring_of(Oid table, Wakes *wakes, int place, uint64 kind);
 
 // Raises the wake-up generation, so that all rings of the table are swept, and wakes a backend at
-// each at which some wait. Takes the spinlocks of these. Never raises.
+// each at which some wait. Takes the spinlocks of the log and of these rings. Never raises.
 void wake_table(Oid table, Wakes *wakes);
 
-// The same where it is known which versions may be claimable: the rings that read the log (news.hpp) are not swept.
+// Tells of these versions, which may be claimable, by the table's log, so that the rings that read it
+// (claim/news.hpp) are not swept; wakes a backend at each ring of the table at which some wait. If the log
+// cannot hold them, it does what wake_table() does. Takes the spinlocks of the log and of these rings. Never
+// raises.
 void tell_versions(Oid table, Wakes *wakes, const Version *versions, int count);
 
 // Copies what the log has from that generation on, at most log_size. Returns
@@ -89,7 +94,8 @@ constexpr int unknown_rows = -1;    // some of these events were about rows anyw
 constexpr int too_many_events = -2; // none was, but they were more than it holds
 int read_log(Oid table, Wakes *wakes, uint32 from, Version *versions);
 
-// Wakes all who wait at the table's rings, since a queue of it has ended. Likewise.
+// Wakes all who wait at the table's rings, since a queue of it has ended. Takes the spinlocks of the rings
+// at which some wait, one after the other. Never raises.
 void dismiss_waiting(Oid table);
 
 // The ring of that index, and its key in *key; null if it is not of this database. Takes the ring's

@@ -25,7 +25,7 @@ struct RingKey
 	Stamp stamp;
 	NameData queue; // in the table's schema
 	bool is_sorted;
-	uint64 variant; // of callers (caller.hpp); 0: all callers alike
+	uint64 variant; // of callers (claim/caller.hpp); 0: all callers alike
 
 	bool is_of_queue(const RingKey &other) const
 	{
@@ -105,8 +105,8 @@ struct Candidate
 		return ItemPointerEquals(const_cast<ItemPointer>(&tid),
 								 const_cast<ItemPointer>(&other.tid));
 	}
-	// Whether both are of one row version, in a ring that is not sorted; in a sorted one, of one row at one place: the id
-	// shares its bytes with the version.
+	// Whether both are of one row version, in a ring that is not sorted; in a sorted one, of one row at one place: the
+	// id shares its bytes with the version.
 	bool is_same_as(const Candidate &other) const
 	{
 		return id == other.id && is_at_place_of(other);
@@ -128,7 +128,7 @@ attached_candidate(const ItemPointerData &tid, TransactionId writer, Oid table)
 // The largest cursor in bytes; rows whose order columns take more have none.
 constexpr int max_cursor_size = 256;
 // The position in the queue's order up to which fills have read: a sort key, or the order columns
-// of a row (cursor_row.hpp).
+// of a row (claim/cursor_row.hpp).
 struct Cursor
 {
 	uint16 size; // 0: there is none
@@ -200,11 +200,11 @@ struct SweepClock
 {
 	TimestampTz due;            // 0: requested; PG_INT64_MAX: under way
 	uint32 generation;          // of the last sweep that began
-	uint32 wake_generation;     // the table's (shared_memory.hpp) when it began
-	TimestampTz ended_at;       // when it ended
+	uint32 wake_generation;     // the table's (shared_memory.hpp) up to which the ring knows all
+	TimestampTz ended_at;       // when the last sweep ended
 	int64 cost_us;              // its duration, plus the cost of candidates tried in vain since
 	TimestampTz row_due;        // the earliest time known of a row that is not among those to come
-	TimestampTz row_due_before; // likewise, when the sweep began that is under way
+	TimestampTz row_due_before; // row_due when the sweep began that is under way
 };
 
 // When a sweep of an attached queue asks the table for the rows to come (may_ask_due()).
@@ -244,7 +244,7 @@ struct InFlight
 	bool has_locked;     // a candidate was locked, and let go
 	int64 claims_before; // counters.claims when the sweep began
 	int64 gone_before;   // counters.gone then
-	uint32 changes;      // counts takes, fills and put-backs
+	uint32 changes;      // counts takes, fills, put-backs, and entries of rows (enter_placed())
 	uint32 returns;      // counts put-backs alone
 };
 

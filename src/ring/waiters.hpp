@@ -1,9 +1,9 @@
 // waiters.hpp - the backends that wait for a job of a queue, in the order in which they came.
 //
 // Invariant: every backend has one entry, found by its number in the server, and so is in one list
-// at most; that an entry is in a list means only that its backend has not been told. Whoever takes
-// it out wakes the backend, once the spinlock is released. A backend that is woken without a reason
-// looks, finds nothing, and waits again.
+// at most; that an entry is in a list means only that its backend has not been told. The backend that
+// takes an entry out wakes the entry's, once the spinlock is released. A backend that is woken without
+// a reason looks, finds nothing, and waits again.
 //
 // Locking: a list, and the entries in it, belong to a ring and are written and read under its
 // spinlock. Nothing here takes a lock, waits or raises. The bytes are not trusted: a list that does
@@ -26,7 +26,7 @@ struct Waiters
 
 	uint32 news;         // counts the events that may have made jobs claimable
 	int32 announced;     // backends to be woken at the end of this stay under the spinlock
-	bool is_late;        // likewise, the last one: its timer is set too late
+	bool is_late;        // the last one is to be woken, too: its timer is set too late
 	int32 claiming;      // woken, and about to take a candidate
 	int32 credits;       // woken, and returned to clients that have not popped yet
 	int32 new_credits;   // of these, since the last tick
@@ -66,7 +66,7 @@ void leave(Waiters *waiters);
 // its timer is set too late. Returns false if there is more to do than *woken can hold.
 bool take_announced(Waiters *waiters, Woken *woken);
 
-// Takes out all of them; likewise.
+// Takes all out of the list. Returns false if there are more than *woken can hold.
 bool take_all(Waiters *waiters, Woken *woken);
 
 // Wakes them.

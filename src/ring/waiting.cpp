@@ -116,7 +116,7 @@ keep_time(Ring *ring, const Ticket &ticket, bool is_new, int64 *until)
 	const TimestampTz left_at =
 		waiters->left_at <= now ? waiters->left_at : 0; // else the clock was set back
 	const TimestampTz look = next_look(ring, Max(ticket.looked_at, left_at));
-	// The second: likewise.
+	// If now is before the last look, the clock was set back, too.
 	if (now >= look || now < ticket.looked_at) {
 		waiters->left_at = now;
 		return Turn::look;

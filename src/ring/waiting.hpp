@@ -5,8 +5,8 @@
 // not been heard of, no longer than a tick; all others sleep until they are woken, or their time is
 // over. When the last one leaves, the one before it is woken, and keeps time from then on.
 //
-// Nobody goes to sleep on old news: whoever has looked for a job and found none enters the list only
-// if nothing has been announced since before it looked (Ticket), which is checked in the same stay
+// No backend goes to sleep on old news: one that has looked for a job and found none enters the list
+// only if nothing has been announced since before it looked (Ticket), which is checked in the same stay
 // under the spinlock; an event that comes later finds the backend in the list.
 //
 // Every function takes the ring's spinlock. None waits or raises.
@@ -47,7 +47,7 @@ Stock stock_of(Ring *ring, const RingKey &key, TimestampTz now, pg_atomic_uint32
 enum class Turn {
 	sleep,     // in the list, until the time given
 	look,      // out of the list: something may be claimable
-	go,        // likewise: it was chosen to take a job, and must say answer() once it has looked
+	go,        // out of the list: it was chosen for a job, and must say answer() once it has looked
 	elsewhere, // out of the list: the ring is of another queue now
 };
 

@@ -36,7 +36,7 @@ void begin_look(Wait *wait, definition::Definition *definition, const claim::Req
 // Whether this backend was woken for a job, and has not answered yet.
 bool *chosen();
 
-// To be called after it. Where found is false, wait() is next.
+// To be called after each look for a job. Where found is false, sleep() is next.
 void end_look(Wait *wait, bool found);
 
 // Sleeps. False if the time is over; else the caller is to look. Raises what an interrupt raises, and

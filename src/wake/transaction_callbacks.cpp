@@ -165,7 +165,8 @@ note_of_table(Oid table, uint64 kind = unknown_kind)
 	return add_note(nullptr, key);
 }
 
-// Likewise; rows are told apart by their kinds only where there are rings for kinds.
+// The note of the table for rows of that kind, which are told apart by their kinds only where there are
+// rings for kinds.
 static Note *
 note_of_rows(Oid table, uint64 kind)
 {
@@ -677,7 +678,7 @@ wake_table(const Note *note)
 	wake_table(note->key.table, note->shared);
 }
 
-// Tells a ring of the rows to come.
+// Tells a ring of the rows to come. Must not raise.
 static void
 tell_to_come(Ring *ring, const RingKey &key, const Note *note)
 {
@@ -686,7 +687,7 @@ tell_to_come(Ring *ring, const RingKey &key, const Note *note)
 		expect(ring, key, note->unlisted);
 }
 
-// Likewise of the offers.
+// Tells a ring of the offers and of the rows to come. Must not raise.
 static void
 tell(Ring *ring, const RingKey &key, const Note *note)
 {
@@ -697,8 +698,9 @@ tell(Ring *ring, const RingKey &key, const Note *note)
 	tell_to_come(ring, key, note);
 }
 
-// Likewise the rings for the kind of the rows. Where that is not known, these read for themselves.
-// False if there is no ring for any kind.
+// Tells the rings for the kind of the rows of the offers and of the rows to come. Where the kind is not
+// known, all rings for kinds are asked for a sweep instead of the offers. False if there is no ring for any
+// kind. Must not raise.
 static bool
 tell_kinds(const Note *note)
 {
@@ -899,7 +901,7 @@ after_commit(const Note *note)
 	}
 }
 
-// Comes after the rings have been told: is_idle() (drain.cpp) reads in the opposite order.
+// Comes after the rings have been told: is_idle() (claim/drain.cpp) reads in the opposite order.
 static void
 withdraw(const Note *note)
 {

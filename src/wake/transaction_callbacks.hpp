@@ -4,11 +4,11 @@
 // go back into their ring, and so do those whose claim was a lock that ends with the commit, unless
 // the transaction has changed the row; rows that a transaction makes claimable are told to rings
 // when it has committed, not before. From before other backends can see them until then, their
-// table's wakes (shared_memory.hpp) count the transaction as under way. Where there are too many to
+// table's wakes (ring/shared_memory.hpp) count the transaction as under way. Where there are too many to
 // remember, or other backends have taken some since, a sweep is requested instead.
 //
-// Functions that note something raise 53200 for want of memory. note_tried() and the callbacks take
-// the rings' spinlocks.
+// Functions that note something raise 53200 for want of memory. note_tried(), owes_sweep() and the
+// callbacks take the rings' spinlocks.
 
 #pragma once
 
@@ -18,7 +18,8 @@
 
 namespace queue_ext::wake {
 
-// Makes the note to which the next four write, so that they have it before memory can run out.
+// Makes the note to which note_taken(), note_tried(), note_own_fill(), note_lease() and note_leased() write,
+// so that they have it before memory can run out.
 void prepare_note(ring::Ring *ring, const ring::RingKey &key);
 
 // Notes that this (sub)transaction has taken the candidates; returns their place in the note.
@@ -32,19 +33,21 @@ int note_taken(ring::Ring *ring, const ring::RingKey &key, const ring::Candidate
 void note_tried(ring::Ring *ring, const ring::RingKey &key, const ring::Taken &taken, int place,
 				uint64 locked, const ring::RingCounters &counters);
 
-// Notes that this (sub)transaction has filled the ring when it had written: it does not see what it has deleted or claimed.
+// Notes that this (sub)transaction has filled the ring when it had written: it does not see what it has deleted or
+// claimed.
 void note_own_fill(ring::Ring *ring, const ring::RingKey &key);
 
 // Notes that the rows claimed become claimable again at that time, once this transaction has
 // committed.
 void note_lease(ring::Ring *ring, const ring::RingKey &key, TimestampTz end);
 
-// The same for one of them.
+// Notes that this one of the rows claimed becomes claimable again at its time, once this transaction has
+// committed.
 void note_leased(ring::Ring *ring, const ring::RingKey &key, const ring::DueJob &job);
 
 // Whether leases of its own claims from the table have ended that this transaction has not seen end, by a sweep for the
-// ring; others are told when it has committed, and a sweep of theirs does not show what only it sees. Spaced as sweeps are: by
-// twenty times the cost of the last one. Takes the ring's spinlock then, and has it swept.
+// ring; others are told when it has committed, and a sweep of theirs does not show what only it sees. Spaced as sweeps
+// are: by twenty times the cost of the last one. Takes the ring's spinlock then, and has it swept.
 bool owes_sweep(ring::Ring *ring, const ring::RingKey &key, TimestampTz now);
 
 // Notes a sweep for the ring that this transaction has made, of what was pending at call_time.
@@ -72,21 +75,24 @@ void note_queue_end(Oid table);
 // Notes that rows of the table may be claimable once this transaction has committed.
 void note_wake(Oid table);
 
-// The same where the row version is known, which this transaction has written.
+// Notes that this row version, which this transaction has written, may be claimable once the transaction
+// has committed.
 void note_version(Oid table, const ring::Version &version);
 
-// Notes that this transaction replaces that version: a rollback may make it claimable, and while the row was locked, claims
-// may have passed it by.
+// Notes that this transaction replaces that version: a rollback may make it claimable, and while the row was locked,
+// claims may have passed it by.
 void note_replaced(Oid table, const ring::Version &version);
 
-// The same for one row of a managed queue, from its run_at on; kind: its hash (kinds.hpp).
+// Notes that this row of a managed queue is claimable from its run_at on, once this transaction has
+// committed; kind: the hash of its kind (ring/kinds.hpp).
 void note_offer(Oid table, const ring::Candidate &candidate, uint64 kind);
 
-// Notes that a row of a managed queue, likewise, will be claimable at that time, once this transaction
-// has committed.
+// Notes that a row of a managed queue will be claimable at that time, once this transaction has committed;
+// kind: the hash of its kind.
 void note_due(Oid table, TimestampTz due, uint64 kind);
 
-// The same where the row is known.
+// Notes that this row of a managed queue will be claimable at its time, once this transaction has committed;
+// kind: the hash of its kind.
 void note_due_row(Oid table, const ring::DueRow &row, uint64 kind);
 
 // Whether this transaction has made rows of the table claimable that are not all in its list of offers.
@@ -102,8 +108,8 @@ struct OwnOffer
 	SubTransactionId made_in;
 };
 
-// Lists the offers of the table's jobs that may be of those kinds (null: of all), in the order of their sort keys, in the
-// current memory context. Raises 53200.
+// Lists the offers of the table's jobs that may be of those kinds (null: of all), in the order of their sort keys, in
+// the current memory context. Raises 53200.
 OwnOffer *list_offers(Oid table, const ring::Kinds *kinds, int *count);
 
 // Whether the row at that TID is on the list.
