@@ -24,8 +24,8 @@ struct CallerUse
 {
 	bool role;          // current_user, privileges, policies
 	bool session;       // session_user, the backend, its client
-	bool worker;        // the variable
-	bool lease;         // likewise
+	bool worker;        // the variable "worker"
+	bool lease;         // the variable "lease"
 	bool formats;       // settings on which PostgreSQL's own stable functions depend
 	List *settings;     // the names (char *) that are given to current_setting()
 	const char *opaque; // what may depend on anything, in words; or null
@@ -36,13 +36,18 @@ struct CallerUse
 // make_dependent(). In the current context. Raises what the planner raises.
 Node *flatten(definition::Definition *definition, Node *expression);
 
-// Adds what the flat expression asks, and the policies of the tables of its sub-selects. Likewise.
+// Adds what the flat expression asks, and what the policies of the tables of its sub-selects ask. Locks
+// these tables ACCESS SHARE until the end of the transaction. Records dependencies of the definition on
+// what the policies name; to be called within make_dependent(). Raises what the planner raises, and 54001.
 void add_use(CallerUse *use, definition::Definition *definition, Node *flat);
 
-// The conditions of the table's policies for a claim, flat. Likewise.
+// The conditions (Node *) of the table's policies for a claim, flat, in the current context. Records
+// dependencies of the definition on what they name; to be called within make_dependent(). Raises what the
+// planner raises.
 List *flat_policies(definition::Definition *definition, Relation table);
 
-// Adds what they ask.
+// Adds what the policies, as flat_policies() returns them, ask; and the role, to which each is granted. To
+// be called within make_dependent(). Raises what add_use() raises.
 void add_policies(CallerUse *use, definition::Definition *definition, List *policies);
 
 // Copies it into the memory context.

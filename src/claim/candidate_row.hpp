@@ -35,7 +35,9 @@ void close_candidate_row(CandidateRow *row);
 // candidate was made: that row is claimed when its own turn comes.
 bool fetch(CandidateRow *row, ring::Candidate *candidate);
 
-// Likewise, of a version that this transaction alone does not see any more, as it has removed or replaced it.
+// Reads the version at the TID if this transaction has removed or replaced it, so that it alone does not
+// see it any more. False if there is no such version, or if it is not of the row for which the candidate
+// was made.
 bool fetch_removed_here(CandidateRow *row, ring::Candidate *candidate);
 
 // The header of the version read.

@@ -32,7 +32,8 @@ const char *read_text(definition::Definition *definition, const char *columns,
 // no other.
 const char *lock_strength(definition::Definition *definition);
 
-// The same as read_text(), but it locks the rows, and skips locked ones.
+// The statement that reads these columns of the first max_jobs pending rows that are not locked, in the
+// queue's order, and locks them. condition: "", or beginning with " and ".
 const char *lock_text(definition::Definition *definition, const char *columns,
 					  const char *condition, int max_jobs);
 

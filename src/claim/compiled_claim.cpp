@@ -89,7 +89,7 @@ static bool
 has_wake_trigger(Relation table)
 {
 	constexpr int16 events = TRIGGER_TYPE_INSERT | TRIGGER_TYPE_UPDATE;
-	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc); // as above
+	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc); // see find_trigger()
 	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
 		const Trigger *trigger = &triggers->triggers[i];
 		if (wake::is_wake_function(trigger->tgfoid) && (trigger->tgtype & events) == events &&
@@ -456,7 +456,7 @@ fill_in_key(CompiledClaim *claim, const Definition *definition, Relation table, 
 static void
 depend_on_triggers(Definition *definition, Relation table)
 {
-	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc); // as above
+	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc); // see find_trigger()
 	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
 		catalog::depend_on_object(&definition->dependent, PROCOID, triggers->triggers[i].tgfoid);
 }
@@ -615,7 +615,8 @@ fill_in_direct(CompiledClaim *claim, Definition *definition, const Compiled &com
 	return {};
 }
 
-// Finds when rows become pending by the clock. A claim knows one ring: where callers differ, others would not hear of it.
+// Finds when rows become pending by the clock. A claim knows one ring: where callers differ, others would not hear of
+// it.
 static void
 add_due(CompiledClaim *claim, const Definition *definition, const Compiled &compiled,
 		Relation table)

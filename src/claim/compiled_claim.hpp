@@ -51,15 +51,15 @@ struct CompiledClaim
 	MemoryContext context;   // holds this struct and all it points to
 	Path path;               // the best that the table allows
 	Obstacle obstacle;       // to a better one
-	CallerUse use_of_caller; // by pending
-	CallerUse policies_use;  // by the table's policies, if they apply to the caller
-	bool has_policies;       // if only for some callers
+	CallerUse use_of_caller; // what pending asks
+	CallerUse policies_use;  // what the table's policies ask, if they apply to the caller
+	bool has_policies;       // the table has row security, if only for some callers
 	bool can_insert;         // jobs of a managed queue can be sent without a statement
-	bool can_remove;         // and completed
-	bool has_wake_trigger;   // on the table (wake/trigger.hpp)
+	bool can_remove;         // jobs of a managed queue can be completed without a statement
+	bool has_wake_trigger;   // which tells of all that statements write (wake/trigger.hpp)
 	uint64 table_version;    // begin_trust() (ring/ring.hpp)
 
-	ExprState *pending; // null if it cannot be
+	ExprState *pending; // null if it cannot be evaluated on a row
 	ExprState *row_key; // as text, in the lock modes
 	int column_count;   // of those that a claim writes
 	ColumnValue *columns;
@@ -83,7 +83,11 @@ struct CompiledClaim
 	int *runs;                            // the first column of each, and behind the last
 	Oid *leaves; // that have the rows, in the order of their OIDs; null: only the table itself
 	int leaf_count;
-	bool has_columns; // those of a managed queue; 0 where it has not
+
+	// The columns of a managed queue's table. InvalidAttrNumber: the queue is an attached one, or the owner
+	// has dropped the column or given it another type; claimed_at and kind: or the table is of the first
+	// layout.
+	bool has_columns; // all of the first seven
 	AttrNumber id;
 	AttrNumber attempt;
 	AttrNumber leased_until;
@@ -91,16 +95,16 @@ struct CompiledClaim
 	AttrNumber run_at;
 	AttrNumber max_attempts;
 	AttrNumber payload;
-	AttrNumber claimed_at; // InvalidAttrNumber: the table is of the first layout
-	AttrNumber ready_at;   // of an attached queue, as claimed_at; InvalidAttrNumber: not named
-	AttrNumber unique_key; // InvalidAttrNumber: the column was changed
-	AttrNumber dead_at;    // likewise
-	bool has_kinds;        // an index by kind
-	AttrNumber kind;       // InvalidAttrNumber: likewise, or the table is of the first layout
+	AttrNumber claimed_at; // of an attached queue: as ready_at
+	AttrNumber ready_at;   // of an attached queue alone; InvalidAttrNumber: none is named
+	AttrNumber unique_key;
+	AttrNumber dead_at;
+	bool has_kinds; // the table has the index by kind
+	AttrNumber kind;
 
 	row::Use use;             // whether a call is evaluating the expressions
 	ring::RingKey key;        // for the call under way
-	const ring::Kinds *kinds; // of that; null: all
+	const ring::Kinds *kinds; // of the call under way; null: all
 	ring::Ring *ring;         // where it was seen last; null: not looked up yet
 	ring::Ring *told;         // which was told that this backend's claims take that path, and why
 	Path told_path;

@@ -1,8 +1,8 @@
 // pending_clock.hpp - when a row that is not pending becomes so by the clock alone.
 //
-// A condition such as "state = 'available' and run_at <= call_time" only waits for a time that stands in the row. Where the
-// clock has no other place in "pending" than in such comparisons, joined by AND and OR, and all else depends on the row
-// alone, that time is an expression over the row:
+// A condition such as "state = 'available' and run_at <= call_time" only waits for a time that stands in the row.
+// Where the clock has no other place in "pending" than in such comparisons, joined by AND and OR, and all else depends
+// on the row alone, that time is an expression over the row:
 //
 //     run_at <= call_time                           run_at
 //     taken_at < call_time - interval '4 hours'     taken_at + interval '4 hours'
@@ -10,9 +10,10 @@
 //     a and b, a or b                               the later of their times, the earlier one
 //     what depends on the row alone                 -infinity or infinity
 //
-// Invariant: a row that is not pending does not become so before that time, if it is not written. So an interval must have a
-// length that no time zone and no calendar changes: no days, no months. And to find the time raises nothing that the
-// condition does not raise: what comes behind a comparison with the clock, which may guard it, must not be able to raise.
+// Invariant: a row that is not pending does not become so before that time, if it is not written. So an interval must
+// have a length that no time zone and no calendar changes: no days, no months. And to find the time raises nothing
+// that the condition does not raise: what comes behind a comparison with the clock, which may guard it, must not be
+// able to raise.
 
 #pragma once
 
@@ -31,11 +32,12 @@ struct PendingClock
 constexpr const char *never_due_text = "'2800-01-01 00:00:00+00'::pg_catalog.timestamptz";
 constexpr TimestampTz never_due = INT64CONST(292194) * USECS_PER_DAY;
 
-// What tells it for that condition of the table. In the current context. Raises what the evaluation of constants raises, and 54001.
+// Finds the time at which a row of the table becomes pending under that condition. In the current context. Raises what
+// the evaluation of constants raises, and 54001.
 PendingClock find_pending_clock(Node *condition, Oid table);
 
-// Whether the expression is a call that adds an interval of such a length to a time, or takes it away. Its result does not
-// depend on the session then. Raises likewise.
+// Whether the expression is a call that adds to a time an interval without days and months, or takes it away. Its
+// result does not depend on the session then. Raises what the evaluation of constants raises.
 bool is_exact_shift(Node *expression);
 
 } // namespace queue_ext::claim

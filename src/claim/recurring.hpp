@@ -40,8 +40,9 @@ bool is_occurrence(Datum unique_key);
 bool take_occurrence(const definition::Definition *definition, Occurrences *occurrences,
 					 Datum unique_key, int64 id);
 
-// The same for the first count rows that the last statement has returned. Leaves out those that are
-// dropped; returns how many are left.
+// Notes the occurrences whose first attempt this transaction has claimed, among the first count rows that
+// the last statement has returned. Leaves out those that have been missed, and are dropped; returns how many
+// rows are left. Locks the rows of their schedules, and may wait for that.
 uint64 take_occurrences(const definition::Definition *definition, Occurrences *occurrences,
 						uint64 count);
 
@@ -65,8 +66,8 @@ bool may_recur(definition::Definition *definition);
 // for no other transaction. Raises what an INSERT raises.
 void send_lost(definition::Definition *definition, TimestampTz now);
 
-// The same where the last look of this backend was some time ago, or another moment of a schedule has come
-// since. Costs nothing for a queue without schedules.
+// Calls send_lost() if the last look of this backend was some time ago, or another moment of a schedule has
+// come since. Costs nothing for a queue without schedules. Raises what an INSERT raises.
 void send_lost_sometimes(definition::Definition *definition, TimestampTz now);
 
 // Whether send_lost_sometimes() would send any: for a call that must not write.

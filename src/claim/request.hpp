@@ -8,7 +8,7 @@
 
 namespace queue_ext::claim {
 
-// The arguments of a pop, common to both paths.
+// The arguments of a pop, common to all paths.
 struct Request
 {
 	int max_jobs;

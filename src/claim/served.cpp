@@ -83,7 +83,7 @@ estimate(const char *table, const statement::Named &named, const char *leads, co
 				psprintf("select from only %s as t where true%s%s", table, leads, leaves), named)};
 }
 
-// The same of the rows that the scan reads first, up to a thousand.
+// What estimate() estimates, counted among the rows that the scan reads first, up to a thousand.
 static Rows
 sample(const char *table, const statement::Named &named, const char *leads, const char *leaves)
 {

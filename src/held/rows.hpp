@@ -11,7 +11,7 @@
 //     may release it (pg_advisory_unlock_all(), DISCARD ALL); the row is then forgotten at the next
 //     look.
 //
-// Rows are identified by their row key (row_key.hpp). A function that looks up a row reads the
+// Rows are identified by their row key (catalog/row_key.hpp). A function that looks up a row reads the
 // catalogs if a table with held rows was invalidated.
 
 #pragma once

@@ -2,7 +2,7 @@
 //
 // Invariant: a completion is direct only where the statement would do nothing but find the row by
 // its key, compare, evaluate expressions, and write or delete the row: the conditions are those of a
-// direct claim (compiled_claim.hpp), for on_complete. It lives as long as its definition.
+// direct claim (claim/compiled_claim.hpp), for on_complete. It lives as long as its definition.
 
 #pragma once
 
