@@ -22,7 +22,8 @@ void depend_on_operator(Dependent *dependent, Oid object);
 // functions, operators, types, collations, tables and their schemas.
 void depend_on_expression(Dependent *dependent, Node *expression);
 
-// Likewise, that the table's CHECK constraints name.
+// Records dependencies on all objects that the table's CHECK constraints name: functions, operators,
+// types, collations, tables and their schemas. The table must be open.
 void depend_on_checks(Dependent *dependent, Relation table);
 
 } // namespace queue_ext::catalog

@@ -27,7 +27,8 @@ void check_columns(Relation table, const OwnColumn *columns, int count);
 // lock on it.
 Oid registry_oid();
 
-// The name of the extension's schema, in the current context. Raises 55000 likewise.
+// The name of the extension's schema, in the current context. Raises 55000 where the extension is
+// not created.
 const char *own_schema();
 
 // The OID of the extension's relation of that name. Raises 55000 where the extension is not

@@ -54,8 +54,9 @@ as_owner_of(Oid table, Body &&body, int restriction = 0)
 	SetUserIdAndSecContext(user, security);
 }
 
-// The same in a security-restricted operation, as in REINDEX and ANALYZE, for what runs the owner's code; what
-// that has set is undone. Also in that further restriction.
+// Runs body, which runs the owner's code, as the table's owner, in a security-restricted operation, as in
+// REINDEX and ANALYZE, and in that further restriction; settings that body makes are undone. On ERROR the abort
+// of the subtransaction or transaction restores the user.
 template <typename Body>
 void
 as_restricted_owner_of(Oid table, Body &&body, int restriction = 0)

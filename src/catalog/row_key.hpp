@@ -53,10 +53,12 @@ bool is_inherited_from(Relation table);
 // ACCESS SHARE while it is looked at.
 RowKey find_row_key(Relation table);
 
-// Whether the table has a key, of which all columns are among these. Likewise.
+// Whether the table has a key whose columns are all among these. The relation must be locked. Each
+// index is locked ACCESS SHARE while it is looked at.
 bool has_key_among(Relation table, const AttrNumber *columns, int count);
 
-// Likewise a key with columns that may be null: it identifies each row that has no null there.
+// A key with columns that may be null, in the current context: it identifies each row that has no
+// null there. The relation must be locked. Each index is locked ACCESS SHARE while it is looked at.
 RowKey find_nullable_key(Relation table);
 
 // The operator with its schema, as statements have it: operator(schema.name). In the current

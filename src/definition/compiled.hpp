@@ -49,8 +49,9 @@ static_assert(std::is_trivially_destructible_v<Compiled>);
 // table must be locked.
 const Compiled &compiled_of(Definition *definition);
 
-// The key by which a receipt names its row. Raises 55000 if the table has none; the hint says how to
-// give it one. Likewise.
+// The key by which a receipt names its row; compiles the definition on the first call. Raises 55000 if
+// the table has none, where the hint says how to give it one, and what compiled_of() raises. The queue's
+// table must be locked.
 const catalog::RowKey &receipt_key_of(Definition *definition);
 
 // The column "attempt" of a managed queue's table. Raises 42804 if the table's owner has dropped it

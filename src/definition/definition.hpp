@@ -54,7 +54,7 @@ enum class ClaimMode {
 enum class Prepared {
 	send,
 	send_many,
-	send_kind, // likewise, of a kind
+	send_kind, // sends a job with a kind
 	send_many_kind,
 	complete,
 	complete_many,
@@ -91,7 +91,8 @@ enum class Prepared {
 	count_pending,       // how many are
 	ready,               // finds a row that looks pending
 	next_due, // of a managed queue: the earliest time at which a row becomes claimable by itself
-	any_pending_of_one, // likewise, of a kind, or of some kinds
+	// any_pending, ready and next_due of jobs of one kind, and of some kinds (KindForm).
+	any_pending_of_one,
 	any_pending_of_some,
 	ready_of_one,
 	ready_of_some,
@@ -130,8 +131,8 @@ struct PreparedClaim
 };
 constexpr int prepared_claim_count = 4;
 
-// The statements that claim rows of one partition or child by their TIDs. A queue with more of them
-// than there are of these would prepare them again and again.
+// The statements that claim rows of one partition or child by their TIDs. Claims of a table with more
+// of them than there are of these are portable: they would prepare them again and again.
 struct PreparedLeaf
 {
 	Oid table; // InvalidOid: none yet
@@ -163,15 +164,16 @@ struct Definition
 {
 	MemoryContext context; // with its children: this struct and all it points to but plans
 	catalog::Dependent dependent;
-	catalog::Links<Definition> links; // of all definitions of this backend, by their last use
-	catalog::Links<Definition> age;   // likewise, by when they were made
-	// Of those with statements, by when the last one of them was prepared.
+	// Among all definitions of this backend: by their last use, and by when they were made.
+	catalog::Links<Definition> links;
+	catalog::Links<Definition> age;
+	// Among those with statements: by when the last of these was prepared.
 	catalog::Links<Definition> statements_age;
 	Size size;              // with its statements and meanings, when last measured
-	Size statements_size;   // of that the statements
+	Size statements_size;   // of its statements alone
 	bool gave_statements;   // has given up statements before
 	bool has_grown;         // since it was measured
-	Definition *next_grown; // of those that have
+	Definition *next_grown; // the next definition that has grown
 	Meaning *meanings;      // what is remembered to mean it, the newest first
 
 	const char *name;           // as stored: one part, not quoted
@@ -180,11 +182,11 @@ struct Definition
 	const char *lock_name;      // the queue's name in the names of locks (name.hpp)
 	bool is_archived;           // finished jobs go to the archive
 	Oid archive;                // the present or the last one, or InvalidOid
-	const char *archive_name;   // likewise; null if the table does not exist
+	const char *archive_name;   // qualified and quoted; null if there is no such archive
 	statement::Named tables[2]; // the source and the archive
 	bool has_slots;             // of the archive (keep.hpp)
-	Interval archive_keep;      // zero: for ever
-	Interval dead_keep;         // likewise
+	Interval archive_keep;      // of finished jobs; zero: for ever
+	Interval dead_keep;         // of dead jobs; zero: for ever
 	TimestampTz next_look;      // when completions look for expired slots again (queue/expiry.hpp)
 
 	Oid row_type; // of the table
@@ -204,7 +206,7 @@ struct Definition
 
 	const Compiled *compiled;    // null until compiled_of() is called
 	claim::CompiledClaim *claim; // of claims from the ring; null until made
-	job::Completion *completion; // likewise
+	job::Completion *completion; // of rows, without a statement; null until made
 	unique::Lookup *lookup;      // of unique inserts; null until made
 	stats::Entry *stats;         // where it was found last (stats/shared_table.cpp)
 	uint64 stats_number;
@@ -214,10 +216,11 @@ struct Definition
 	PreparedClaim claims[prepared_claim_count];     // the most recently prepared first
 	PreparedLeaf *leaves; // prepared_leaf_count of them; null until needed
 	int next_leaf;        // the one to be replaced next
-	statement::Statement
-		*fills; // read candidates behind the cursor (claim/filler.cpp); null until needed
+	// Read candidates behind the cursor (claim/fill.cpp): one for each run of columns; null until needed.
+	statement::Statement *fills;
 	int fill_count;
-	// Likewise, of kinds (claim/fill.cpp): each number of them from the head and behind the cursor.
+	// Read candidates of kinds (claim/fill.cpp): for each number of kinds one from the head of the order
+	// and one behind the cursor; null until needed.
 	statement::Statement *kind_fills;
 	int kind_fill_count;
 };
@@ -266,7 +269,8 @@ prepared_of(Definition *definition, statement::Statement *statement, statement::
 	return *statement;
 }
 
-// Likewise, the statement of that kind.
+// The definition's statement of that kind, prepared on the first call from the text that make_text()
+// returns. Raises what make_text() and prepare() raise. Needs SPI open.
 template <typename MakeText>
 const statement::Statement &
 prepared_of(Definition *definition, Prepared which, statement::Access access, MakeText &&make_text)
@@ -275,7 +279,8 @@ prepared_of(Definition *definition, Prepared which, statement::Access access, Ma
 					   make_text);
 }
 
-// Likewise, for a statement that finds its rows by any index.
+// The definition's statement of that kind, which finds its rows by any index, prepared on the first call
+// from the text that make_text() returns. Raises what make_text() and prepare() raise. Needs SPI open.
 template <typename MakeText>
 const statement::Statement &
 prepared_of(Definition *definition, Prepared which, MakeText &&make_text)

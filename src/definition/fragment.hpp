@@ -2,12 +2,12 @@
 // any statement and means the same there for every caller.
 //
 // A fragment refers to columns of its table and to the variables of the call: call_time, lease,
-// worker, error, retry_at; the condition of a repair instead to call_time, state, arguments. (If the table has a column of that name, the name means the column, and
-// call.error and so on the variable; in the fragments of a managed queue the variable comes first.)
-// PostgreSQL's own parser analyzes it, under the search path of the call that wrote it, as an
-// expression over the table and as nothing else. The analyzed tree is then written out in full:
-// every column with the alias t, every operand in parentheses, every operator, function and type
-// with its schema. So neither the text nor the caller's search path can add or change anything.
+// worker, error, retry_at; the condition of a repair instead to call_time, state, arguments. (If the table has a
+// column of that name, the name means the column, and call.error and so on the variable; in the fragments of a managed
+// queue the variable comes first.) PostgreSQL's own parser analyzes it, under the search path of the call that wrote
+// it, as an expression over the table and as nothing else. The analyzed tree is then written out in full: every column
+// with the alias t, every operand in parentheses, every operator, function and type with its schema. So neither the
+// text nor the caller's search path can add or change anything.
 //
 // Invariant: a compiled fragment is one expression, ORDER BY list or SET list; its only parameters
 // are those of the variables, with the numbers of statement/statement.hpp.
@@ -62,8 +62,8 @@ struct RowVariables
 // Returns the compiled fragment with these variables replaced. In the current context.
 char *bind_rows(const char *compiled, FragmentKind kind, const RowVariables &variables);
 
-// Returns the compiled condition of a repair with this SQL, of the row, for its variable "state".
-// Likewise.
+// Returns the compiled condition of a repair with this SQL, of the row, for its variable "state". In
+// the current context.
 char *bind_state(const char *compiled, const char *state);
 
 } // namespace queue_ext::definition

@@ -87,8 +87,9 @@ parse_one(const Fragment &fragment)
 	return statement->stmt_len == 0 ? list_in(statement->stmt, fragment.kind) : NIL;
 }
 
-// Likewise, but NIL for a syntax error, too. The raw parser only allocates memory, so there is
-// nothing to clean up after its error.
+// Parses the fragment; NIL unless it is one list of its kind and nothing more, also for a syntax error.
+// Raises the parser's other errors. The raw parser only allocates memory, so there is nothing to clean
+// up after its error.
 static List *
 try_to_parse_one(const Fragment &fragment)
 {

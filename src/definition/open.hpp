@@ -34,14 +34,16 @@ enum class Use {
 // missing, 42P09 for an ambiguous name.
 Definition *open_queue(const text *name, Use use);
 
-// Likewise, for a managed queue. Raises 55000, with the hint, for another.
+// The managed queue of that name. Locks its table as open_queue() does, and raises what that raises, and
+// 55000, with the hint, for an attached queue.
 Definition *open_managed_queue(const text *name, Use use, const char *hint);
 
-// Likewise, for the only queue of the table. Raises 42704 when there is none, 42725 when there are
-// more, 42P01 when the table does not exist.
+// The only queue of the table. Locks the table until the end of the transaction. Raises 42704 when there
+// is none, 42725 when there are more, 42P01 when the table does not exist, 42501 where a right is missing.
 Definition *open_queue_of_table(Oid table, Use use);
 
-// Likewise, for the queue of that name on that table; null when there is none.
+// The queue of that name on that table; null when there is none. Locks the table until the end of the
+// transaction. Raises 42501 where a right is missing.
 Definition *open_queue_of_name(Oid table, const char *name, Use use);
 
 // Raises 42704; the hint says how to create the queue, or to adopt its table, or which queue may be

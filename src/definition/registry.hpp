@@ -1,10 +1,9 @@
 // registry.hpp - the table queue_definition: one row for each queue.
 //
 // Invariant: the registry is written by these functions only, past the executor and by its OID
-// (row/own_row.hpp), after the caller's ownership of the queue's table has been checked; only the rows of dropped tables are
-// removed without a check. Every write sends a relcache message about the queue's table, and one
-// about the registry where a queue is added or removed, so that all backends forget what they have
-// cached.
+// (row/own_row.hpp), after the caller's ownership of the queue's table has been checked; only the rows of dropped
+// tables are removed without a check. Every write sends a relcache message about the queue's table, and one about the
+// registry where a queue is added or removed, so that all backends forget what they have cached.
 //
 // A queue lives in the schema of its table, so its row has a name but no schema: ALTER TABLE ...
 // SET SCHEMA moves the queue. A row whose table has been dropped is no queue; it is removed when
@@ -30,7 +29,7 @@ namespace queue_ext::definition {
 Oid find_source(const Name &name, const char *text, catalog::Dependent *dependent);
 
 // The name of the only queue of the table, in the current context; null when there is none. Raises
-// 42725 when there are more. Records dependencies likewise.
+// 42725 when there are more. Records dependencies of the answer if "dependent" is not null.
 char *find_only_name(Oid source, catalog::Dependent *dependent);
 
 // The name of the managed queue of the table, in the current context, or null.
@@ -65,8 +64,8 @@ bool read_definition(Oid source, const char *name, MemoryContext context, Defini
 // must own the table. To be taken before any lock on the table that may be waited for.
 void lock_queues_of(Oid source);
 
-// Locks the queue's name in the schema against other writers, likewise. The caller must be allowed
-// to make or drop a queue there. To be taken after lock_queues_of().
+// Locks the queue's name in the schema against other writers until the end of the transaction. The
+// caller must be allowed to make or drop a queue there. To be taken after lock_queues_of().
 void lock_name_in(Oid schema, const char *name);
 
 // Whether the relation does not exist. A snapshot that shows a registry row may be newer than the
@@ -87,8 +86,8 @@ struct Options
 	const char *on_claim;
 	const char *on_release;
 	AgeColumns ages;              // an empty name: none
-	const Interval *archive_keep; // zero: for ever
-	const Interval *dead_keep;    // likewise
+	const Interval *archive_keep; // of finished jobs; zero: for ever
+	const Interval *dead_keep;    // of dead jobs; zero: for ever
 };
 
 // A queue to be added to the registry.

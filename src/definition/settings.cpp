@@ -81,7 +81,8 @@ interval_of(int column, const char *name)
 	return *DatumGetIntervalP(value);
 }
 
-// Likewise, of an interval that is zero if it is missing.
+// Returns an interval, which is zero if it is missing. Raises 22023 for a negative one, as queue_create does
+// for its arguments.
 static Interval
 keep_of(int column, const char *name)
 {

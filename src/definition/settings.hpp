@@ -20,11 +20,11 @@ struct Settings
 	Interval backoff_cap;
 	int32 max_attempts;
 	bool is_archived;
-	Interval archive_keep; // zero: for ever
-	Interval dead_keep;    // likewise
+	Interval archive_keep; // of finished jobs; zero: for ever
+	Interval dead_keep;    // of dead jobs; zero: for ever
 };
 
-// The defaults of queue_create (queue.sql).
+// The defaults of queue_create (queue/queue.sql).
 constexpr Settings default_settings = {
 	{30 * USECS_PER_SEC, 0, 0}, {USECS_PER_SEC, 0, 0}, {USECS_PER_HOUR, 0, 0}, 25, false, {}, {},
 };

@@ -15,17 +15,20 @@ namespace queue_ext::definition {
 const char *fault_of_table(Oid table);
 const char *fault_of_archive(Oid table);
 
-// The same of an open table. Looks at its descriptor alone, which for many tables is much faster.
+// Why the open table cannot be a managed queue's table, as a sentence for an error's detail; null if it
+// can. Looks at its descriptor alone, which for many tables is much faster.
 const char *fault_of_table(Relation table);
 
 // The layout of a managed queue's table: the second if it has all columns of that. Reads the catalogs; takes no lock.
 Layout layout_of(Oid table);
 Layout layout_of(Relation table); // open
 
-// The layout of an archive, or that of a table as far as archives have it, too. Likewise.
+// The layout of an archive, or that of a table as far as archives have it, too: the second if it has the
+// columns that both have in that. Reads the catalogs; takes no lock.
 Layout archived_layout_of(Oid table);
 
-// Whether the table has the column of the second layout that counts releases. Likewise.
+// Whether the table has the column of the second layout that counts releases. Reads the catalogs; takes
+// no lock.
 bool counts_releases(Oid table);
 
 // Whether the table has the column of the second layout for the kinds of its jobs. Reads the catalogs;
@@ -42,16 +45,17 @@ struct AddedColumn
 constexpr int added_column_count = 2;
 extern const AddedColumn added_columns[added_column_count];
 
-// Likewise, of a table alone: how many of its job's claims count as no failure.
+// The column that the second layout has in addition of a table alone: how many of its job's claims count
+// as no failure.
 extern const AddedColumn added_released_column;
 
-// Likewise, of an archive alone.
+// The column that the second layout has in addition of an archive alone: the job's result.
 extern const AddedColumn added_result_column;
 
 // Whether the archive has the column for results. Reads the catalogs; takes no lock.
 bool keeps_results(Oid archive);
 
-// Whether the table lacks that one. Raises 55000 if it has a column of that name with another type.
+// Whether the table, or the archive, lacks the column. Raises 55000 if it has a column of that name with another type.
 bool lacks(Oid table, const AddedColumn &column);
 
 // Raises 42809 or 0A000 for a table that cannot have a queue. The table must be locked; locks its
@@ -67,8 +71,9 @@ void check_age_column(const char *column, const char *argument, Relation table);
 // another session its schema, while the command waited for its lock.
 void run_command_on(const statement::Named &table, const char *text);
 
-// The same for a statement that reads rows: it sees what is committed when it begins, at every isolation
-// level.
+// Runs a statement that reads rows, as run_newest_command() does, whose text may name the table: it sees
+// all that is committed when it begins, at every isolation level. Raises 42P01 if the name does not mean the
+// table afterwards.
 void run_newest_on(const statement::Named &table, const char *text);
 
 // Drops the table. Raises 42P01 if it exists afterwards, since then the command has dropped
@@ -109,11 +114,15 @@ void make_missing_indexes(Oid table);
 // and its indexes ACCESS SHARE while it looks.
 bool has_kind_index(Oid table);
 
-// Creates that index, or drops it, unless that has been done. Likewise.
+// Creates the index by kind, or drops it, unless that has been done. Locks the table and its indexes
+// ACCESS SHARE while it looks, and runs ordinary commands as the caller. Raises what they raise, and what
+// run_command_on() raises; drop_kind_index() also 42P01 if the index is still there.
 void make_kind_index(Oid table);
 void drop_kind_index(Oid table);
 
-// Likewise, the index of dead jobs alone. Returns whether the table lacked it.
+// Creates the index of dead jobs if the table lacks it; returns whether it did. Locks the table and its
+// indexes ACCESS SHARE while it looks, and runs an ordinary command as the caller. Raises what that raises,
+// and what run_command_on() raises.
 bool make_missing_dead_index(Oid table);
 
 } // namespace queue_ext::definition

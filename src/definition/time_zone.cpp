@@ -14,8 +14,8 @@ namespace {
 struct Search
 {
 	Relation table;
-	bool has_local;   // a type without zone, among arguments and result
-	bool has_zone;    // likewise one with
+	bool has_local;   // a type without zone is among arguments and result
+	bool has_zone;    // a type with zone is among them
 	const char *what; // null: nothing yet
 };
 
