@@ -117,7 +117,7 @@ take_noted(const Definition *definition, Compiled *compiled)
 	}
 }
 
-// The same without the owner's code. The library's fragments have no literal, which could be of a domain.
+// What can be found without the owner's code. The library's fragments have no literal, which could be of a domain.
 // Claims of a managed queue are from a ring wherever its table is a heap that no rule rewrites.
 static Compiled
 look(const Subject &subject, Relation table)

@@ -84,7 +84,7 @@ DeadJobs read_dead(Relation table, Oid index, const JobColumns &columns, Timesta
 TimestampTz oldest_time(Relation table, Oid index, AttrNumber column);
 
 // The lowest finished_at of an archive that has an index of that, as slots have; else that of the lowest
-// id. DT_NOEND likewise.
+// id. DT_NOEND: none was found. Locks each index that it looks at ACCESS SHARE meanwhile.
 TimestampTz oldest_finished(Relation archive);
 
 // The greatest id in the index, dead entries not counted; 0: none was found.

@@ -25,7 +25,8 @@ options_of_one(FunctionCallInfo fcinfo, int number)
 	return options;
 }
 
-// The same of many: the errors have an element for each job, which may be null.
+// Reads the errors of many jobs, an element for each, which may be null, and the wait from the arguments
+// from that number on.
 static FinishOptions
 options_of_many(FunctionCallInfo fcinfo, int number)
 {

@@ -68,21 +68,21 @@ statement::Arguments common_arguments(const definition::Definition *definition,
 void set_slot(const definition::Definition *definition, TimestampTz now,
 			  statement::Arguments *arguments);
 
-// Notes down how often each of the jobs has failed, with this time: its claims but for those that were released, or came
-// before it was requeued. Of a table that does not count these, or not for the caller: its claims. SPI must be open.
-// Raises what the executor raises.
+// Notes down how often each of the jobs has failed, with this time: its claims but for those that were released, or
+// came before it was requeued. Of a table that does not count these, or not for the caller: its claims. SPI must be
+// open. Raises what the executor raises.
 void note_failures(definition::Definition *definition, const FinishOptions &options,
 				   job::Receipt *receipts, int count);
 
-// Returns when a job that has failed so often may run again. Raises 22008 if that is no timestamp any more, as the next
-// two do.
+// Returns when a job that has failed so often may run again. Raises 22008 if that is no timestamp any more.
 TimestampTz retry_time(const definition::Definition *definition, const FinishOptions &options,
 					   int32 failures);
 
-// Returns the earliest time that retry_time() can return for any number of failures.
+// Returns the earliest time that retry_time() can return for any number of failures. Raises 22008 if that is
+// no timestamp any more.
 TimestampTz earliest_retry(const definition::Definition *definition, const FinishOptions &options);
 
-// Returns when a lease ends that begins with the call.
+// Returns when a lease ends that begins with the call. Raises 22008 if that is no timestamp any more.
 TimestampTz lease_end(const definition::Definition *definition, const FinishOptions &options);
 
 // Counts jobs on which the action was performed; of those that failed, dead ones were not given
@@ -98,7 +98,7 @@ struct Removal
 	const char *tables; // those that the fence and the result refer to besides t; or null
 	const char *fence;
 	const char *final_state; // in the archive
-	const char *result;      // likewise, if that keeps results; null: none
+	const char *result;      // in the archive, if that keeps results; null: none
 	bool is_timed;           // it also returns claimed_at
 	const char *told;        // and this (removed.hpp), or ""
 };

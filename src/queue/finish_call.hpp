@@ -19,15 +19,17 @@ enum class Attempt { required, optional };
 Datum finish_job(FunctionCallInfo fcinfo, Action action, Attempt attempt,
 				 const FinishOptions &options);
 
-// The same for the jobs of arguments 0 to 2: queue, ids, attempts. Returns the set of IDs of the
-// jobs whose receipts were good. Also raises 2202E, and 22023 if the arrays differ in length.
+// Performs the action on the jobs of arguments 0 to 2: queue, ids, attempts. Returns the set of IDs of
+// the jobs whose receipts were good. Takes ROW EXCLUSIVE on the queue's table and locks the rows. Raises
+// 22004 for a null, 2202E for an array of more than one dimension, 22023 if the arrays differ in length, and what
+// check_result(), open_managed_queue() and the executor raise.
 Datum finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt,
 				  const FinishOptions &options);
 
-// The same for the row of arguments 0 and 1: queue, job. True if the receipt was good; for extend,
-// *extended is then the updated row. Takes the lock on the table that definition/open.hpp says of the action.
-// Also raises 42804 if the row is of another type or cannot be read any more, and what the function
-// in finish_row.hpp raises.
+// Performs the action on the row of arguments 0 and 1: queue, job. True if the receipt was good; for
+// extend, *extended is then the updated row. Takes the lock on the table that definition/open.hpp says of
+// the action. Raises 22004 for a null, 42804 if the row is of another type or cannot be read any more, and
+// what open_queue() and the function in finish_row.hpp raise.
 bool finish_row(FunctionCallInfo fcinfo, Action action, const FinishOptions &options,
 				Datum *extended);
 

@@ -16,10 +16,12 @@ namespace queue_ext::queue {
 bool finish_receipt(FunctionCallInfo fcinfo, Action action, const FinishOptions &options,
 					text **renewed);
 
-// The same for the rows of arguments 0 and 1: queue, receipts. Returns the set of those receipts
-// that were good, in their order; for extend a row for each receipt: the new one, or null. Locks
-// the rows in the order of the bytes of their receipts. Also raises 22004 for a null among the
-// receipts, 2202E, and 22023 if the errors differ in number.
+// Performs the action on the rows of arguments 0 and 1: queue, receipts. Returns the set of those
+// receipts that were good, in their order; for extend a row for each receipt: the new one, or null. Takes
+// the lock on the table that definition/open.hpp says of the action, and locks the rows in the order of the
+// bytes of their receipts. Raises 22004 for a null, also among the receipts, 2202E for an array of more
+// than one dimension, 22023 if the errors differ in number, 22P02 for a text that is no receipt of the queue, and
+// what the functions for rows raise.
 Datum finish_receipts(FunctionCallInfo fcinfo, Action action, const FinishOptions &options);
 
 } // namespace queue_ext::queue

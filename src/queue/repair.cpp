@@ -52,7 +52,7 @@ constexpr int window_rows = 10000; // that one statement reads
 constexpr int most_jobs = 10000;   // of a batch
 
 constexpr int64 batch_time = 25000; // microseconds for which a batch locks rows, and its commit
-constexpr int64 chunk_time = 5000;  // likewise of a chunk
+constexpr int64 chunk_time = 5000;  // microseconds that a chunk is to take
 constexpr int first_chunk = 10;
 constexpr int largest_chunk = 200;
 constexpr int most_chunks = 32;        // subtransactions of a batch: PGPROC has room for 64
@@ -73,7 +73,7 @@ struct Order
 	int batch_size;
 };
 
-// How far a call has come. Likewise.
+// How far a call has come. In memory that outlives the transactions.
 struct Progress
 {
 	MemoryContext round; // of one transaction
@@ -256,7 +256,8 @@ write_jobs(const Order &order, const Statement &statement, Batch *batch, const i
 	return jobs;
 }
 
-// Likewise, but false, with nothing done, if it would have to wait for another transaction.
+// Repairs the jobs with these IDs in a subtransaction; *jobs: how many there were. False, with nothing
+// done, if it would have to wait for another transaction.
 static bool
 try_to_write(const Order &order, const Statement &statement, Batch *batch, const int64 *ids,
 			 int count, int64 *jobs)

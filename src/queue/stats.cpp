@@ -131,7 +131,7 @@ set_estimate(Row *row, const Estimate &estimate, const RingView *ring, Timestamp
 	row->set(BoolGetDatum(oldest.is_exact));
 }
 
-// The same of an attached queue, whose rings do not show which jobs they lack.
+// The columns from ready on, of an attached queue, whose rings do not show which jobs they lack.
 static void
 set_candidates(Row *row, const RingView *ring)
 {

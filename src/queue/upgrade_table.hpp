@@ -16,7 +16,10 @@ namespace queue_ext::queue {
 // if it has a column of such a name with another type.
 bool add_missing_columns(const statement::Named &table);
 
-// Likewise, of an archive, which has a column for results, too.
+// Adds the columns that the second layout of an archive has in addition and this one lacks, such as that
+// for results, by ordinary commands as the caller, and returns whether there were any. Roles with privileges
+// on single columns get those that they need on the new ones. Locks the archive ACCESS EXCLUSIVE if it lacks
+// a column. Raises 55000 if it has a column of such a name with another type.
 bool add_missing_archive_columns(const statement::Named &archive);
 
 // Whether the archive of a queue that does not keep jobs for ever is a plain table, which can be made into

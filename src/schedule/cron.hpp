@@ -134,7 +134,7 @@ read_number(Reader *reader, int *value)
 	return digits > 0 && digits <= most_digits;
 }
 
-// Reads the name of a value. Likewise.
+// Reads the name of a value. False, and nothing read, if there is none.
 constexpr bool
 read_name(Reader *reader, const Field &field, int *value)
 {
@@ -155,7 +155,7 @@ read_name(Reader *reader, const Field &field, int *value)
 	return false;
 }
 
-// Reads a value of the field. Returns what is wrong, or null.
+// Reads a value of the field. Returns the fault, a sentence, or null.
 constexpr const char *
 read_value(Reader *reader, const Field &field, int *value)
 {
@@ -167,7 +167,7 @@ read_value(Reader *reader, const Field &field, int *value)
 	return nullptr;
 }
 
-// Reads one element of a field's list. Likewise.
+// Reads one element of a field's list, and adds its values to the set. Returns the fault, a sentence, or null.
 constexpr const char *
 read_element(Reader *reader, const Field &field, std::uint64_t *set)
 {
@@ -199,7 +199,7 @@ read_element(Reader *reader, const Field &field, std::uint64_t *set)
 	return nullptr;
 }
 
-// Reads a field, which is not empty. Likewise.
+// Reads a field, which is not empty, into the set. Returns the fault, a sentence, or null.
 constexpr const char *
 read_field(Reader *reader, const Field &field, std::uint64_t *set)
 {

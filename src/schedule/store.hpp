@@ -53,8 +53,9 @@ List *find_schedules_of_job(Oid source, int64 job);
 // if may_wait is false, and another transaction has it locked.
 Schedule *lock_schedule(Oid source, const char *name, bool may_wait);
 
-// Likewise, waiting, if that is the schedule's job. Else null, and without a lock: what is not, or no
-// longer, a schedule's job never becomes it.
+// The schedule of that name, if that is its job; locks its row until the end of the transaction, for which
+// it may wait. Else null, and without a lock, unless the job has changed during the wait: a job that is
+// not, or no longer, the schedule's never becomes it.
 Schedule *lock_schedule_of_job(Oid source, const char *name, int64 job);
 
 // Schedules whose next_run_at is not after now, at most "most" of them, without the first "skipped".

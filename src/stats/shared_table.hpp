@@ -163,14 +163,19 @@ Key key_of(Oid table, const char *queue, bool is_managed);
 // backend's own memory.
 Place place_of(definition::Definition *definition);
 
-// The same by the key, of which nothing is remembered. *is_new: whether it was made.
+// The entry of the key, made if there is none; none where there is no memory or no room, or if the setting is
+// off. *is_new: whether it was made. Nothing is remembered. Takes the LWLock. Raises only for want of the
+// backend's own memory.
 Place place_of(const Key &key, bool *is_new);
 
-// The same of a managed queue's table, which this session remembers.
+// The entry of the managed queue of the table, made if there is none; none where there is no memory or no
+// room, or if the setting is off. This session remembers it. Takes the LWLock. Raises only for want of the
+// backend's own memory.
 Place place_of_table(Oid table);
 
-// The same for a session that does not count, with an entry that there is already: so that what others know
-// can be doubted. None in a session that counts. As place_of(), but makes no entry.
+// The entry of the queue, or of the key, in a session that does not count, so that what others know can be
+// doubted; none in a session that counts, and none is made. The definition remembers it. Takes the LWLock.
+// Raises only for want of the backend's own memory.
 Place untracked_place_of(definition::Definition *definition);
 Place untracked_place_of(const Key &key);
 
@@ -181,7 +186,8 @@ bool find_entry(const Key &key, Entry *copy);
 // Notes how the queue's claims were compiled. Takes the spinlock if that is new. Never raises.
 void note_claims(const Place &place, Claims claims);
 
-// Notes that a claim has raised that error, or has ended without. Likewise.
+// Notes that a claim has raised that error, or has ended without one. Takes the spinlock; note_success() only
+// if the last claim had failed. Never raises.
 void note_failure(const Place &place, int code);
 void note_success(const Place &place);
 
@@ -211,10 +217,12 @@ int entry_count();
 // Has the entry count anew from now on. Takes its spinlock. Never raises.
 void reset(const Place &place, TimestampTz now);
 
-// The same for a queue that begins; is_empty: its table has no rows.
+// Has the entry count anew from now on, for a queue that begins, and forget what it knew of jobs; is_empty:
+// the queue's table has no rows. Takes its spinlock. Never raises.
 void begin(const Place &place, TimestampTz now, bool is_empty);
 
-// The same for all queues of this database.
+// Has the entries of all queues of this database count anew from now on. Takes their spinlocks, one after
+// the other. Raises only for want of the backend's own memory.
 void reset_all();
 
 } // namespace queue_ext::stats

@@ -377,8 +377,8 @@ apply(const Tally *tally)
 	});
 }
 
-// Likewise after it has been prepared: nobody tells when its jobs are there. A look under way does
-// not know of it.
+// Must not raise: the transaction has been prepared, and its jobs will be there without a word. A look under
+// way does not know of it.
 static void
 doubt(const Tally *tally)
 {
@@ -399,7 +399,7 @@ restore(Estimate *estimate, const Former &former)
 	estimate->is_whole &= former.is_whole;
 }
 
-// Likewise after an abort.
+// Must not raise: the transaction or subtransaction has been rolled back.
 static void
 undo(const Tally *tally)
 {

@@ -32,7 +32,7 @@ struct JobTimes
 {
 	TimestampTz run_at;
 	TimestampTz leased_until; // DT_NOBEGIN: null
-	TimestampTz dead_at;      // likewise
+	TimestampTz dead_at;      // DT_NOBEGIN: null
 };
 
 // Adds a job. One that has died counts as none.
@@ -62,8 +62,8 @@ struct Tally
 	Marks marks;   // of jobs that become ready
 	Left claimed;
 	int64 claims; // of which claimed tells
-	Left left;    // as in the estimate
-	Clock clock;  // likewise
+	Left left;    // as in Estimate
+	Clock clock;  // as in Estimate
 	TimestampTz due;
 	int64 delayed;  // jobs that are ready later, first at due
 	int64 requeued; // dead jobs
@@ -78,7 +78,8 @@ struct Tally
 // counted. Raises 53200.
 Tally *tally_of(definition::Definition *definition);
 
-// The same for the managed queue of the table.
+// The tally of the current subtransaction for the managed queue of the table, until the next call; null if
+// nothing is counted. Raises 53200.
 Tally *tally_of_table(Oid table);
 
 // Adds to a counter of the queue. Raises 53200.
@@ -91,7 +92,8 @@ void count_at_once(definition::Definition *definition, Counter counter);
 // were not rolled back.
 int64 counted(definition::Definition *definition, Counter counter);
 
-// The same of what the managed queue of the table was sent.
+// How many jobs that the managed queue of the table was sent the current transaction has counted so far, in
+// all its subtransactions that were not rolled back.
 int64 counted_by_trigger(Oid table);
 
 // Notes that the queue counts anew once this transaction has committed: it was created, or attached.
@@ -101,13 +103,15 @@ void note_begin(Oid table, const char *queue, bool is_managed, bool is_empty);
 // Notes a job that is ready from that time on. is_new: it was not so before. Never raises.
 void note_ready(Tally *tally, int16 priority, TimestampTz run_at, bool is_new);
 
-// Notes a job that was claimed. Likewise, as the next two.
+// Notes a job that was claimed. Never raises.
 void note_claim(Tally *tally, int16 priority, TimestampTz run_at);
 
 // Notes a job that was ready, or would have been, and has left in another way than by a claim from the ring.
+// Never raises.
 void note_left(Tally *tally, int16 priority, TimestampTz run_at);
 
-// The same of jobs of which no more is known.
+// Notes that some jobs have left in another way than by a claim from the ring, and no more is known of them.
+// Never raises.
 void note_some_left(Tally *tally);
 
 // Notes jobs that were removed, or would be lost otherwise.

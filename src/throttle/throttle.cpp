@@ -37,7 +37,7 @@ named_resource(FunctionCallInfo fcinfo)
 	return argument::required_text(fcinfo, 0, "resource");
 }
 
-// The same for an enum: its label is the name.
+// Returns the resource that the enum of argument 0 names by its label. Raises 22004 for a null.
 static const text *
 enum_resource(FunctionCallInfo fcinfo)
 {

@@ -22,7 +22,7 @@ struct Row
 	Datum row;
 	bool *is_null;     // of all columns of the table
 	Datum *values;     // of the columns of the rule
-	bool *value_nulls; // likewise
+	bool *value_nulls; // of the columns of the rule
 	Lock lock;
 	int place;
 	Row *first; // the first equal row; the row itself if none precedes it
