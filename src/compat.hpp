@@ -26,7 +26,7 @@ owns_relation(Oid relation, Oid role)
 #endif
 }
 
-// 16 replaced pg_namespace_aclcheck() by object_aclcheck(), likewise.
+// 16 replaced pg_namespace_aclcheck() and pg_proc_aclcheck() by object_aclcheck().
 inline AclResult
 check_schema(Oid schema, Oid role, AclMode right)
 {
@@ -209,7 +209,8 @@ walk_raw_tree(Node *node, bool (*walker)(Node *, void *), void *context)
 #endif
 }
 
-// Likewise, for expression trees after parse analysis.
+// For expression trees after parse analysis. 16 declares the walker's callback with its arguments;
+// 15 does not, as walk_raw_tree() says.
 inline bool
 walk_tree(Node *node, bool (*walker)(Node *, void *), void *context)
 {
@@ -221,7 +222,8 @@ walk_tree(Node *node, bool (*walker)(Node *, void *), void *context)
 #endif
 }
 
-// Likewise, for the parts of a Query, its SortGroupClauses included.
+// For the parts of a Query, its SortGroupClauses included. 16 declares the walker's callback with its
+// arguments; 15 does not, as walk_raw_tree() says.
 inline bool
 walk_query(Query *query, bool (*walker)(Node *, void *), void *context)
 {

@@ -81,13 +81,15 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void name_too_long(const char *name);
 // 42704: there is no such queue. "text" is the name as the caller wrote it.
 [[noreturn]] void no_such_queue(const char *text);
-// 42704: likewise, but there is one of that name in another schema, of a name that was given one or
-// is looked up in the search path; "full" is how to write it.
+// 42704: the schema that was given has no such queue, but another schema has one of that name; "full" is
+// how to write it.
 [[noreturn]] void queue_in_other_schema(const char *text, const char *schema, const char *full);
+// 42704: no schema of the search path has such a queue, but another schema has one of that name; "full"
+// is how to write it.
 [[noreturn]] void queue_outside_path(const char *text, const char *schema, const char *full);
-// 42704: likewise, but in a schema on which the caller has no USAGE.
+// 42704: there is no such queue, but one of that name in a schema on which the caller has no USAGE.
 [[noreturn]] void queue_in_closed_schema(const char *text, const char *schema);
-// 42704: likewise, but its name differs in case; "spelling" is how to write it.
+// 42704: there is no such queue, but one whose name differs in case; "spelling" is how to write it.
 [[noreturn]] void queue_of_other_case(const char *text, const char *name, const char *spelling);
 // 42704, 42P07: there is no such queue, but a table with the layout of its table. "name" is the
 // table's name.

@@ -19,7 +19,7 @@ signed_datum(std::uint32_t hash)
 	return Int32GetDatum(static_cast<int32>(hash));
 }
 
-// As above, for 64 bits.
+// The bits of a 64-bit hash as a signed integer.
 Datum
 signed_datum(std::uint64_t hash)
 {

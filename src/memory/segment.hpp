@@ -39,7 +39,9 @@ struct Segment
 Segment attach_segment(Purpose purpose, size_t size, void (*initialize)(void *memory, size_t size),
 					   void (*at_exit)());
 
-// Whether there is such a segment already. Likewise, but may be called again.
+// Whether there is such a segment already. Until it has found the anchor, or that there is none, it takes
+// AddinShmemInitLock, in a subtransaction; raises only for want of the backend's own memory. May be called
+// again.
 bool is_there(Purpose purpose);
 
 // Whether no backend has had to do without the segment, so that what is in it is told of every

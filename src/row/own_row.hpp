@@ -3,8 +3,8 @@
 // A statement would find the table by its name, as the user who has the rights to write it: and the owner of the
 // schema may put another table there at any moment, with triggers.
 //
-// Invariant: none of these functions checks privileges or fires a trigger. Defaults, constraints and index expressions, which are the
-// table's owner's, are evaluated as the current user. The table is locked ROW EXCLUSIVE.
+// Invariant: none of these functions checks privileges or fires a trigger. Defaults, constraints and index
+// expressions, which are the table's owner's, are evaluated as the current user. The table is locked ROW EXCLUSIVE.
 
 #pragma once
 
@@ -56,7 +56,8 @@ void insert_own_row(Relation table, const RowValues &row);
 // Locks the newest version of the row, for which it may wait, and returns a copy; null if the row has been deleted.
 HeapTuple lock_own_row(Relation table, const ItemPointerData &tid);
 
-// Replaces the version, which this transaction has locked. Likewise.
+// Replaces the version, which this transaction has locked. Raises what constraints and indexes raise, and may wait for
+// a transaction that has written the same unique key.
 void update_own_row(Relation table, HeapTuple old, const RowValues &row);
 
 // Locks the newest version of the scan's row, and puts the scan on it. False if the row has been deleted, or if

@@ -45,17 +45,18 @@ struct Checks
 // another descriptor, also for an open relation, and may free the former one.
 TupleDesc columns_of(Relation table);
 
-// Prepares the expression for evaluation, in the context given; null if it is involved. This and
-// the next two functions leave what they allocate on the way in the current context, and watch the
-// functions of PostgreSQL's own that they meet. What is prepared is good until a function of the
-// user's in it changes, so that the caller must depend on the expression, or on the constraints
-// (depend_on_checks()).
+// Prepares the expression for evaluation, in the context given; null if it is involved. Leaves what it
+// allocates on the way in the current context, and watches the functions of PostgreSQL's own that it
+// meets. The result is good until a function of the user's in it changes, so that the caller must
+// depend on the expression.
 ExprState *prepare_expression(Node *expression, MemoryContext context);
 
-// Likewise, for a condition (ExecQual()).
+// Prepares the condition for ExecQual(), in the context given, as prepare_expression() does; null if it
+// is involved.
 ExprState *prepare_condition(Node *expression, MemoryContext context);
 
-// Likewise, for the table's CHECK constraints. False if one of them is involved.
+// Prepares the table's CHECK constraints, in the context given, as prepare_expression() does. False if
+// one of them is involved. The caller must depend on the constraints (depend_on_checks()).
 bool prepare_checks(Relation table, Checks *checks, MemoryContext context);
 
 // Whether the row satisfies the checks. Evaluates them in the ExprContext's per-tuple memory;

@@ -15,10 +15,12 @@ bool has_permission_hook();
 // false, a statement serves the call, and raises 42501 if a right is missing.
 bool has_rights(Oid table, AclMode rights);
 
-// Likewise for one right, on the table or on each of these columns.
+// Whether the caller has the right on the table or on each of these columns, and no extension checks
+// statements. If false, a statement serves the call, and raises 42501 if the right is missing.
 bool has_right_on(Oid table, AclMode right, const AttrNumber *columns, int count);
 
-// Whether the caller may read the column. An extension that checks statements is not asked: the one that follows is checked.
+// Whether the caller may read the column. An extension that checks statements is not asked: the one that follows is
+// checked.
 bool may_read(Oid table, AttrNumber column);
 
 // Whether the caller may read all rows and columns. An extension that checks statements is not asked.

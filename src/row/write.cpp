@@ -121,7 +121,7 @@ update_at_once(Relation table, ItemPointer tid, const Bitmapset *written, TupleT
 	ExecMaterializeSlot(new_row);
 #ifndef USE_ASSERT_CHECKING
 	// heap_update() asserts that an update that does not wait meets no lock. Without assertions it
-	// returns TM_BeingModified, and the WAL record of the row lock is saved (design-engine.md,
+	// returns TM_BeingModified, and the WAL record of the row lock is saved (doc/design-engine.md,
 	// "An update that does not wait").
 	TM_FailureData failure;
 	LockTupleMode mode;
@@ -177,7 +177,6 @@ insert_new_index_entries(Target *target, TupleTableSlot *row)
 	compat::insert_new_index_tuples(target->relation, row, target->estate);
 }
 
-// May wait for another transaction's entry of the same unique key, and raise 23505 or 23P01.
 void
 insert_index_entries(Target *target, TupleTableSlot *new_row, UpdatedIndexes updated)
 {

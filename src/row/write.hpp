@@ -44,18 +44,24 @@ TM_Result update_at_once(Relation table, ItemPointer tid, const Bitmapset *writt
 						 TupleTableSlot *scratch, TupleTableSlot *new_row,
 						 compat::UpdatedIndexes *updated);
 
-// Inserts the index entries of a new row. May wait, and raises 23505 or 23P01 for a duplicate.
+// Inserts the index entries of a new row. May wait for a transaction that has written the same unique
+// key, and raises 23505 or 23P01 for a duplicate.
 void insert_new_index_entries(Target *target, TupleTableSlot *row);
 
-// Inserts the index entries that the new version needs, if any. Likewise.
+// Inserts the index entries that the new version needs, if any. May wait for a transaction that has
+// written the same unique key, and raises 23505 or 23P01 for a duplicate.
 void insert_index_entries(Target *target, TupleTableSlot *new_row, compat::UpdatedIndexes updated);
 
 // Inserts a row of a table of ours, to which its owner may have added indexes and constraints: checks
 // these, and makes the entries. Raises 23502, 23514, 23505, 23P01, and what their functions raise. May
-// wait as above. Resets the executor state's per-tuple memory.
+// wait for a transaction that has written the same unique key. Resets the executor state's per-tuple
+// memory.
 void insert_row(Target *target, TupleTableSlot *row);
 
-// Likewise replaces the version at the TID, which this transaction has locked.
+// Replaces the version at the TID, which this transaction has locked, in such a table: checks the
+// constraints, and makes the entries that it needs. Raises 23502, 23514, 23505, 23P01, what their functions
+// raise, and XX000 if the version has changed. May wait for a transaction that has written the same unique
+// key. Resets the executor state's per-tuple memory.
 void replace_row(Target *target, ItemPointer tid, TupleTableSlot *row);
 
 } // namespace queue_ext::row

@@ -39,7 +39,8 @@ without_text(SPIPlanPtr plan, Label label, Body &&body)
 	PG_END_TRY();
 }
 
-// Likewise, for a text that has no plan yet, or is a utility command.
+// Runs body, which makes a plan of the text, or runs it as a utility command. Raises what body raises,
+// without the text.
 template <typename Body>
 void
 without_text(const char *text, Label label, Body &&body)

@@ -141,7 +141,8 @@ static constexpr Setting ordered_settings[] = {
 	{"enable_indexscan", "on"},  {"enable_nestloop", "on"},
 	{"enable_tidscan", "on"},    {"jit", "off"},
 };
-// The same for a plan that sorts what bitmap scans find.
+// Settings for planning, whatever the session's are, of a plan that sorts what bitmap scans find. JIT is off
+// because the cost that the planner adds for a disabled node would exceed jit_above_cost.
 static constexpr Setting bitmap_settings[] = {
 	{"enable_seqscan", "off"},
 	{"enable_indexscan", "off"},

@@ -4,8 +4,8 @@
 // and hash and merge joins are disabled. So it uses the index that serves it, whatever the
 // statistics said when it was planned: a queue's table is empty one minute and holds millions of
 // rows the next. The settings apply to planning alone; a trigger that the statement fires plans its
-// own queries under the session's settings. The search path is treated likewise: the statement is
-// parsed and planned with pg_catalog alone in the path. (A claim that no index serves in order may
+// own queries under the session's settings. The session's search path does not count either: the
+// statement is parsed and planned with pg_catalog alone in the path. (A claim that no index serves in order may
 // fall back to bitmap scans and a sort.)
 //
 // A statement that is given TIDs must not look for its rows by an index instead, whatever the
@@ -74,11 +74,12 @@ void forget_plan(SPIPlanPtr plan);
 // raises what keep_generic_plan() raises.
 bool is_served(SPIPlanPtr plan, Access access, const Tables &tables);
 
-// The index scans that find the rows of a claim, as List of IndexRead * (plan_tree.hpp). Raises
-// likewise.
+// The index scans that find the rows of a claim, as List of IndexRead * (plan_tree.hpp). Makes
+// the plan if necessary, and raises what keep_generic_plan() raises.
 List *index_reads_of(SPIPlanPtr plan, Access access, const Tables &tables);
 
-// The number of rows that the planner expects of the statement. Raises likewise.
+// The number of rows that the planner expects of the statement. Makes the plan if necessary, and raises
+// what keep_generic_plan() raises.
 double estimated_rows(SPIPlanPtr plan, Access access, const Tables &tables);
 
 } // namespace queue_ext::statement

@@ -87,8 +87,10 @@ with_spi(Body &&body)
 // table it has reached. Its errors do not show the text.
 void run_command(const char *text);
 
-// The same for a statement that is no utility command: it sees what is committed when it begins, at every
-// isolation level.
+// Runs a statement that is no utility command, as the caller: it sees all that is committed when it begins,
+// at every isolation level. Opens SPI itself. Raises what the parser and the executor raise. The statement
+// resolves the names in its text itself, so the caller checks with check_named() which table it has reached.
+// Its errors do not show the text.
 void run_newest_command(const char *text);
 
 // Runs a statement that names the table, without a generic plan. Needs SPI open. Raises what the
@@ -101,7 +103,8 @@ void run_once(const Named &named, const char *text, Oid *types, int type_count, 
 void prepare(Statement *statement, const char *text, Oid row_type, Access access,
 			 const Tables &tables, const Label &label);
 
-// The same, for a statement with parameters of its own.
+// Prepares a statement with parameters of its own, of these types; it lives until it is discarded. The
+// strings of the label must live as long. Raises what the parser raises. Needs SPI open.
 void prepare(Statement *statement, const char *text, const Oid *types, int type_count,
 			 Access access, const Tables &tables, const Label &label);
 
@@ -138,11 +141,15 @@ void free_discarded();
 // the locks of the statement.
 uint64 run(const Statement &statement, const Arguments &arguments);
 
-// Likewise, for a statement with parameters of its own. It may return no rows: SPI_tuptable is null
-// then.
+// Runs a statement with parameters of its own and returns the number of rows processed; the rows it returned
+// are in SPI_tuptable, which is null if it is one that returns none. It sees the newest committed rows at
+// every isolation level. Raises what the executor raises, 40001 where rows of the statement keep changing,
+// and 42P01 where a table's name means another table. Needs SPI open. Takes the locks of the statement.
 uint64 run(const Statement &statement, const Datum *values, const char *nulls);
 
-// Likewise, for a statement that writes no row, and so has no conflict to retry for.
+// Runs a statement that writes no row, and so has no conflict to retry for. Returns the number of rows
+// processed; the rows it returned are in SPI_tuptable. It sees the newest committed rows at every isolation
+// level. Raises as run() does. Needs SPI open. Takes the locks of the statement.
 uint64 run_newest(const Statement &statement, const Arguments &arguments);
 
 // Runs a read-only statement under the snapshot, which must be registered. Raises as run() does.
