@@ -199,7 +199,7 @@ select string_agg(privilege_type, ' ' order by privilege_type) from pg_class, ac
 where oid = 'plain_archive'::regclass and grantee = relowner and privilege_type <> 'MAINTAIN';
 select count(*) from pg_class, aclexplode(relacl) where relname ~ '^plain_archive_\d' and grantee <> relowner;
 alter default privileges in schema test_keep revoke select, references on tables from "regress_keep 2";
-select attname, attacl from pg_attribute where attrelid = 'plain_archive'::regclass and attacl is not null order by attname;
+select attname, regexp_replace(attacl::text, '/[^,}"]+', '', 'g') as acl from pg_attribute where attrelid = 'plain_archive'::regclass and attacl is not null order by attname;
 select conname, pg_get_constraintdef(oid) from pg_constraint where conrelid = 'plain_archive'::regclass order by conname;
 select col_description('plain_archive'::regclass, attnum) from pg_attribute where attrelid = 'plain_archive'::regclass and attname = 'note';
 select queue_send('plain', '2');
