@@ -41,7 +41,9 @@ select name, 'relation', concat_ws(' ', relkind, relpersistence, am.amname, relt
 from member join pg_class c on classid = 'pg_class'::regclass and c.oid = objid left join pg_am am on am.oid = relam
 union all
 select name, 'column ' || attnum, concat_ws(' ', attname, format_type(atttypid, atttypmod), attcollation::regcollation,
-	attnotnull, attidentity, attgenerated, attstorage, attisdropped, attacl, attoptions, pg_get_expr(adbin, adrelid))
+	attnotnull, attidentity, attgenerated, attstorage, attisdropped, attacl,
+	-- 17.12 stamps each column anew.
+	(select array_agg(option) from unnest(attoptions) as option where option !~ '^pg_attver='), pg_get_expr(adbin, adrelid))
 from member
 join pg_attribute on classid = 'pg_class'::regclass and attrelid = objid and attnum > 0
 left join pg_attrdef on adrelid = attrelid and adnum = attnum
