@@ -100,18 +100,24 @@ add(HTAB *all, HeapTuple row)
 				column_of(row, 5, DT_NOEND)};
 }
 
+// A hash table in the current context, whose entries begin with the OID of a table.
+static HTAB *
+create_by_table(const char *name, Size entry_size)
+{
+	HASHCTL control{};
+	control.keysize = sizeof(Oid);
+	control.entrysize = entry_size;
+	control.hcxt = CurrentMemoryContext;
+	return hash_create(name, 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
 HTAB *
 find_counted()
 {
 	const char *schema = catalog::own_schema();
 	if (!OidIsValid(find_function(schema)))
 		return nullptr;
-	HASHCTL control{};
-	control.keysize = sizeof(Oid);
-	control.entrysize = sizeof(Counted);
-	control.hcxt = CurrentMemoryContext;
-	HTAB *all =
-		hash_create("queue_ext counted", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	HTAB *all = create_by_table("queue_ext counted", sizeof(Counted));
 	const char *text = psprintf(
 		"select source, claimed, expired, since, oldest_ready_at from %s.queue_stats_counters()"
 		" where name is null",
@@ -180,12 +186,7 @@ add(HTAB *by_table, const Ring &ring)
 AllWorkers
 find_workers()
 {
-	HASHCTL control{};
-	control.keysize = sizeof(Oid);
-	control.entrysize = sizeof(Entry);
-	control.hcxt = CurrentMemoryContext;
-	HTAB *by_table =
-		hash_create("queue_ext workers", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	HTAB *by_table = create_by_table("queue_ext workers", sizeof(Entry));
 	const int count = ring::ring_count();
 	int used = 0;
 	auto *ring = static_cast<Ring *>(palloc(sizeof(Ring)));
