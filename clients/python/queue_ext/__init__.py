@@ -24,7 +24,6 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any, Optional, TypedDict, TypeVar, Unpack, overload
@@ -33,8 +32,9 @@ import psycopg
 from psycopg import AsyncConnection, Connection
 from psycopg.types.json import Jsonb
 
-from ._steps import (AnyConnection, AsyncJobConnection, JobConnection, Result, Rows, Steps, close, connect, do, log,
-                     pauses, roll_back, rows, set_autocommit, take, take_async)
+from ._link import Link
+from ._steps import (THE_CLIENT, AnyConnection, AsyncJobConnection, JobConnection, Rows, Steps, begin, do, log, of_job,
+                     roll_back, rows, set_autocommit)
 
 __all__ = ["Job", "Queue", "Release", "Retry", "run", "run_async", "stop", "worker"]
 
@@ -138,12 +138,14 @@ class Job:
         return rows(db, f"select {call}", self.queue.name, self.id, self.attempt, *more,
                      read=lambda rows: next(iter(rows[0].values())))
 
-    # The result is false if another worker has the job.
-    def handle(self, db: AnyConnection, handler: Callable[..., Any]) -> Steps[bool]:
+    def handle(self, db: AnyConnection, handler: Callable[..., Any]) -> Steps[Any]:
         try:
-            result = yield handler(self, db)
+            return (yield handler(self, db))
         except (SystemExit, KeyboardInterrupt) as error:  # ends the job, not the client
             raise RuntimeError(f"the handler raised {error!r}") from error
+
+    # The result is false if another worker has the job.
+    def complete(self, db: AnyConnection, result: Any) -> Steps[bool]:
         self._is_handled = True
         return (yield from self._ask(
             db, "queue_complete(%s, %s, %s, %s)", None if result is None else Jsonb(result)))
@@ -201,14 +203,18 @@ class worker:
             return None
         return None if row["id"] is None else job_of(self.queue, row)
 
-    # In a transaction that begins with the handler's first statement.
+    # In a transaction that begins with the handler's first statement, and has no other once the handler has ended.
     def attempt(self, db: Any, job: Job) -> Steps[bool]:
         yield from set_autocommit(db, False)
-        db.has_job, db.has_begun = True, False
+        db.job, db.has_begun = job, False
+        token = of_job.set(job)
         try:
-            is_completed = yield from job.handle(db, self.handler)
+            result = yield from job.handle(db, self.handler)
+            yield from begin(db)
         finally:
-            db.has_job = False
+            db.job = None
+            of_job.reset(token)
+        is_completed = yield from job.complete(db, result)
         yield db.commit() if is_completed else db.rollback()
         yield from set_autocommit(db, True)
         return is_completed
@@ -229,57 +235,13 @@ def job_of(queue: Queue, row: dict[str, Any]) -> Job:
     return Job(queue, *(row[one.name] for one in fields(Job) if one.init and one.name != "queue"))
 
 
-class _Link:
-    """A connection that is made anew when it is lost."""
-
-    def __init__(self, run: _Run, kind: Any) -> None:
-        self.run, self.kind = run, kind
-        self.db: Any = None
-        self.lock = asyncio.Lock()  # all jobs share that of the heartbeat
-
-    async def take(self, steps: Steps[Result]) -> Result:
-        if self.kind is AsyncJobConnection:
-            return await take_async(steps)
-        return await self.run.loop.run_in_executor(self.run.threads, take, steps)
-
-    async def close(self) -> None:
-        if self.db is not None:
-            db, self.db = self.db, None
-            await self.take(close(db))
-
-    # Takes steps; again on a new connection while the server does not answer, also if they may have been taken: a
-    # receipt is good for one completion. The result is None once it is over.
-    async def ask(self, call: Callable[[Any], Steps[Result]], over: Optional[asyncio.Event] = None) -> Optional[Result]:
-        over = over or asyncio.Event()
-        for pause in pauses():
-            if over.is_set():
-                break
-            async with self.lock:
-                try:
-                    if self.db is None:
-                        self.db = await self.take(connect(self.kind, self.run.conninfo, self.run.name))
-                    return await self.take(call(self.db))
-                except psycopg.OperationalError as error:
-                    is_lost = self.db is None or self.db.closed
-                    if not is_lost and not str(error.sqlstate).startswith(("08", "40", "53", "55P03", "57")):
-                        raise
-                    self.run.warn("no connection, trying again: %s" if is_lost else "trying again: %s", error)
-                    await self.close()
-                except asyncio.CancelledError:  # in the middle of a statement
-                    await self.close()
-                    raise
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(over.wait(), pause)
-        return None
-
-
 class _Run:
     def __init__(self, conninfo: str, name: str, workers: list[worker]) -> None:
         self.conninfo, self.name, self.workers = conninfo, name, workers
         self.loop, self.stopping = asyncio.get_running_loop(), asyncio.Event()
         self.threads = ThreadPoolExecutor(sum(worker.concurrency for worker in workers), "queue_ext")
-        self.heart = _Link(self, AsyncJobConnection)
-        self.waiting: set[_Link] = set()
+        self.heart = Link(self, AsyncJobConnection)
+        self.waiting: set[Link] = set()
         self.errors: list[Exception] = []
 
     def warn(self, text: str, *values: Any, **named: Any) -> None:
@@ -296,7 +258,8 @@ class _Run:
 
     # Does a job at a time. An error of its own ends the run, but not what others do.
     async def serve(self, worker: worker) -> None:
-        link = _Link(self, AsyncJobConnection if inspect.iscoroutinefunction(worker.handler) else JobConnection)
+        of_job.set(THE_CLIENT)
+        link = Link(self, AsyncJobConnection if inspect.iscoroutinefunction(worker.handler) else JobConnection)
         try:
             while not self.stopping.is_set():
                 self.waiting.add(link)
@@ -319,7 +282,7 @@ class _Run:
             await link.close()
 
     # The result is the error to give the job back with. The connection is in autocommit mode then, or closed.
-    async def attempt(self, link: _Link, worker: worker, job: Job) -> Optional[BaseException]:
+    async def attempt(self, link: Link, worker: worker, job: Job) -> Optional[BaseException]:
         task = asyncio.create_task(link.take(worker.attempt(link.db, job)))
         beats = asyncio.create_task(self.beat(link, worker, job, task))
         try:
@@ -341,7 +304,7 @@ class _Run:
         return error
 
     # A heartbeat that fails ends nothing: at worst the lease does.
-    async def beat(self, link: _Link, worker: worker, job: Job, task: asyncio.Task[bool]) -> None:
+    async def beat(self, link: Link, worker: worker, job: Job, task: asyncio.Task[bool]) -> None:
         while not job.lost:
             await asyncio.sleep(worker.heartbeat)
             try:

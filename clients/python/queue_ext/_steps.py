@@ -15,14 +15,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager, suppress
+from contextvars import ContextVar
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import AsyncConnection, AsyncCursor, Connection, Cursor
+from psycopg import AsyncConnection, AsyncCursor, AsyncServerCursor, Connection, Cursor, ServerCursor
 from psycopg.rows import dict_row
 from psycopg.types.datetime import TimestamptzBinaryLoader
 
@@ -104,11 +106,25 @@ def pauses() -> Iterator[float]:
         pause = min(2 * pause, 10)
 
 
+# Whose statement it is: a job's, which is inherited by the tasks of its handler; the client's own; or, in a thread that
+# a handler has started, nobody's.
+of_job: ContextVar[Any] = ContextVar("queue_ext_job", default=None)
+THE_CLIENT = object()
+
+
+# What a handler has left behind must not write without a job, nor in another's transaction.
+def _check(db: Any) -> None:
+    mine = of_job.get()
+    if mine is not THE_CLIENT and (db.job is None or mine not in (None, db.job)):
+        raise psycopg.InterfaceError("the job is over")
+
+
 # A job's transaction begins with the first statement of its handler. Until then a connection that is lost is made anew:
 # nothing has been done by it since the claim.
-def _begin(db: Any) -> Steps[None]:
+def begin(db: Any) -> Steps[None]:
     for pause in pauses():
-        if not db.has_job or db.has_begun:
+        _check(db)
+        if db.job is None or db.has_begun:
             return
         try:
             yield db.plain_cursor(db).execute("")
@@ -129,47 +145,128 @@ def _reset(db: AnyConnection) -> None:
 # A handler's connections. Where connection.transaction() is the first statement it would be a transaction of its own,
 # committed before the job is completed: the job's begins first, then, and the block is a savepoint.
 class _Guarded:
-    has_job = has_begun = False
+    job: Any = None
+    has_begun = False
 
     def commit(self) -> Any:
-        if self.has_job:
+        if self.job is not None:
             raise psycopg.ProgrammingError("the client commits what a handler has written, with the job's completion")
         return super().commit()  # type: ignore[misc]
 
+    def rollback(self) -> Any:
+        _check(self)
+        return super().rollback()  # type: ignore[misc]
 
-class _Cursor(Cursor[Any]):
+
+class _GuardedCursor:
     def execute(self, *arguments: Any, **named: Any) -> Any:
-        take(_begin(self.connection))
-        return super().execute(*arguments, **named)
+        take(begin(self.connection))  # type: ignore[attr-defined]
+        return super().execute(*arguments, **named)  # type: ignore[misc]
+
+    def executemany(self, *arguments: Any, **named: Any) -> Any:
+        take(begin(self.connection))  # type: ignore[attr-defined]
+        return super().executemany(*arguments, **named)  # type: ignore[misc]
+
+    def copy(self, *arguments: Any, **named: Any) -> Any:
+        take(begin(self.connection))  # type: ignore[attr-defined]
+        return super().copy(*arguments, **named)  # type: ignore[misc]
+
+    def stream(self, *arguments: Any, **named: Any) -> Any:
+        take(begin(self.connection))  # type: ignore[attr-defined]
+        return super().stream(*arguments, **named)  # type: ignore[misc]
 
 
+class _Cursor(_GuardedCursor, Cursor[Any]):
+    pass
+
+
+class _ServerCursor(_GuardedCursor, ServerCursor[Any]):
+    pass
+
+
+# Where a reset and a close meet, the close waits: libpq frees what the other uses.
 class JobConnection(_Guarded, Connection[Any]):
     job_cursor, plain_cursor = _Cursor, Cursor
 
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.server_cursor_factory = _ServerCursor
+        self.resetting = threading.Lock()
+
     def reset_in(self, pause: float) -> None:
         time.sleep(pause)
-        _reset(self)
+        with self.lock, self.resetting:
+            _check(self)
+            if self.closed:
+                _reset(self)
+
+    def close(self) -> None:
+        with self.resetting:
+            super().close()
 
     def transaction(self, *arguments: Any, **named: Any) -> AbstractContextManager[Any]:  # type: ignore[override]
-        take(_begin(self))
+        take(begin(self))
         return super().transaction(*arguments, **named)
 
 
-class _AsyncCursor(AsyncCursor[Any]):
+class _GuardedAsyncCursor:
     async def execute(self, *arguments: Any, **named: Any) -> Any:
-        await take_async(_begin(self.connection))
-        return await super().execute(*arguments, **named)
+        await take_async(begin(self.connection))  # type: ignore[attr-defined]
+        return await super().execute(*arguments, **named)  # type: ignore[misc]
+
+    async def executemany(self, *arguments: Any, **named: Any) -> Any:
+        await take_async(begin(self.connection))  # type: ignore[attr-defined]
+        return await super().executemany(*arguments, **named)  # type: ignore[misc]
+
+    @asynccontextmanager
+    async def copy(self, *arguments: Any, **named: Any) -> AsyncIterator[Any]:
+        await take_async(begin(self.connection))  # type: ignore[attr-defined]
+        async with super().copy(*arguments, **named) as copy:  # type: ignore[misc]
+            yield copy
+
+    async def stream(self, *arguments: Any, **named: Any) -> AsyncIterator[Any]:
+        await take_async(begin(self.connection))  # type: ignore[attr-defined]
+        async with aclosing(super().stream(*arguments, **named)) as found:  # type: ignore[misc]
+            async for row in found:
+                yield row
+
+
+class _AsyncCursor(_GuardedAsyncCursor, AsyncCursor[Any]):
+    pass
+
+
+class _AsyncServerCursor(_GuardedAsyncCursor, AsyncServerCursor[Any]):
+    pass
 
 
 class AsyncJobConnection(_Guarded, AsyncConnection[Any]):
     job_cursor, plain_cursor = _AsyncCursor, AsyncCursor
 
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.server_cursor_factory = _AsyncServerCursor
+        self.resetting = asyncio.Lock()
+
+    # A thread does not end when a task that waits for it is cancelled.
     async def reset_in(self, pause: float) -> None:
         await asyncio.sleep(pause)
-        await asyncio.to_thread(_reset, self)
+        async with self.lock, self.resetting:
+            _check(self)
+            if self.closed:
+                thread = asyncio.ensure_future(asyncio.to_thread(_reset, self))
+                try:
+                    await asyncio.shield(thread)
+                finally:
+                    while not thread.done():
+                        with suppress(asyncio.CancelledError):
+                            await asyncio.wait([thread])
+
+    async def close(self) -> None:
+        async with self.resetting:
+            await super().close()
 
     @asynccontextmanager
     async def transaction(self, *arguments: Any, **named: Any) -> AsyncIterator[Any]:
-        await take_async(_begin(self))
+        await take_async(begin(self))
         async with super().transaction(*arguments, **named) as transaction:
             yield transaction

@@ -49,7 +49,8 @@ def _run_due(connection: AnyConnection, workers: list[worker]) -> Steps[list[Job
                 done.append(job)
                 yield connection.execute("savepoint queue_ext_job")
                 try:
-                    if not (yield from job.handle(connection, worker.handler)):
+                    result = yield from job.handle(connection, worker.handler)
+                    if not (yield from job.complete(connection, result)):
                         raise RuntimeError(f"job {job.id} of {job.queue.name} was taken from its handler")
                 except (Retry, Release) as error:
                     yield connection.execute("rollback to savepoint queue_ext_job")

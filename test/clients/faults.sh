@@ -1,0 +1,134 @@
+# faults.sh - handlers that err, and servers that do not answer. Sourced by test/clients/run, after its own tests.
+#
+# A worker of each client, by fault.py and fault.mjs, at a queue NAME_f.
+
+# start_proxy CLIENT [WHAT]: between the client and the server; see lose-reply.
+start_proxy() {
+	proxy=$area/$1-faults/.s.PGSQL.$PGPORT
+	mkdir -p "$area/$1-faults"
+	"$here/lose-reply" "$proxy" "$PGHOST/.s.PGSQL.$PGPORT" "${2:-nothing}" &
+	pid_of[proxy]=$!
+	wait_until 'the proxy listens' test -S "$proxy"
+}
+
+# start_silence CLIENT: what accepts connections in the place of the proxy, and does not answer.
+start_silence() {
+	proxy=$area/$1-faults/.s.PGSQL.$PGPORT
+	perl -MIO::Socket::UNIX -e '
+		my ($path, $file) = @ARGV;
+		my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 8) or die "$path: $!\n";
+		my @clients;
+		while (1) { push @clients, $listener->accept; open my $out, ">", $file or die; close $out }' "$proxy" "$area/connecting" &
+	pid_of[proxy]=$!
+	wait_until 'it listens' test -S "$proxy"
+}
+
+# Connections through it end, and none can be made.
+stop_proxy() {
+	kill -KILL "${pid_of[proxy]}"
+	{ wait "${pid_of[proxy]}" || true; } 2>/dev/null
+	unset 'pid_of[proxy]'
+	rm -f "$proxy"
+}
+
+# start_fault CLIENT
+start_fault() {
+	(PGHOST=$area/$1-faults in_client "$1" work "$1" fault) >>"$area/$1.log" 2>&1 &
+	pid_of[$1]=$!
+}
+
+# send_fault CLIENT PAYLOAD [ARGUMENTS]: a job that has one attempt. Prints its id.
+send_fault() {
+	sql -c "select queue_send('${1}_f', '$2', max_attempts => 1${3:+, $3})"
+}
+
+# has_failed CLIENT JOB / is_done CLIENT WHAT, for wait_until
+has_failed() {
+	says "select dead_at <= clock_timestamp() from ${1}_f where id = $2"
+}
+
+is_done() {
+	says "select exists (select from done where queue = '${1}_f' and what = '$2')"
+}
+
+# stop_fault CLIENT: tells it to stop, and waits; its exit status is in `ended`.
+stop_fault() {
+	kill -TERM "${pid_of[$1]}" 2>/dev/null || true
+	wait_until "$1 stops" is_over "$1"
+	ends "$1"
+}
+
+is_over() {
+	[[ ! -e /proc/${pid_of[$1]} || $(awk '{ print $3 }' "/proc/${pid_of[$1]}/stat" 2>/dev/null) == Z ]]
+}
+
+for client in "${clients[@]}"; do
+	sql -c "select queue_create('${client}_f', backoff_base => '10 milliseconds')" >/dev/null
+	start_proxy "$client"
+	start_fault "$client"
+
+	# What a handler leaves behind when its job fails.
+	job=$(send_fault "$client" '{"do": "leave"}')
+	wait_until 'the job has failed' has_failed "$client" "$job"
+	: >"$area/go 1"
+	send_fault "$client" '{"do": "next", "gate": "next", "before": true}' >/dev/null
+	wait_until 'the next job is under way' test -e "$area/$client-next"
+	wait_until 'what the handler has left behind goes on' test -s "$area/$client-go 1"
+	is "$client: after its job nothing is executed" "$(<"$area/$client-go 1")" 'the job is over'
+	: >"$area/go 2"
+	wait_until 'what the handler has left behind goes on' test -s "$area/$client-go 2"
+	is "$client: nor in the transaction of another" "$(<"$area/$client-go 2")" 'the job is over'
+	: >"$area/next"
+	wait_until 'the next job is done' is_done "$client" next
+	ok "$client: and nothing was written" "select not exists (select from done where what = 'late')"
+
+	# Of jobs whose connection is lost, and which fail while another one is made.
+	if [[ $client != sync ]]; then
+		for round in 1 2 3; do
+			job=$(send_fault "$client" "{\"do\": \"late begin\", \"gate\": \"late $round\"}")
+			wait_until 'the job is under way' test -e "$area/$client-late $round"
+			stop_proxy
+			: >"$area/late $round"
+			wait_until 'the connection is lost' grep -q "job $job of ${client}_f failed" "$area/$client.log"
+			start_proxy "$client"
+			wait_until 'the job has failed' has_failed "$client" "$job"
+			send_fault "$client" "{\"do\": \"after $round\"}" >/dev/null
+			wait_until 'the next job is done' is_done "$client" "after $round"
+		done
+		ok "$client: a transaction does not begin after its job" "select not exists (select from done where what = 'late begin')"
+		is "$client: and statements of the client are in none" "$(grep -c 'ends:' "$area/$client.log")" 0
+	fi
+
+	# A statement that the handler does not await: it fails after the completion, or is not executed.
+	if [[ $client != sync ]]; then
+		job=$(send_fault "$client" '{"do": "float"}')
+		wait_until 'the job has ended' says "select not exists (select from ${client}_f where id = $job and dead_at is null)"
+		ok "$client: what was written is there exactly if the job is completed" "select
+			exists (select from done where what = 'float') <> exists (select from ${client}_f where id = $job)"
+	fi
+	if [[ $client == node ]]; then
+		send_fault "$client" '{"do": "savepoint"}' >/dev/null
+		wait_until 'a handler may roll back to a savepoint' is_done "$client" savepoint
+		job=$(send_fault "$client" '{"do": "comment"}')
+		wait_until 'a handler cannot commit after a comment' has_failed "$client" "$job"
+	fi
+
+	# A connection that is lost, and a statement that is cancelled while another one is made.
+	if [[ $client == async ]]; then
+		job=$(send_fault "$client" '{"do": "cut reset", "gate": "cut reset"}')
+		wait_until 'the job is under way' test -e "$area/$client-cut reset"
+		stop_proxy
+		start_silence "$client"
+		: >"$area/cut reset"
+		wait_until 'it is connecting' test -e "$area/connecting"
+		wait_until 'the job has failed' grep -q "job $job of ${client}_f failed" "$area/$client.log"
+		stop_proxy
+		start_proxy "$client"
+		wait_until 'it goes on' has_failed "$client" "$job"
+		rm "$area/connecting" "$area/cut reset"
+	fi
+	stop_fault "$client"
+	is "$client: told to stop after all that, it exits with 0" "$ended" 0
+	stop_proxy
+	rm -f "$area"/{go,late}\ [123] "$area/next"
+done
