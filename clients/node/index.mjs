@@ -214,16 +214,25 @@ class Link {
 }
 
 const retry = Symbol('retry');
-const ofTransactions = /^\s*(begin|start\s+transaction|commit|end|abort|rollback(?!.*\bto\b)|prepare\s+transaction)\b/i;
+// A courtesy to the handler that errs, and no fence: a transaction can be ended in other words, too.
+const ofTransactions = new RegExp(String.raw`^(\s|--.*(\n|$)|/\*[^]*?\*/)*` +
+	String.raw`(begin|start\s+transaction|commit|end|abort|rollback(?![^]*\bto\b)|prepare\s+transaction)\b`, 'i');
 
 // A client whose first query begins a transaction, which is ours to end. If the connection was lost before
 // that, there is a new one: nothing has been done by it since the claim.
 function inTransaction(link) {
+	const over = new AbortController();
 	const state = { begun: undefined, isOver: false };
+	// What a handler that has failed has left behind may have begun to begin.
+	state.end = async () => {
+		state.isOver = true;
+		over.abort();
+		await state.begun?.catch(() => {});
+	};
 	async function query(...values) {
 		if (ofTransactions.test(values[0]?.text ?? values[0]))
 			throw new Error('the transaction of a job is begun and ended for the handler, which may use savepoints');
-		if (!state.isOver) await (state.begun ??= link.ask((client) => client.query('begin')));
+		if (!state.isOver) await (state.begun ??= link.ask((client) => client.query('begin'), over.signal));
 		if (state.isOver) throw new Error('the job is over');
 		return link.client.query(...values);
 	}
@@ -295,11 +304,15 @@ class Run {
 		try {
 			const isCompleted = await job.handle(transaction.client, worker.handler);
 			transaction.isOver = true;
-			if (transaction.begun) await link.client.query(isCompleted ? 'commit' : 'rollback');
+			if (transaction.begun) {
+				const { command } = await link.client.query(isCompleted ? 'commit' : 'rollback');
+				// The server ends a transaction in which a statement has failed so, too.
+				if (isCompleted && command !== 'COMMIT') throw new Error('a statement that was not awaited has failed');
+			}
 			if (!isCompleted) job.lose();
 			return undefined;
 		} catch (error) {
-			transaction.isOver = true;
+			await transaction.end();
 			if (!(error instanceof Retry || error instanceof Release || job.signal.aborted))
 				this.log(`job ${job.id} of ${job.queue.name} failed:`, error);
 			if (transaction.begun) await link.client?.query('rollback').catch(() => link.end());
