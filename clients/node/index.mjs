@@ -11,9 +11,10 @@
 //   as after queue_drop, rejects run() with that error, once the other jobs under way are finished.
 // - SIGTERM, SIGINT and stop(): jobs under way are finished, and no more are claimed.
 
+import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import { Link } from './link.mjs';
 
 // The names that SQL has for the options of a send.
 const sendOptions = { priority: 'priority', runAt: 'run_at', maxAttempts: 'max_attempts', kind: 'kind' };
@@ -53,6 +54,7 @@ export class Queue {
 export class Retry extends Error {
 	constructor(error = '', { delay = null } = {}) {
 		super(error);
+		if (delay !== null && typeof delay !== 'string') throw new TypeError(`the delay of Retry is an interval, a string, not ${delay}`);
 		this.delay = delay;
 	}
 }
@@ -61,6 +63,8 @@ export class Retry extends Error {
 export class Release extends Error {
 	constructor({ runAt = null } = {}) {
 		super('released');
+		const isTime = runAt instanceof Date ? !Number.isNaN(runAt.getTime()) : runAt === null || typeof runAt === 'string';
+		if (!isTime) throw new TypeError(`runAt of Release is a Date or a string, not ${runAt}`);
 		this.runAt = runAt;
 	}
 }
@@ -123,16 +127,26 @@ export class Job {
 	// Says what became of a job that was not completed. Changes nothing if another worker has it, or if
 	// the job was completed and the answer lost.
 	async giveBack(client, error) {
-		if (error instanceof Release) return this.ask(client, 'queue_release($1, $2, $3, $4)', error.runAt);
-		const text = textOf(error).replaceAll('\0', '').slice(-2000);
-		try {
-			return await this.ask(client, 'queue_fail($1, $2, $3, $4, $5)', text, error instanceof Retry ? error.delay : null);
-		} catch (why) {
-			// The database's encoding may lack what the text has.
-			if (!why.code?.startsWith('22')) throw why;
-			return this.ask(client, 'queue_fail($1, $2, $3, $4)', `its error cannot be stored (${why.code})`);
+		for (const [call, ...more] of waysBack(error)) {
+			try {
+				return await this.ask(client, call, ...more);
+			} catch (why) {
+				// Of the data, as the server says, or the driver before it asks.
+				if (!why.code?.startsWith('22') && !(why instanceof TypeError || why instanceof RangeError)) throw why;
+			}
 		}
+		return undefined;
 	}
+}
+
+// The first is what is meant. A time may be none that the server takes, and the database's encoding may lack what a
+// text has.
+function waysBack(error) {
+	if (error instanceof Release)
+		return [['queue_release($1, $2, $3, $4)', error.runAt], ['queue_release($1, $2, $3)']];
+	const text = textOf(error).replaceAll('\0', '').slice(-2000);
+	const delayed = error instanceof Retry ? [['queue_fail($1, $2, $3, $4, $5)', text, error.delay]] : [];
+	return [...delayed, ...[text, 'its error cannot be stored'].map((so) => ['queue_fail($1, $2, $3, $4)', so])];
 }
 
 function textOf(error) {
@@ -162,66 +176,15 @@ export function workersOf(handlers = workers.map(({ handler }) => handler)) {
 	return chosen;
 }
 
-// A connection that is made anew when it is lost.
-class Link {
-	#turn = Promise.resolve(); // one at a time: all jobs share that of the heartbeat
-	client;
-
-	constructor(run) {
-		this.run = run;
-	}
-
-	async #connect() {
-		const { connection, name } = this.run;
-		const config = typeof connection === 'string' ? { connectionString: connection } : connection;
-		this.client = new pg.Client({ ...config, application_name: name });
-		this.client.on('error', () => {}); // its next query says so
-		await this.client.connect();
-	}
-
-	// Ends what it waits for, too.
-	end() {
-		const { client } = this;
-		this.client = undefined;
-		client?.end().catch(() => {});
-	}
-
-	async #attempt(call, over) {
-		try {
-			if (!this.client) await this.#connect();
-			if (!over.aborted) return await call(this.client);
-		} catch (error) {
-			if (over.aborted) return undefined;
-			if (error instanceof pg.DatabaseError && !/^(08|40|53|55P03|57)/.test(error.code)) throw error;
-			this.run.log(`no connection, trying again: ${error.message}`);
-			this.end();
-		}
-		return retry;
-	}
-
-	// Calls what asks the server; again on a new connection while the server does not answer, also for what
-	// may have been done: a receipt is good for one completion. Resolves to undefined once it is over.
-	async ask(call, over = new AbortController().signal) {
-		for (let pause = 100; !over.aborted; pause = Math.min(2 * pause, 10_000)) {
-			const turn = this.#turn.then(() => this.#attempt(call, over));
-			this.#turn = turn.catch(() => {});
-			const answer = await turn;
-			if (answer !== retry) return answer;
-			await sleep(pause * (0.5 + Math.random() / 2), null, { signal: over }).catch(() => {});
-		}
-		return undefined;
-	}
-}
-
-const retry = Symbol('retry');
 // A courtesy to the handler that errs, and no fence: a transaction can be ended in other words, too.
 const ofTransactions = new RegExp(String.raw`^(\s|--.*(\n|$)|/\*[^]*?\*/)*` +
 	String.raw`(begin|start\s+transaction|commit|end|abort|rollback(?![^]*\bto\b)|prepare\s+transaction)\b`, 'i');
 
 // A client whose first query begins a transaction, which is ours to end. If the connection was lost before
 // that, there is a new one: nothing has been done by it since the claim.
-function inTransaction(link) {
+function inTransaction(link, late) {
 	const over = new AbortController();
+	late.addEventListener('abort', () => over.abort(), { signal: over.signal });
 	const state = { begun: undefined, isOver: false };
 	// What a handler that has failed has left behind may have begun to begin.
 	state.end = async () => {
@@ -233,7 +196,7 @@ function inTransaction(link) {
 		if (ofTransactions.test(values[0]?.text ?? values[0]))
 			throw new Error('the transaction of a job is begun and ended for the handler, which may use savepoints');
 		if (!state.isOver) await (state.begun ??= link.ask((client) => client.query('begin'), over.signal));
-		if (state.isOver) throw new Error('the job is over');
+		if (state.isOver || !link.client) throw new Error(state.isOver ? 'the job is over' : 'no connection');
 		return link.client.query(...values);
 	}
 	state.client = new Proxy({}, {
@@ -248,6 +211,7 @@ function inTransaction(link) {
 
 class Run {
 	#stop = new AbortController();
+	#late = new AbortController(); // what a lease does as well is not waited for
 	#waiting = new Set();
 	#errors = [];
 
@@ -256,12 +220,16 @@ class Run {
 		this.name = name;
 		this.log = (text, ...more) => log(`${name}: ${text}`, ...more);
 		this.heart = new Link(this);
+		this.hasConnected = false;
+		setMaxListeners(0, this.#stop.signal, this.#late.signal);
 	}
 
 	// The server claims no job for a client that is gone. One that was claimed at that very moment comes
 	// back with its lease.
 	stop() {
+		if (this.#stop.signal.aborted) return;
 		this.#stop.abort();
+		setTimeout(() => this.#late.abort(), 5000).unref();
 		for (const link of this.#waiting) link.end();
 	}
 
@@ -284,7 +252,7 @@ class Run {
 				const job = new Job(worker.queue, row);
 				const failed = stopping.aborted ? { error: new Release() } : await this.#attempt(link, worker, job);
 				if (job.signal.aborted) this.log(job.signal.reason.message);
-				else if (failed) await link.ask((client) => job.giveBack(client, failed.error));
+				else if (failed) await link.ask((client) => job.giveBack(client, failed.error), this.#late.signal);
 			}
 		} catch (error) {
 			this.log(`ends: ${error.message}`);
@@ -298,7 +266,7 @@ class Run {
 
 	// Resolves to the error to give the job back with. No transaction is open then.
 	async #attempt(link, worker, job) {
-		const transaction = inTransaction(link);
+		const transaction = inTransaction(link, this.#late.signal);
 		const over = new AbortController();
 		this.#beat(worker, job, over.signal);
 		try {
@@ -319,6 +287,7 @@ class Run {
 			return { error };
 		} finally {
 			over.abort();
+			transaction.end();
 		}
 	}
 
@@ -328,7 +297,8 @@ class Run {
 			await sleep(1000 * worker.heartbeat, null, { signal: over }).catch(() => {});
 			if (over.aborted) return;
 			try {
-				const isOurs = await this.heart.ask((client) => job.extend(client, worker.lease), over);
+				const isOurs = await this.heart.ask((client) => job.extend(client, worker.lease), over,
+					1000 * Math.max(worker.heartbeat, 5));
 				if (isOurs === false && !job.isHandled) job.lose();
 			} catch (error) {
 				this.log(`no heartbeat of job ${job.id} of ${job.queue.name}: ${error.message}`);

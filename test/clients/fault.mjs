@@ -47,6 +47,10 @@ async function handler(job, client) {
 		case 'float': write(job, client, what).then(() => client.query('select 1 / 0')).catch(() => {}); return;
 		case 'comment': await client.query('-- so\n/* it\nis */ commit'); break;
 		case 'savepoint': await client.query("savepoint x; select 1").then(() => client.query('rollback\nto savepoint x')); break;
+		case 'delay 300': throw new Retry('busy', { delay: 300 });
+		case 'soon': throw new Release({ runAt: new Date('soon') });
+		case 'too late': throw new Retry('busy €', { delay: '5 minuts' });
+		case 'release': if (job.attempt === 1 && job.maxAttempts === 1) throw new Release({ runAt: 'soon' }); break;
 		case 'late begin': await Promise.all([write(job, client, what), fails()]); break;
 		case 'fail': throw new Error('failed');
 	}

@@ -72,6 +72,12 @@ async def fail():
 
 def outcome(job):
     match job.payload.get("do"):
+        case "delay 300":
+            raise Retry("busy", 300)
+        case "soon":
+            raise Release("soon")
+        case "too late":
+            raise Retry("busy \u20ac", timedelta.max)
         case "fail":
             raise RuntimeError("failed")
 

@@ -113,6 +113,21 @@ for client in "${clients[@]}"; do
 		wait_until 'a handler cannot commit after a comment' has_failed "$client" "$job"
 	fi
 
+	# What a handler says amiss, and a payload that the client cannot read: the job fails, and others are done.
+	for what in 'delay 300' soon 'too late'; do send_fault "$client" "{\"do\": \"$what\"}" >/dev/null; done
+	if [[ $client == node ]]; then
+		send_fault "$client" '{"do": "release"}' >/dev/null
+		wait_until 'a time that is none is left out' is_done "$client" release
+	else
+		send_fault "$client" "{\"n\": 1$(printf '0%.0s' {1..5000})}" >/dev/null
+		send_fault "$client" "$(printf '[%.0s' {1..3000})$(printf ']%.0s' {1..3000})" >/dev/null
+		wait_until 'payloads that cannot be read fail' says "select count(*) = 2 from ${client}_f where last_error ~ '^(ValueError|RecursionError): '"
+	fi
+	send_fault "$client" '{"do": "after poison"}' >/dev/null
+	wait_until 'the next job is done' is_done "$client" 'after poison'
+	ok "$client: a mistake in what a handler raises is the error of the job" "select count(*) filter (where last_error ~ '^TypeError: ') = 2
+		and count(*) filter (where last_error = 'busy €') = 1 from ${client}_f where dead_at <= clock_timestamp()"
+
 	# A connection that is lost, and a statement that is cancelled while another one is made.
 	if [[ $client == async ]]; then
 		job=$(send_fault "$client" '{"do": "cut reset", "gate": "cut reset"}')
@@ -129,6 +144,56 @@ for client in "${clients[@]}"; do
 	fi
 	stop_fault "$client"
 	is "$client: told to stop after all that, it exits with 0" "$ended" 0
+
+	# A connection of heartbeats that says nothing more.
+	stop_proxy
+	start_proxy "$client" extend
+	HEARTBEAT=0.3 start_fault "$client"
+	job=$(send_fault "$client" '{"do": "long", "gate": "mute"}')
+	wait_until 'the job is under way' test -e "$area/$client-mute"
+	lease=$(sql -c "select leased_until from ${client}_f where id = $job")
+	wait_until 'heartbeats go on' says "select leased_until > '$lease' from ${client}_f where id = $job"
+	is "$client: a heartbeat without an answer is given up" "$(grep -c 'no answer in 5 s' "$area/$client.log")" 1
+	: >"$area/mute"
+	wait_until 'the job is done' is_done "$client" long
+
+	# Told to stop where there is no server any more: for a job to give back, and one that would begin.
+	for what in fail begin; do
+		send_fault "$client" "{\"do\": \"$what\", \"gate\": \"gone $what\"}" >/dev/null
+		wait_until 'the job is under way' test -e "$area/$client-gone $what"
+		stop_proxy
+		: >"$area/gone $what"
+		stop_fault "$client"
+		is "$client: where there is no server it stops all the same ($what)" "$ended" 0
+		start_proxy "$client"
+		start_fault "$client"
+	done
+	stop_fault "$client"
+	stop_proxy
+	start_silence "$client"
+	start_fault "$client"
+	wait_until 'it is connecting' test -e "$area/connecting"
+	stop_fault "$client"
+	is "$client: told to stop while it connects, it exits with 0" "$ended" 0
+
+	# A server that refuses a client: at first, which is a mistake, and later.
+	stop_proxy
+	start_proxy "$client"
+	PGDATABASE=missing start_fault "$client"
+	wait_until 'it ends' is_over "$client"
+	ends "$client"
+	is "$client: refused at first, it ends with an error" "$ended" 1
+	sql -c "create role $client superuser login"
+	PGUSER=$client start_fault "$client"
+	wait_until 'it waits' says "select exists (select from pg_stat_activity where usename = '$client' and query ~ '^call queue_pop_wait')"
+	sql -c "alter role $client nologin" -c "select pg_terminate_backend(pid) from pg_stat_activity where usename = '$client'" >/dev/null
+	wait_until 'it is refused' grep -q 'is not permitted to log in' "$area/$client.log"
+	sql -c "alter role $client login"
+	send_fault "$client" '{"do": "after refusal"}' >/dev/null
+	wait_until 'refused later, it goes on' is_done "$client" 'after refusal'
+	stop_fault "$client"
+	sql -c "drop role $client"
+	rm -f "$area/connecting" "$area/mute" "$area"/gone\ *
 	stop_proxy
 	rm -f "$area"/{go,late}\ [123] "$area/next"
 done

@@ -33,8 +33,8 @@ from psycopg import AsyncConnection, Connection
 from psycopg.types.json import Jsonb
 
 from ._link import Link
-from ._steps import (THE_CLIENT, AnyConnection, AsyncJobConnection, JobConnection, Rows, Steps, begin, do, log, of_job,
-                     roll_back, rows, set_autocommit)
+from ._steps import (THE_CLIENT, AnyConnection, AsyncJobConnection, JobConnection, Rows, Steps, begin, do, is_of_data,
+                     log, of_job, roll_back, rows, set_autocommit)
 
 __all__ = ["Job", "Queue", "Release", "Retry", "run", "run_async", "stop", "worker"]
 
@@ -104,6 +104,8 @@ class Retry(Exception):
 
     def __init__(self, error: str = "", delay: Optional[timedelta] = None) -> None:
         super().__init__(error)
+        if not isinstance(delay, (timedelta, type(None))):
+            raise TypeError(f"the delay of Retry is a timedelta, not {delay!r}")
         self.delay = delay
 
 
@@ -112,6 +114,8 @@ class Release(Exception):
 
     def __init__(self, run_at: Optional[datetime] = None) -> None:
         super().__init__()
+        if not isinstance(run_at, (datetime, type(None))):
+            raise TypeError(f"run_at of Release is a datetime, not {run_at!r}")
         self.run_at = run_at
 
 
@@ -139,6 +143,7 @@ class Job:
                      read=lambda rows: next(iter(rows[0].values())))
 
     def handle(self, db: AnyConnection, handler: Callable[..., Any]) -> Steps[Any]:
+        self.payload = self.payload()
         try:
             return (yield handler(self, db))
         except (SystemExit, KeyboardInterrupt) as error:  # ends the job, not the client
@@ -162,18 +167,28 @@ class Job:
     # Says what became of a job that was not completed. Changes nothing if another worker has it, or if the job was
     # completed and the answer lost.
     def give_back(self, db: AnyConnection, error: BaseException) -> Steps[None]:
-        if isinstance(error, Release):
-            return (yield from self._ask(db, "queue_release(%s, %s, %s, %s)", error.run_at))
-        try:
-            text = str(error) if isinstance(error, Retry) else f"{type(error).__name__}: {error}"
-        except Exception:  # of the error's own __str__
-            text = type(error).__name__
-        text = text.replace("\0", "").encode("utf-8", "replace").decode()[-2000:]
-        delay = error.delay if isinstance(error, Retry) else None
-        try:
-            yield from self._ask(db, "queue_fail(%s, %s, %s, %s, %s)", text, delay)
-        except psycopg.DataError as why:  # the database's encoding may lack what the text has
-            yield from self._ask(db, "queue_fail(%s, %s, %s, %s)", f"its error cannot be stored ({why.sqlstate})")
+        for call, *more in _ways_back(error):
+            try:
+                return (yield from self._ask(db, call, *more))
+            except Exception as why:
+                if not is_of_data(why):
+                    raise
+                log.warning("job %s of %s: %s", self.id, self.queue.name, why)
+
+
+# The first is what is meant. A time may be none that the server takes, and the database's encoding may lack what a text
+# has.
+def _ways_back(error: BaseException) -> list[tuple[Any, ...]]:
+    if isinstance(error, Release):
+        return [("queue_release(%s, %s, %s, %s)", error.run_at), ("queue_release(%s, %s, %s)",)]
+    try:
+        text = str(error) if isinstance(error, Retry) else f"{type(error).__name__}: {error}"
+    except Exception:  # of the error's own __str__
+        text = type(error).__name__
+    text = text.replace("\0", "").encode("utf-8", "replace").decode()[-2000:]
+    fail = "queue_fail(%s, %s, %s, %s)"
+    delayed = [("queue_fail(%s, %s, %s, %s, %s)", text, error.delay)] if isinstance(error, Retry) else []
+    return [*delayed, (fail, text), (fail, "its error cannot be stored")]
 
 
 @dataclass
@@ -240,6 +255,7 @@ class _Run:
         self.conninfo, self.name, self.workers = conninfo, name, workers
         self.loop, self.stopping = asyncio.get_running_loop(), asyncio.Event()
         self.threads = ThreadPoolExecutor(sum(worker.concurrency for worker in workers), "queue_ext")
+        self.has_connected = False
         self.heart = Link(self, AsyncJobConnection)
         self.waiting: set[Link] = set()
         self.errors: list[Exception] = []
@@ -308,7 +324,7 @@ class _Run:
         while not job.lost:
             await asyncio.sleep(worker.heartbeat)
             try:
-                is_ours = await self.heart.ask(lambda db: job.extend(db, worker.lease))
+                is_ours = await self.heart.ask(lambda db: job.extend(db, worker.lease), limit=max(worker.heartbeat, 5))
             except Exception as error:
                 self.warn("no heartbeat of job %s of %s: %s", job.id, job.queue.name, error)
                 continue

@@ -10,7 +10,8 @@ from typing import Any, Optional
 
 import psycopg
 
-from ._steps import AsyncJobConnection, Result, Steps, close, connect, pauses, take, take_async
+from ._steps import (AsyncJobConnection, Result, Steps, close, connect, is_refusal, pauses, take, take_async,
+                     take_within)
 
 
 class Link:
@@ -29,19 +30,24 @@ class Link:
             db, self.db = self.db, None
             await self.take(close(db))
 
-    # Takes steps; again on a new connection while the server does not answer, also if they may have been taken: a
-    # receipt is good for one completion. The result is None once it is over.
-    async def ask(self, call: Callable[[Any], Steps[Result]], over: Optional[asyncio.Event] = None) -> Optional[Result]:
-        over = over or asyncio.Event()
-        for pause in pauses():
-            if over.is_set():
+    # Takes steps; again on a new connection while the server does not answer, within so many seconds, also if they may
+    # have been taken: a receipt is good for one completion. The result is None once it is over; or some seconds after the
+    # run has been told to stop.
+    async def ask(self, call: Callable[[Any], Steps[Result]], over: Optional[asyncio.Event] = None,
+                  limit: Optional[float] = None) -> Optional[Result]:
+        stopping = self.run.stopping
+        for pause in pauses(stopping if limit is None else None):  # a heartbeat goes on
+            if over is not None and over.is_set():
                 break
             async with self.lock:
                 try:
                     if self.db is None:
-                        self.db = await self.take(connect(self.kind, self.run.conninfo, self.run.name))
-                    return await self.take(call(self.db))
+                        self.db = await self.take(connect(self.kind, self.run.conninfo, self.run.name, stopping))
+                        self.run.has_connected = True
+                    return await (self.take(call(self.db)) if limit is None else take_within(limit, call(self.db)))
                 except psycopg.OperationalError as error:
+                    if self.db is None and not self.run.has_connected and is_refusal(error):
+                        raise
                     is_lost = self.db is None or self.db.closed
                     if not is_lost and not str(error.sqlstate).startswith(("08", "40", "53", "55P03", "57")):
                         raise
@@ -50,6 +56,9 @@ class Link:
                 except asyncio.CancelledError:  # in the middle of a statement
                     await self.close()
                     raise
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(over.wait(), pause)
+            if over is None and stopping.is_set():
+                await asyncio.sleep(pause)
+            else:
+                with suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for((over or stopping).wait(), pause)
         return None

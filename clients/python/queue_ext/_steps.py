@@ -14,19 +14,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
+import re
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime, timezone
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Optional, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor, AsyncServerCursor, Connection, Cursor, ServerCursor
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 from psycopg.types.datetime import TimestamptzBinaryLoader
+from psycopg.types.json import JsonbBinaryLoader
 
 log = logging.getLogger("queue_ext")
 Result = TypeVar("Result")
@@ -65,8 +70,14 @@ async def take_async(steps: Steps[Result]) -> Result:
 def rows(db: AnyConnection, statement: Any, *parameters: Any, read: Callable[[Rows], Any] = list) -> Steps[Any]:
     cursor: Any = db.cursor(row_factory=dict_row, binary=True)
     cursor.adapters.register_loader("timestamptz", AnyTime)
+    cursor.adapters.register_loader("jsonb", LaterJson)
     yield cursor.execute(statement, parameters)
     return read((yield cursor.fetchall()))
+
+
+class LaterJson(JsonbBinaryLoader):  # a function that decodes it: what Python cannot read is an error of that job only
+    def load(self, data: Any) -> Any:
+        return partial(super().load, bytes(data))
 
 
 class AnyTime(TimestamptzBinaryLoader):  # Python has none before the year 1 or after 9999; a job may have
@@ -85,9 +96,46 @@ def set_autocommit(db: Any, value: bool) -> Steps[None]:
 
 
 # Behind a transaction pooler a prepared statement may be on another connection.
-def connect(kind: Any, conninfo: str, name: str) -> Steps[Any]:
-    return (yield kind.connect(conninfo, autocommit=True, prepare_threshold=None, application_name=name,
-                               client_encoding="UTF8", cursor_factory=kind.job_cursor))
+def connect(kind: Any, conninfo: str, name: str, stopping: asyncio.Event) -> Steps[Any]:
+    limit = {"connect_timeout": os.environ.get("PGCONNECT_TIMEOUT") or 10, **conninfo_to_dict(conninfo)}["connect_timeout"]
+    db = yield kind.connect(conninfo, autocommit=True, prepare_threshold=None, application_name=name,
+                            client_encoding="UTF8", connect_timeout=limit, cursor_factory=kind.job_cursor)
+    db.stopping = stopping
+    return db
+
+
+# Whether it is an error of the configuration that no waiting mends. libpq does not say the SQLSTATE of an error of a
+# connection: what a server says in another language is not recognized.
+def is_refusal(error: psycopg.Error) -> bool:
+    return bool(re.search(r"authentication failed|(database|role) \".*\" does not exist|no pg_hba.conf entry"
+                          r"|is not permitted to log in|permission denied for database|no password supplied", str(error)))
+
+
+# Of the data, as the server says, or the driver before it asks.
+def is_of_data(error: Exception) -> bool:
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+        return False
+    code = error.sqlstate if isinstance(error, psycopg.Error) else None
+    return code is None or code.startswith("22")
+
+
+# Steps that end after so many seconds. A task may not end when it is told to once: psycopg waits for an answer then.
+async def take_within(seconds: Optional[float], steps: Steps[Result]) -> Result:
+    task = asyncio.ensure_future(take_async(steps))
+    try:
+        await asyncio.wait([task], timeout=seconds)
+        is_late = not task.done()
+    finally:
+        await cancel(task)
+    if is_late:
+        raise psycopg.errors.ConnectionFailure(f"no answer in {seconds:g} s")
+    return task.result()
+
+
+async def cancel(task: asyncio.Future[Any]) -> None:
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=1)
 
 
 def close(db: AnyConnection) -> Steps[None]:
@@ -99,9 +147,13 @@ def roll_back(db: AnyConnection) -> Steps[None]:
     yield from set_autocommit(db, True)
 
 
-def pauses() -> Iterator[float]:
-    pause = 0.1
-    while True:
+# For ever, or for five seconds more once the run is told to stop: a lease does the rest.
+def pauses(stopping: Optional[asyncio.Event] = None) -> Iterator[float]:
+    pause, end = 0.1, float("inf")
+    while time.monotonic() < end:
+        if stopping is not None and stopping.is_set():
+            end = min(end, time.monotonic() + 5)
+            pause = min(pause, 1)
         yield pause * random.uniform(0.5, 1)
         pause = min(2 * pause, 10)
 
@@ -122,7 +174,8 @@ def _check(db: Any) -> None:
 # A job's transaction begins with the first statement of its handler. Until then a connection that is lost is made anew:
 # nothing has been done by it since the claim.
 def begin(db: Any) -> Steps[None]:
-    for pause in pauses():
+    why: Any = None
+    for pause in pauses(db.stopping):
         _check(db)
         if db.job is None or db.has_begun:
             return
@@ -133,7 +186,9 @@ def begin(db: Any) -> Steps[None]:
             if not db.closed:
                 raise
             log.warning("no connection, trying again: %s", error)
+            why = error
             yield db.reset_in(pause)
+    raise why
 
 
 def _reset(db: AnyConnection) -> None:
@@ -147,6 +202,7 @@ def _reset(db: AnyConnection) -> None:
 class _Guarded:
     job: Any = None
     has_begun = False
+    stopping: Optional[asyncio.Event] = None
 
     def commit(self) -> Any:
         if self.job is not None:

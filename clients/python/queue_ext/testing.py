@@ -87,4 +87,4 @@ def _sent(connection: AnyConnection, queue: Queue) -> Steps[list[Any]]:
         select payload from {}
         where coalesce(leased_until <= clock_timestamp(), true) and coalesce(dead_at > clock_timestamp(), true)
         order by priority, run_at, id""").format(sql.Identifier(*tables[0].values())))
-    return [row["payload"] for row in jobs]
+    return [row["payload"]() for row in jobs]
