@@ -1,4 +1,4 @@
-import type { ClientBase, ClientConfig } from 'pg';
+import type { ClientConfig, QueryArrayConfig, QueryArrayResult, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 
 export interface SendOptions {
 	/** Smaller goes first. */
@@ -55,17 +55,20 @@ export class Job<Payload = any> {
 /** Thrown by a handler: the job has failed with this text, and is tried again after the delay, if one is given. */
 export class Retry extends Error {
 	constructor(error?: string, options?: { delay?: string | null });
+	/** An interval. */
+	delay: string | null;
 }
 
 /** Thrown by a handler: the job goes back to its queue, until runAt if given. No attempt is charged. */
 export class Release extends Error {
 	constructor(options?: { runAt?: Date | string | null });
+	runAt: Date | string | null;
 }
 
 export interface WorkerOptions {
 	kinds?: string[] | null;
 	concurrency?: number;
-	/** Seconds; the lease should be some times that. */
+	/** Seconds, more than 0; the lease should be some times that. */
 	heartbeat?: number;
 	/** An interval; null: the queue's. */
 	lease?: string | null;
@@ -73,8 +76,16 @@ export interface WorkerOptions {
 	wait?: string;
 }
 
+/** A handler's client, as one of pg, but with promises only, and no part in making connections. */
+export interface JobClient {
+	query<Row extends any[] = any[], Values extends any[] = any[]>(config: QueryArrayConfig<Values>): Promise<QueryArrayResult<Row>>;
+	query<Row extends QueryResultRow = any, Values extends any[] = any[]>(text: string | QueryConfig<Values>, values?: Values): Promise<QueryResult<Row>>;
+	escapeIdentifier(text: string): string;
+	escapeLiteral(text: string): string;
+}
+
 /** What it resolves to is the job's result, if neither undefined nor null. The client's first query begins a transaction. */
-export type Handler<Payload = any> = (job: Job<Payload>, client: ClientBase) => unknown;
+export type Handler<Payload = any> = (job: Job<Payload>, client: JobClient) => unknown;
 
 /** Registers a handler for the jobs of a queue, or for those of some kinds, and returns it. */
 export function worker<Payload>(queue: Queue<Payload>, handler: Handler<Payload>): Handler<Payload>;

@@ -1,7 +1,7 @@
 // How a program uses the client for Node.js; test/clients/run compiles it. What has a @ts-expect-error must not pass.
 
 import pg from 'pg';
-import { Queue, Release, Retry, run, stop, worker } from 'queue-ext';
+import { type JobClient, Queue, Release, Retry, run, stop, worker } from 'queue-ext';
 import { runDue, sent } from 'queue-ext/testing';
 
 const emails = new Queue<{ to: string }>('emails');
@@ -11,8 +11,21 @@ export const sendEmail = worker(emails, { kinds: ['mail'], concurrency: 4, heart
 	if (job.signal.aborted) throw new Release({ runAt: new Date() });
 	if (job.attempt > 3) throw new Retry('busy', { delay: '1 minute' });
 	await client.query('insert into mails values ($1)', [to]);
+	await log(client, to);
+	await emails.send(client, { to });
+	// @ts-expect-error
+	client.query('select 1', (error: Error) => console.log(error));
 	return { to };
 });
+
+async function log(client: JobClient, to: string): Promise<void> {
+	const { rows } = await client.query<{ n: number }>({ text: 'select $1::integer as n', values: [to.length] });
+	const n: number = rows[0].n;
+	const arrays = await client.query({ text: 'select 1', rowMode: 'array' });
+	console.log(n, arrays.rows[0][0], client.escapeLiteral(to));
+}
+
+export const delays = (error: Retry | Release) => ('delay' in error ? error.delay : error.runAt);
 
 export async function main(client: pg.Client, pool: pg.Pool): Promise<void> {
 	const id: string = await emails.send(client, { to: 'ann' }, { priority: -1, runAt: new Date() });
