@@ -165,6 +165,7 @@ export function worker(queue, options, handler) {
 	if (handler === undefined) return worker(queue, {}, options);
 	const { kinds = null, concurrency = 1, heartbeat = 10, lease = null, wait = '1 minute', ...others } = options;
 	if (Object.keys(others).length) throw new TypeError(`a worker has no option ${Object.keys(others)}`);
+	if (!(Number.isFinite(heartbeat) && heartbeat > 0)) throw new RangeError(`a heartbeat comes after some seconds, not ${heartbeat}`);
 	workers.push({ queue, handler, kinds, concurrency, heartbeat, lease, wait });
 	return handler;
 }
@@ -294,7 +295,7 @@ class Run {
 	// A heartbeat that fails ends nothing: at worst the lease does.
 	async #beat(worker, job, over) {
 		while (!job.signal.aborted) {
-			await sleep(1000 * worker.heartbeat, null, { signal: over }).catch(() => {});
+			await sleep(Math.min(1000 * worker.heartbeat, 2 ** 31 - 1), null, { signal: over }).catch(() => {});
 			if (over.aborted) return;
 			try {
 				const isOurs = await this.heart.ask((client) => job.extend(client, worker.lease), over,

@@ -59,6 +59,11 @@ async function tests(client) {
 			[{ to: 'ann', n: 1 }, 2, null, ['x'], { '€': '日' }, { n: 1 }]));
 		ok('an option that there is not is refused',
 			await a.send(client, 1, { prioritee: 1 }).catch((error) => error instanceof TypeError));
+		for (const heartbeat of [0, -1, NaN, Infinity, '1']) {
+			let refused;
+			try { worker(a, { heartbeat }, handler); } catch (error) { refused = error; }
+			ok(`a heartbeat is a time: ${heartbeat}`, refused instanceof RangeError);
+		}
 		await client.query('rollback');
 		ok('what was sent ends with its transaction', equal(await sent(client, a), []));
 		ok('and so with an exact name', equal(await sent(client, new Queue(`public."${a.name}"`)), []));

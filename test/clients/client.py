@@ -24,6 +24,14 @@ def ok(what, is_so):
     print(f"{'ok' if is_so else 'not ok'} - {what}")
 
 
+def raises(kind, call):
+    try:
+        call()
+    except kind:
+        return True
+    return False
+
+
 def values(job):
     return [job.queue.name, job.id, job.attempt, job.payload["do"]]
 
@@ -102,11 +110,12 @@ async def main():
         ok("send_once adds a job once", added[1] and again == (added[0], False))
         ok("sent has what waits, in order", await got(sent(db, a)) == [
             {"to": "ann", "n": 1}, 2, None, ["x"], {"\u20ac": "\u65e5"}, {"n": 1}])
-        try:
-            a.send(db, 1, prioritee=1)
-            ok("an option that there is not is refused", False)
-        except TypeError:
-            ok("an option that there is not is refused", True)
+        for wrong in {"prioritee": 1}, {"period": timedelta(1)}:
+            ok(f"an option that there is not is refused: {wrong}", raises(TypeError, lambda: a.send(db, 1, **wrong)))
+        for wrong in 0, -1, float("inf"), float("nan"):
+            ok(f"a heartbeat is a time: {wrong}", raises(ValueError, lambda: worker(a, heartbeat=wrong)))
+        ok("a delay is an interval", raises(TypeError, lambda: Retry("busy", 300)))
+        ok("a time is one", raises(TypeError, lambda: Release("soon")))
         await got(db.rollback())
         ok("what was sent ends with its transaction", await got(sent(db, a)) == [])
         ok("and so with an exact name", await got(sent(db, Queue(f'public."{a.name}"'))) == [])
@@ -125,6 +134,12 @@ async def main():
     ok("what was put off waits again", await got(sent(db, a)) == [{"do": "release"}, {"do": "retry"}, {"do": "later"}])
     ok("what was written is there", await one(
         f"select array_agg(what order by what) = '{{kind,send,write}}' from done where queue ~ '^{name}_'"))
+    other = await psycopg.AsyncConnection.connect() if kind == "sync" else psycopg.connect()
+    ok("run_due needs a connection of the handler's kind", raises(TypeError, lambda: run_due(other)))
+    await (other.close() if kind == "sync" else asyncio.to_thread(other.close))
+    free = await got((psycopg.AsyncConnection if kind == "async" else psycopg.Connection).connect(autocommit=True))
+    ok("and a transaction", raises(ValueError, lambda: run_due(free)))
+    await got(free.close())
     await got(a.send(db, {"do": "fail"}, priority=-1))
     try:
         await got(run_due(db))

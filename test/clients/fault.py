@@ -8,6 +8,7 @@ import asyncio
 import contextvars
 import os
 import pathlib
+import signal
 import sys
 import threading
 import time
@@ -84,6 +85,8 @@ def outcome(job):
 
 def handler(job, connection):
     what = job.payload.get("do")
+    if what == "awaitable":
+        return part(job, connection)
     if what == "leave":
         leave_thread(job, connection)
         raise RuntimeError("failed")
@@ -123,4 +126,8 @@ async def async_handler(job, connection):
 chosen = async_handler if kind == "async" else handler
 heartbeat = float(os.environ.get("HEARTBEAT", 10))
 worker(queue, heartbeat=heartbeat, lease=timedelta(hours=1))(chosen)
-run(name=name)
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+try:
+    run(name=name)
+finally:
+    says("signals", str(signal.getsignal(signal.SIGTERM)))

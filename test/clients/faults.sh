@@ -58,6 +58,12 @@ stop_fault() {
 	ends "$1"
 }
 
+# Signals that are the same may be taken for one: again, until it is over.
+interrupted() {
+	kill -INT "${pid_of[$1]}" 2>/dev/null || true
+	is_over "$1"
+}
+
 is_over() {
 	[[ ! -e /proc/${pid_of[$1]} || $(awk '{ print $3 }' "/proc/${pid_of[$1]}/stat" 2>/dev/null) == Z ]]
 }
@@ -193,6 +199,26 @@ for client in "${clients[@]}"; do
 	wait_until 'refused later, it goes on' is_done "$client" 'after refusal'
 	stop_fault "$client"
 	sql -c "drop role $client"
+
+	# A program's own handlers of signals, and a second SIGINT.
+	if [[ $client != node ]]; then
+		ok_file=$area/$client-signals
+		is "$client: the program's handler of a signal is restored" "$(grep -c 'lambda' "$ok_file")" 1
+	fi
+	if [[ $client == sync ]]; then
+		start_fault "$client"
+		job=$(send_fault "$client" '{"do": "awaitable"}')
+		wait_until 'what is to be awaited is an error' says "select last_error ~ '^TypeError: what a plain' from ${client}_f where id = $job"
+		stop_fault "$client"
+	fi
+	if [[ $client == async ]]; then
+		start_fault "$client"
+		send_fault "$client" '{"do": "never", "gate": "never ever"}' >/dev/null
+		wait_until 'the job is under way' test -e "$area/$client-never ever"
+		wait_until 'it has heard, or ends' interrupted "$client"
+		ends "$client"
+		is "$client: interrupted twice, it ends in the middle of a job" "$(grep -c '^KeyboardInterrupt' "$area/$client.log")" 1
+	fi
 	rm -f "$area/connecting" "$area/mute" "$area"/gone\ *
 	stop_proxy
 	rm -f "$area"/{go,late}\ [123] "$area/next"

@@ -26,14 +26,16 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, dataclass, field, fields
 from datetime import datetime, timedelta
-from typing import Any, Optional, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Optional, TypedDict, TypeVar, Unpack, get_type_hints, overload
 
 import psycopg
 from psycopg import AsyncConnection, Connection
 from psycopg.types.json import Jsonb
 
+from ._errors import Release, Retry, ways_back
 from ._link import Link
-from ._steps import (THE_CLIENT, AnyConnection, AsyncJobConnection, JobConnection, Rows, Steps, begin, do, is_of_data,
+from ._steps import (THE_CLIENT, AnyConnection, AsyncJobConnection, JobConnection, Rows, Steps, begin, cancel, do,
+                     is_of_data,
                      log, of_job, roll_back, rows, set_autocommit)
 
 __all__ = ["Job", "Queue", "Release", "Retry", "run", "run_async", "stop", "worker"]
@@ -68,7 +70,7 @@ class Queue:
     def send(self, db: AsyncConnection[Any], payload: Any, **options: Unpack[SendOptions]) -> Awaitable[int]: ...
     def send(self, db: Any, payload: Any, **options: Any) -> Any:
         """Adds a job with a JSON payload, and returns its id."""
-        return self._send(db, "queue_send", Jsonb(payload), options, lambda rows: rows[0]["id"])
+        return self._send(db, "queue_send", Jsonb(payload), options, SendOptions, lambda rows: rows[0]["id"])
 
     @overload
     def send_many(self, db: Connection[Any], payloads: Iterable[Any], **options: Unpack[SendOptions]) -> list[int]: ...
@@ -78,7 +80,7 @@ class Queue:
     def send_many(self, db: Any, payloads: Iterable[Any], **options: Any) -> Any:
         """Adds a job for each payload, and returns their ids in that order."""
         array = [Jsonb(payload) for payload in payloads]
-        return self._send(db, "queue_send_many", array, options, lambda rows: [row["id"] for row in rows])
+        return self._send(db, "queue_send_many", array, options, SendOptions, lambda rows: [row["id"] for row in rows])
 
     @overload
     def send_once(self, db: Connection[Any], payload: Any, **options: Unpack[OnceOptions]) -> tuple[int, bool]: ...
@@ -87,36 +89,16 @@ class Queue:
                   **options: Unpack[OnceOptions]) -> Awaitable[tuple[int, bool]]: ...
     def send_once(self, db: Any, payload: Any, **options: Any) -> Any:
         """Adds a job unless there is the same one. Returns the job's id, and whether it was added."""
-        return self._send(db, "queue_unique_insert", Jsonb(payload), options,
+        return self._send(db, "queue_unique_insert", Jsonb(payload), options, OnceOptions,
                           lambda rows: (rows[0]["id"], rows[0]["inserted"]))
 
     def _send(self, db: AnyConnection, function: str, payload: Any, options: dict[str, Any],
-              read: Callable[[Rows], Any]) -> Any:
-        if wrong := options.keys() - OnceOptions.__annotations__.keys():
+              known: Any, read: Callable[[Rows], Any]) -> Any:
+        if wrong := options.keys() - get_type_hints(known).keys():
             raise TypeError(f"{function} has no argument {', '.join(wrong)}")
         values = [self.name, payload, *options.values()]
         named = "".join(f", {option} => %s" for option in options)
         return do(db, rows(db, f"select * from {function}(%s, %s{named}) as id", *values, read=read))
-
-
-class Retry(Exception):
-    """Raised by a handler: the job has failed with this text, and is tried again after the delay, if one is given."""
-
-    def __init__(self, error: str = "", delay: Optional[timedelta] = None) -> None:
-        super().__init__(error)
-        if not isinstance(delay, (timedelta, type(None))):
-            raise TypeError(f"the delay of Retry is a timedelta, not {delay!r}")
-        self.delay = delay
-
-
-class Release(Exception):
-    """Raised by a handler: the job goes back to its queue, until run_at if given. No attempt is charged."""
-
-    def __init__(self, run_at: Optional[datetime] = None) -> None:
-        super().__init__()
-        if not isinstance(run_at, (datetime, type(None))):
-            raise TypeError(f"run_at of Release is a datetime, not {run_at!r}")
-        self.run_at = run_at
 
 
 @dataclass(eq=False)
@@ -145,7 +127,10 @@ class Job:
     def handle(self, db: AnyConnection, handler: Callable[..., Any]) -> Steps[Any]:
         self.payload = self.payload()
         try:
-            return (yield handler(self, db))
+            result = yield handler(self, db)
+            if inspect.isawaitable(result):
+                raise TypeError("what a plain handler returns is to be awaited: is it to be async?")
+            return result
         except (SystemExit, KeyboardInterrupt) as error:  # ends the job, not the client
             raise RuntimeError(f"the handler raised {error!r}") from error
 
@@ -167,28 +152,13 @@ class Job:
     # Says what became of a job that was not completed. Changes nothing if another worker has it, or if the job was
     # completed and the answer lost.
     def give_back(self, db: AnyConnection, error: BaseException) -> Steps[None]:
-        for call, *more in _ways_back(error):
+        for call, *more in ways_back(error):
             try:
                 return (yield from self._ask(db, call, *more))
             except Exception as why:
                 if not is_of_data(why):
                     raise
                 log.warning("job %s of %s: %s", self.id, self.queue.name, why)
-
-
-# The first is what is meant. A time may be none that the server takes, and the database's encoding may lack what a text
-# has.
-def _ways_back(error: BaseException) -> list[tuple[Any, ...]]:
-    if isinstance(error, Release):
-        return [("queue_release(%s, %s, %s, %s)", error.run_at), ("queue_release(%s, %s, %s)",)]
-    try:
-        text = str(error) if isinstance(error, Retry) else f"{type(error).__name__}: {error}"
-    except Exception:  # of the error's own __str__
-        text = type(error).__name__
-    text = text.replace("\0", "").encode("utf-8", "replace").decode()[-2000:]
-    fail = "queue_fail(%s, %s, %s, %s)"
-    delayed = [("queue_fail(%s, %s, %s, %s, %s)", text, error.delay)] if isinstance(error, Retry) else []
-    return [*delayed, (fail, text), (fail, "its error cannot be stored")]
 
 
 @dataclass
@@ -202,6 +172,10 @@ class worker:
     heartbeat: float = 10.0  # seconds; the lease should be some times that
     lease: Optional[timedelta] = None  # the queue's
     wait: timedelta = timedelta(minutes=1)  # for how long at a time a pop waits in the server
+
+    def __post_init__(self) -> None:
+        if not 0 < self.heartbeat < float("inf"):
+            raise ValueError(f"a heartbeat comes after some seconds, not {self.heartbeat}")
 
     def __call__(self, handler: Handler) -> Handler:
         self.handler: Callable[..., Any] = handler
@@ -303,9 +277,13 @@ class _Run:
         beats = asyncio.create_task(self.beat(link, worker, job, task))
         try:
             await asyncio.wait([task])
+        except asyncio.CancelledError:
+            if link.kind is JobConnection:
+                link.db = None  # its thread goes on, and is not to find the connection closed
+            await cancel(task)
+            raise
         finally:
             beats.cancel()
-            task.cancel()  # is done, unless we are cancelled
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is None:
             job.lost = not task.result()
@@ -347,13 +325,15 @@ _runs: set[_Run] = set()
 async def run_async(conninfo: str = "", *, name: Optional[str] = None,
                     handlers: Optional[Iterable[Callable[..., Any]]] = None) -> None:
     """Does the jobs of all registered handlers, or of these, until stop() is called. To cancel it is to tell it to
-    stop. leased_by shows the name."""
+    stop; to cancel it then is to cancel the handlers. leased_by shows the name."""
     run = _Run(conninfo, name or f"{os.uname().nodename} {os.getpid()}", workers_of(handlers))
     _runs.add(run)
     serving = asyncio.create_task(run.serve_all())
     try:
         await asyncio.shield(serving)
     except asyncio.CancelledError:
+        if run.stopping.is_set():
+            serving.cancel()
         run.stopping.set()
         await serving
         raise
@@ -363,13 +343,31 @@ async def run_async(conninfo: str = "", *, name: Optional[str] = None,
 
 def run(conninfo: str = "", *, name: Optional[str] = None,
         handlers: Optional[Iterable[Callable[..., Any]]] = None) -> None:
-    """As run_async, in an event loop of its own, and until SIGTERM or SIGINT, too, where this is the main thread."""
+    """As run_async, in an event loop of its own, and until SIGTERM or SIGINT, too, where this is the main thread. A
+    second SIGINT cancels handlers, if they are async, and raises KeyboardInterrupt."""
+    numbers = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.getsignal(number) for number in numbers}
+    told: set[int] = set()
+
     async def until_told() -> None:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGTERM, signal.SIGINT):
-                asyncio.get_running_loop().add_signal_handler(number, stop)
-        await run_async(conninfo, name=name, handlers=handlers)
-    asyncio.run(until_told())
+        task = asyncio.create_task(run_async(conninfo, name=name, handlers=handlers))
+
+        def hear(number: int) -> None:
+            stop()
+            if number == signal.SIGINT and number in told:
+                task.cancel()
+            told.add(number)
+        for number in numbers:
+            asyncio.get_running_loop().add_signal_handler(number, hear, number)
+        await task
+    try:
+        asyncio.run(until_told())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    finally:
+        for number, handler in before.items():
+            if handler is not None:  # else it is not one of Python's
+                signal.signal(number, handler)
 
 
 def stop() -> None:

@@ -10,10 +10,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Optional, overload
 
 from psycopg import AsyncConnection, Connection, sql
+from psycopg.pq import TransactionStatus
 
 from . import Job, Queue, Release, Retry, job_of, worker, workers_of
 from ._steps import AnyConnection, Steps, do, rows
@@ -33,7 +35,13 @@ def run_due(connection: Any, handlers: Handlers = None) -> Any:
     """Does all jobs of the registered workers that are due, and those that these send, in the transaction of the
     connection, which must not be in autocommit mode. Returns them. What a handler raises is raised, but for Retry
     and Release: such a job is given back after the others."""
-    return do(connection, _run_due(connection, workers_of(handlers)))
+    chosen = workers_of(handlers)
+    if connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE:
+        raise ValueError("run_due needs a transaction, and the connection is in autocommit mode")
+    for one in chosen:
+        if inspect.iscoroutinefunction(one.handler) != isinstance(connection, AsyncConnection):
+            raise TypeError(f"{one.handler} needs a connection of the other kind")
+    return do(connection, _run_due(connection, chosen))
 
 
 def _run_due(connection: AnyConnection, workers: list[worker]) -> Steps[list[Job]]:
