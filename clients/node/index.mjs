@@ -9,6 +9,7 @@
 // - A heartbeat extends the lease. Of a job that was taken over all the same, nothing is committed.
 // - A lost connection is made anew, with growing pauses. Any other error of the client's own statements,
 //   as after queue_drop, rejects run() with that error, once the other jobs under way are finished.
+// - So does an error of the first connection that no waiting mends, such as a wrong password.
 // - SIGTERM, SIGINT and stop(): jobs under way are finished, and no more are claimed.
 
 import { setMaxListeners } from 'node:events';
