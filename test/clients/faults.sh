@@ -70,6 +70,7 @@ is_over() {
 
 for client in "${clients[@]}"; do
 	sql -c "select queue_create('${client}_f', backoff_base => '10 milliseconds')" >/dev/null
+	: >"$area/$client.log"
 	start_proxy "$client"
 	start_fault "$client"
 
@@ -110,7 +111,7 @@ for client in "${clients[@]}"; do
 		job=$(send_fault "$client" '{"do": "float"}')
 		wait_until 'the job has ended' says "select not exists (select from ${client}_f where id = $job and dead_at is null)"
 		ok "$client: what was written is there exactly if the job is completed" "select
-			exists (select from done where what = 'float') <> exists (select from ${client}_f where id = $job)"
+			exists (select from done where queue = '${client}_f' and what = 'float') <> exists (select from ${client}_f where id = $job)"
 	fi
 	if [[ $client == node ]]; then
 		send_fault "$client" '{"do": "savepoint"}' >/dev/null
