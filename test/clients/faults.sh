@@ -78,16 +78,16 @@ for client in "${clients[@]}"; do
 	job=$(send_fault "$client" '{"do": "leave"}')
 	wait_until 'the job has failed' has_failed "$client" "$job"
 	: >"$area/go 1"
-	send_fault "$client" '{"do": "next", "gate": "next", "before": true}' >/dev/null
-	wait_until 'the next job is under way' test -e "$area/$client-next"
 	wait_until 'what the handler has left behind goes on' test -s "$area/$client-go 1"
 	is "$client: after its job nothing is executed" "$(<"$area/$client-go 1")" 'the job is over'
+	send_fault "$client" '{"do": "next", "gate": "next", "before": true}' >/dev/null
+	wait_until 'the next job is under way' test -e "$area/$client-next"
 	: >"$area/go 2"
 	wait_until 'what the handler has left behind goes on' test -s "$area/$client-go 2"
 	is "$client: nor in the transaction of another" "$(<"$area/$client-go 2")" 'the job is over'
 	: >"$area/next"
 	wait_until 'the next job is done' is_done "$client" next
-	ok "$client: and nothing was written" "select not exists (select from done where what = 'late')"
+	ok "$client: and nothing was written" "select not exists (select from done where queue = '${client}_f' and what = 'late')"
 
 	# Of jobs whose connection is lost, and which fail while another one is made.
 	if [[ $client != sync ]]; then
@@ -102,7 +102,7 @@ for client in "${clients[@]}"; do
 			send_fault "$client" "{\"do\": \"after $round\"}" >/dev/null
 			wait_until 'the next job is done' is_done "$client" "after $round"
 		done
-		ok "$client: a transaction does not begin after its job" "select not exists (select from done where what = 'late begin')"
+		ok "$client: a transaction does not begin after its job" "select not exists (select from done where queue = '${client}_f' and what = 'late begin')"
 		is "$client: and statements of the client are in none" "$(grep -c 'ends:' "$area/$client.log")" 0
 	fi
 
