@@ -36,8 +36,7 @@ from psycopg.types.json import Jsonb
 from ._errors import Release, Retry, ways_back
 from ._link import Link
 from ._steps import (THE_CLIENT, AnyConnection, AsyncJobConnection, JobConnection, Rows, Steps, begin, cancel, do,
-                     is_of_data,
-                     log, of_job, roll_back, rows, set_autocommit)
+                     is_of_data, log, of_job, roll_back, rows, set_autocommit)
 
 __all__ = ["Job", "Queue", "Release", "Retry", "run", "run_async", "stop", "worker"]
 
