@@ -429,13 +429,16 @@ fill_in_managed(CompiledClaim *claim, Definition *definition, Relation table)
 						is_keyed_by(table, claim->id);
 }
 
-// Whether no two rows are equal in the order.
+// Whether no two rows are equal in the order, and each has a place in it.
 static bool
 has_total_order(const CompiledClaim *claim, Relation table)
 {
 	auto *columns = static_cast<AttrNumber *>(palloc(sizeof(AttrNumber) * claim->order_count));
-	for (int i = 0; i < claim->order_count; i++)
+	for (int i = 0; i < claim->order_count; i++) {
 		columns[i] = claim->order_columns[i].number;
+		if (!TupleDescAttr(RelationGetDescr(table), columns[i] - 1)->attnotnull)
+			return false;
+	}
 	return catalog::has_key_among(table, columns, claim->order_count);
 }
 
@@ -447,7 +450,8 @@ fill_in_key(CompiledClaim *claim, const Definition *definition, Relation table, 
 	claim->key.table = definition->source;
 	claim->key.stamp = stamp_of(claim, definition, table, pending, policies);
 	// Offers go to one ring of a table.
-	claim->key.is_sorted = claim->has_columns && claim->order_count > 0 && !claim->has_policies &&
+	claim->key.is_sorted = claim->has_columns && OidIsValid(claim->index) &&
+						   claim->order_count > 0 && !claim->has_policies &&
 						   has_total_order(claim, table);
 	namestrcpy(&claim->key.queue, definition->name);
 }
@@ -644,9 +648,10 @@ static void
 fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, Relation table)
 {
 	depend_on_triggers(definition, table);
-	if (definition->is_managed)
-		claim->has_kinds = definition::has_kind_index(definition->source);
-	else
+	if (definition->is_managed) {
+		claim->index = definition::claim_index(definition->source);
+		claim->kind_index = definition::kind_index(definition->source);
+	} else
 		find_age_columns(claim, definition->ages, table);
 	claim->path = Path::portable;
 	claim->obstacle = find_ring_obstacle(claim, definition, compiled, table);
@@ -791,7 +796,7 @@ Ring *
 ring_of(Definition *definition)
 {
 	const CompiledClaim *claim = compiled_claim_of(definition);
-	if (claim->path == Path::portable)
+	if (claim->path == Path::portable || (claim->kinds != nullptr && !claim->key.is_sorted))
 		return nullptr;
 	if (claim->ring == nullptr || !seems_of(claim->ring, claim->key)) {
 		definition->claim->ring = get_ring(claim->key, claim->kinds);

@@ -99,8 +99,9 @@ struct CompiledClaim
 	AttrNumber ready_at;   // of an attached queue alone; InvalidAttrNumber: none is named
 	AttrNumber unique_key;
 	AttrNumber dead_at;
-	bool has_kinds; // the table has the index by kind
 	AttrNumber kind;
+	Oid index;      // of the order; InvalidOid: it is missing, and the ring is not sorted
+	Oid kind_index; // by kind; InvalidOid: the queue has no kinds
 
 	row::Use use;             // whether a call is evaluating the expressions
 	ring::RingKey key;        // for the call under way
@@ -159,7 +160,7 @@ bool is_leaf(const CompiledClaim *claim, Oid table);
 const char *find_trigger(Relation table, int16 event, const Bitmapset *written);
 
 // The ring of the queue for callers of the variant, made if there is none; null where claims are
-// portable, or where no ring can be made. Takes locks as get_ring() does.
+// portable, for some kinds in a ring that is not sorted, or where no ring can be made. Takes locks as get_ring() does.
 ring::Ring *ring_of(definition::Definition *definition);
 
 } // namespace queue_ext::claim

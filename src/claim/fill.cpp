@@ -11,25 +11,23 @@
 #include "claim_text.hpp"
 #include "compiled_claim.hpp"
 #include "cursor_row.hpp"
+#include "managed_rows.hpp"
 #include "pending_clock.hpp"
 
 namespace queue_ext::claim {
 
 using definition::Definition;
-using definition::KindForm;
 using definition::Prepared;
 using ring::Candidate;
 using ring::Cursor;
 using ring::DueJob;
 using ring::Fill;
 using ring::FillOrder;
-using ring::Kinds;
 using ring::Ring;
 using ring::SortKey;
 using ring::due_size;
 using ring::fill_size;
 using ring::no_kind;
-using ring::slot_counts;
 using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
@@ -54,9 +52,8 @@ column_list(const CompiledClaim *claim, int first, int end, const char *row)
 	return text.data;
 }
 
-// The condition for the rows behind the cursor that are equal to it in all runs of columns before
-// this one. A managed queue, whose columns are one run, passes the cursor as columns, any other
-// queue as a row of the table.
+// The condition for the rows behind the cursor, a row of the table, that are equal to it in all runs of columns before
+// this one.
 static const char *
 behind_cursor(const CompiledClaim *claim, int run)
 {
@@ -68,13 +65,10 @@ behind_cursor(const CompiledClaim *claim, int run)
 	for (int i = 0; i < first; i++)
 		appendStringInfo(&text, " and %s operator(pg_catalog.=) %s", column_text(claim, i, "t"),
 						 column_text(claim, i, cursor));
-	appendStringInfo(
-		&text, " and row(%s) operator(pg_catalog.%s) row(%s)", column_list(claim, first, end, "t"),
-		claim->order_columns[first].is_descending ? "<" : ">",
-		claim->key.is_sorted ? psprintf("%s, %s, %s", statement::placeholder(Parameter::priority),
-										statement::placeholder(Parameter::run_at),
-										statement::placeholder(Parameter::id))
-							 : column_list(claim, first, end, cursor));
+	appendStringInfo(&text, " and row(%s) operator(pg_catalog.%s) row(%s)",
+					 column_list(claim, first, end, "t"),
+					 claim->order_columns[first].is_descending ? "<" : ">",
+					 column_list(claim, first, end, cursor));
 	return text.data;
 }
 
@@ -97,51 +91,6 @@ fill_text(Definition *definition, const CompiledClaim *claim, const char *condit
 							   : psprintf(", t.%s", quote_identifier(definition->ages.ready_at));
 	return read_text(definition, psprintf("t.ctid, t.xmin, %st.tableoid%s", order, ready_at),
 					 condition, read_size);
-}
-
-// Each branch reads one kind in the order, and the planner merges them, so that of each kind no more is
-// read than the fill takes, and one row. The limits keep the branches apart: a condition on the kind
-// within the merge would not tell the planner that its index has the order.
-static const char *
-kind_fill_text(Definition *definition, const CompiledClaim *claim, const Kinds &kinds,
-			   const char *condition)
-{
-	if (kinds.count == 1)
-		return fill_text(
-			definition, claim,
-			psprintf("%s%s", ring::kind_condition(definition::KindForm::one), condition));
-	const char *columns = psprintf("t.ctid as ctid, t.xmin as xmin, %s, t.tableoid as tableoid",
-								   column_list(claim, 0, claim->order_count, "t"));
-	StringInfoData text;
-	initStringInfo(&text);
-	for (int i = 0; i < slot_count(kinds); i++)
-		appendStringInfo(
-			&text, "%s(%s)", i == 0 ? "" : " union all ",
-			read_text(definition, columns,
-					  psprintf(" and t.kind operator(pg_catalog.=) (%s)[%d]%s",
-							   statement::placeholder(Parameter::kinds), i + 1, condition),
-					  read_size));
-	return psprintf("select t.* from (%s) as t order by %s limit %d", text.data,
-					definition::compiled_of(definition).order_by, read_size);
-}
-
-// The statement for the call's kinds, behind the cursor or at the head. A managed queue's order has one
-// run of columns.
-static const Statement &
-statement_of_kinds(Definition *definition, const CompiledClaim *claim, bool is_behind)
-{
-	if (definition->kind_fills == nullptr) {
-		definition->kind_fills = static_cast<Statement *>(
-			MemoryContextAllocZero(definition->context, sizeof(Statement) * 2 * slot_counts));
-		definition->kind_fill_count = 2 * slot_counts;
-	}
-	const Kinds &kinds = *claim->kinds;
-	return definition::prepared_of(
-		definition, &definition->kind_fills[2 * slot_place(kinds) + is_behind],
-		statement::Access::by_kind, definition::act_of(Prepared::fill_head), [&] {
-			return kind_fill_text(definition, claim, kinds,
-								  is_behind ? behind_cursor(claim, 0) : "");
-		});
 }
 
 static const Statement &
@@ -213,17 +162,10 @@ add_rows_behind(Rows *rows, Definition *definition, const CompiledClaim *claim, 
 static bool
 set_cursor_argument(Arguments *arguments, const CompiledClaim *claim, const Cursor &cursor)
 {
-	if (!claim->key.is_sorted) {
-		Datum row;
-		if (!make_row(claim, cursor, &row))
-			return false;
-		arguments->set_row(row, statement::columns_of(get_rel_type_id(claim->key.table)));
-		return true;
-	}
-	arguments->set(Parameter::priority,
-				   Int16GetDatum(static_cast<int16>(cursor.sort_key.priority)));
-	arguments->set(Parameter::run_at, TimestampTzGetDatum(cursor.sort_key.run_at));
-	arguments->set(Parameter::id, Int64GetDatum(cursor.sort_key.id));
+	Datum row;
+	if (!make_row(claim, cursor, &row))
+		return false;
+	arguments->set_row(row, statement::columns_of(get_rel_type_id(claim->key.table)));
 	return true;
 }
 
@@ -246,22 +188,15 @@ writer_of(const Rows &rows, int row)
 	return DatumGetTransactionId(rows.value(row, 2));
 }
 
-// The candidate of a row; a managed queue's order columns are its sort key.
 static Candidate
 candidate_of(const CompiledClaim *claim, const Rows &rows, int row)
 {
 	Candidate candidate{};
 	candidate.tid = *reinterpret_cast<ItemPointer>(DatumGetPointer(rows.value(row, 1)));
-	if (!claim->key.is_sorted) {
-		candidate.run_at = ready_at_of(claim, rows, row);
-		candidate.version.writer = writer_of(rows, row);
-		candidate.version.table =
-			DatumGetObjectId(rows.value(row, first_order_column + claim->order_count));
-		return candidate;
-	}
-	candidate.priority = DatumGetInt16(rows.value(row, first_order_column));
-	candidate.run_at = DatumGetTimestampTz(rows.value(row, first_order_column + 1));
-	candidate.id = DatumGetInt64(rows.value(row, first_order_column + 2));
+	candidate.run_at = ready_at_of(claim, rows, row);
+	candidate.version.writer = writer_of(rows, row);
+	candidate.version.table =
+		DatumGetObjectId(rows.value(row, first_order_column + claim->order_count));
 	return candidate;
 }
 
@@ -318,6 +253,13 @@ set_sort_key(Fill *fill)
 	fill->cursor.sort_key = fill->candidates[fill->count - 1].sort_key();
 }
 
+static void
+note_writer(Fill *fill, TransactionId writer)
+{
+	fill->has_own |= TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
+					 TransactionIdIsCurrentTransactionId(writer);
+}
+
 // What this transaction offers, and no other backend can see yet, is not for the ring: the call merges it with what the
 // ring has.
 static void
@@ -332,8 +274,9 @@ leave_offers_out(Oid table, Fill *fill)
 	fill->count = count;
 }
 
-bool
-read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
+// Of an attached queue, and of a managed one whose ring is not sorted.
+static bool
+read_by_statement(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
 {
 	const CompiledClaim *claim = definition->claim;
 	const bool is_behind = !order.is_sweep && claim->order_count > 0;
@@ -341,33 +284,55 @@ read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, 
 		return false;
 	auto *rows = static_cast<Rows *>(palloc0(sizeof(Rows)));
 	statement::with_newest(arguments, [&](Snapshot snapshot) {
-		if (claim->kinds != nullptr)
-			add_rows(rows, snapshot, statement_of_kinds(definition, claim, is_behind), *arguments);
-		else if (is_behind)
+		if (is_behind)
 			add_rows_behind(rows, definition, claim, snapshot, *arguments);
 		else
 			add_rows(rows, snapshot, statement_at_head(definition, claim), *arguments);
 	});
 	fill->is_complete = !rows->is_full();
 	fill->count = Min(rows->count, fill_size);
-	const bool has_written = TransactionIdIsValid(GetTopTransactionIdIfAny());
 	for (int i = 0; i < fill->count; i++) {
 		fill->candidates[i] = candidate_of(claim, *rows, i);
-		fill->has_own |= has_written && TransactionIdIsCurrentTransactionId(writer_of(*rows, i));
+		note_writer(fill, writer_of(*rows, i));
 	}
-	if (claim->key.is_sorted)
-		set_sort_key(fill);
-	else
-		set_cursor(claim, order, *rows, fill);
-	if (claim->key.is_sorted && fill->has_own)
+	set_cursor(claim, order, *rows, fill);
+	return true;
+}
+
+// Of a managed queue.
+static void
+read_by_index(const CompiledClaim *claim, const FillOrder &order, Arguments *arguments, Fill *fill)
+{
+	auto *rows = static_cast<ReadyRow *>(palloc(sizeof(ReadyRow) * read_size));
+	int count = 0;
+	statement::with_newest(arguments, [&](Snapshot snapshot) {
+		count = read_ready(claim, snapshot, arguments->call_time(),
+						   order.is_sweep ? nullptr : &order.cursor.sort_key, rows, read_size);
+	});
+	fill->is_complete = count < read_size;
+	fill->count = Min(count, fill_size);
+	for (int i = 0; i < fill->count; i++) {
+		fill->candidates[i] = rows[i].candidate;
+		note_writer(fill, rows[i].writer);
+	}
+	set_sort_key(fill);
+	if (fill->has_own)
 		leave_offers_out(claim->key.table, fill);
+}
+
+bool
+read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
+{
+	if (!definition->claim->key.is_sorted)
+		return read_by_statement(definition, order, arguments, fill);
+	read_by_index(definition->claim, order, arguments, fill);
 	return true;
 }
 
 // What has its last attempt has left the order of claims, and is found by the index of dead jobs, which
 // tables of the first layout lack.
 static const char *
-next_due_text(const Definition *definition, KindForm form)
+count_to_come_text(const Definition *definition)
 {
 	const bool has_index = definition->claim->claimed_at != InvalidAttrNumber;
 	const char *last =
@@ -379,28 +344,16 @@ next_due_text(const Definition *definition, KindForm form)
 					" pg_catalog.count(*), pg_catalog.count(t.leased_until),"
 					" pg_catalog.max(t.priority),"
 					" pg_catalog.min(t.run_at) filter (where t.leased_until is null), %s"
-					" from %s as t where t.dead_at is null%s",
-					last, definition->source_name, ring::kind_condition(form));
-}
-
-// The statement of these for the call's kinds.
-template <typename MakeText>
-static const Statement &
-statement_for(Definition *definition, const Prepared (&forms)[3], MakeText &&make_text)
-{
-	const KindForm form = form_of(definition->claim->kinds);
-	return definition::prepared_of(definition, forms[static_cast<int>(form)],
-								   form == KindForm::all ? statement::Access::by_key
-														 : statement::Access::by_kind,
-								   [&] { return make_text(definition, form); });
+					" from %s as t where t.dead_at is null",
+					last, definition->source_name);
 }
 
 void
 count_to_come(Definition *definition, const Arguments &arguments, stats::Look *look)
 {
-	constexpr Prepared forms[] = {Prepared::next_due, Prepared::next_due_of_one,
-								  Prepared::next_due_of_some};
-	statement::run(statement_for(definition, forms, next_due_text), arguments);
+	statement::run(definition::prepared_of(definition, Prepared::count_to_come,
+										   [&] { return count_to_come_text(definition); }),
+				   arguments);
 	bool is_null;
 	const auto value = [&](int column) {
 		return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &is_null);
@@ -424,37 +377,6 @@ count_to_come(Definition *definition, const Arguments &arguments, stats::Look *l
 
 // One more than there is room for, which tells until when they are all.
 constexpr int due_read_size = due_size + 1;
-
-static const char *
-due_rows_text(const Definition *definition, KindForm form)
-{
-	return psprintf("select t.ctid, t.priority, t.run_at, t.id,"
-					" greatest(t.run_at, t.leased_until) as due"
-					" from %s as t where t.dead_at is null"
-					" and greatest(t.run_at, t.leased_until) operator(pg_catalog.>) %s%s"
-					" order by due limit %d",
-					definition->source_name, placeholder(statement::Parameter::call_time),
-					ring::kind_condition(form), due_read_size);
-}
-
-static DueJob
-due_job_of(const CompiledClaim *claim, HeapTuple row)
-{
-	enum Column : int { tid = 1, priority, run_at, id, due };
-	bool is_null;
-	const auto value = [&](Column column) {
-		return SPI_getbinval(row, SPI_tuptable->tupdesc, column, &is_null);
-	};
-	DueJob result{};
-	Candidate *candidate = &result.row.candidate;
-	candidate->tid = *reinterpret_cast<ItemPointer>(DatumGetPointer(value(tid)));
-	candidate->priority = DatumGetInt16(value(priority));
-	candidate->run_at = DatumGetTimestampTz(value(run_at));
-	candidate->id = DatumGetInt64(value(id));
-	result.row.due = DatumGetTimestampTz(value(due));
-	result.kind = claim->kinds == nullptr ? no_kind : claim->kinds->hashes[0];
-	return result;
-}
 
 // Not of the rows that the sweep has seen pending, by the same clock.
 static const char *
@@ -482,41 +404,35 @@ attached_due_job_of(const CompiledClaim *claim, HeapTuple row)
 			no_kind};
 }
 
-static const Statement &
-due_rows_statement(Definition *definition)
+// Returns the number of rows.
+static int
+read_first_due_by_statement(Definition *definition, Snapshot snapshot, const Arguments &arguments,
+							DueJob *jobs)
 {
-	constexpr Prepared forms[] = {Prepared::due_rows, Prepared::due_rows_of_one,
-								  Prepared::due_rows_of_some};
-	return definition->is_managed ? statement_for(definition, forms, due_rows_text)
-								  : definition::prepared_of(definition, Prepared::due_rows, [&] {
-										return attached_due_rows_text(definition);
-									});
+	const Statement &statement = definition::prepared_of(
+		definition, Prepared::due_rows, [&] { return attached_due_rows_text(definition); });
+	const int count = static_cast<int>(statement::run_under(snapshot, statement, arguments));
+	for (int i = 0; i < count; i++)
+		jobs[i] = attached_due_job_of(definition->claim, SPI_tuptable->vals[i]);
+	SPI_freetuptable(SPI_tuptable);
+	return count;
 }
 
 TimestampTz
 expect_first_due(Definition *definition, Ring *ring, const Arguments &arguments)
 {
 	const CompiledClaim *claim = definition->claim;
-	Arguments newest = arguments;
-	TimestampTz next = PG_INT64_MAX;
-	auto *jobs = static_cast<DueJob *>(palloc(sizeof(DueJob) * due_size));
-	int kept = 0;
+	auto *jobs = static_cast<DueJob *>(palloc(sizeof(DueJob) * due_read_size));
+	int count = 0;
 	// The newest rows, but by the time of the call: what has become due since the sweep read is to come.
+	Arguments newest = arguments;
 	statement::with_newest(&newest, [&](Snapshot snapshot) {
-		const uint64 count =
-			statement::run_under(snapshot, due_rows_statement(definition), arguments);
-		for (uint64 i = 0; i < count; i++) {
-			HeapTuple row = SPI_tuptable->vals[i];
-			const DueJob job =
-				definition->is_managed ? due_job_of(claim, row) : attached_due_job_of(claim, row);
-			if (kept == due_size)
-				next = job.row.due;
-			else
-				jobs[kept++] = job;
-		}
-		SPI_freetuptable(SPI_tuptable);
+		count = claim->key.is_sorted
+					? read_first_due(claim, snapshot, arguments.call_time(), jobs, due_read_size)
+					: read_first_due_by_statement(definition, snapshot, arguments, jobs);
 	});
-	expect_rows(ring, claim->key, jobs, kept);
+	const TimestampTz next = count > due_size ? jobs[due_size].row.due : PG_INT64_MAX;
+	expect_rows(ring, claim->key, jobs, Min(count, due_size));
 	pfree(jobs);
 	return next;
 }

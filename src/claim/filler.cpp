@@ -64,7 +64,7 @@ is_told_of_all(const Definition *definition)
 static bool
 may_be_quiet(const CompiledClaim *claim, const Fill &fill)
 {
-	return (claim->has_columns || claim->is_timeless || claim->due != nullptr) &&
+	return (claim->key.is_sorted || claim->is_timeless || claim->due != nullptr) &&
 		   (fill.count == 0 || (claim->key.is_sorted && fill.is_complete)) &&
 		   !TransactionIdIsValid(GetTopTransactionIdIfAny());
 }
@@ -92,10 +92,10 @@ read_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *f
 	if (claim->due != nullptr && !ask_attached_due(definition, ring, arguments, fill))
 		return;
 	fill->quiet_until = PG_INT64_MAX;
-	fill->knows_due = claim->has_columns || claim->due != nullptr;
-	if (!claim->has_columns)
+	fill->knows_due = claim->key.is_sorted || claim->due != nullptr;
+	if (!claim->key.is_sorted)
 		return;
-	if (fill->count == 0)
+	if (fill->count == 0 && claim->kinds == nullptr && stats::is_to_count(definition, fill->began))
 		count_to_come(definition, arguments, look);
 	if (!look->is_counted || look->due.at != PG_INT64_MAX)
 		fill->next_due = expect_first_due(definition, ring, arguments);

@@ -105,16 +105,12 @@ act_of(Prepared which)
 		case Prepared::any_pending:
 		case Prepared::count_pending:
 		case Prepared::ready:
-		case Prepared::next_due:
+		case Prepared::count_to_come:
 		case Prepared::any_pending_of_one:
 		case Prepared::any_pending_of_some:
 		case Prepared::ready_of_one:
 		case Prepared::ready_of_some:
-		case Prepared::next_due_of_one:
-		case Prepared::next_due_of_some:
 		case Prepared::due_rows:
-		case Prepared::due_rows_of_one:
-		case Prepared::due_rows_of_some:
 		case Prepared::recheck:
 			return "search (\"pending\") in";
 		case Prepared::unique_find:

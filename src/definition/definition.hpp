@@ -90,18 +90,14 @@ enum class Prepared {
 	any_pending,         // whether a row is pending, locked or not
 	count_pending,       // how many are
 	ready,               // finds a row that looks pending
-	next_due, // of a managed queue: the earliest time at which a row becomes claimable by itself
-	// any_pending, ready and next_due of jobs of one kind, and of some kinds (KindForm).
+	count_to_come, // of a managed queue: the jobs that are not ready, and when the first of them is
+	// any_pending and ready of jobs of one kind, and of some kinds (KindForm).
 	any_pending_of_one,
 	any_pending_of_some,
 	ready_of_one,
 	ready_of_some,
-	next_due_of_one,
-	next_due_of_some,
-	due_rows, // the first rows that become claimable by themselves
-	due_rows_of_one,
-	due_rows_of_some,
-	recheck, // in mode session: the row, if it is still pending
+	due_rows, // of an attached queue: the first rows that become claimable by themselves
+	recheck,  // in mode session: the row, if it is still pending
 	unique_find,
 	unique_insert,
 	unique_insert_many,
@@ -219,10 +215,6 @@ struct Definition
 	// Read candidates behind the cursor (claim/fill.cpp): one for each run of columns; null until needed.
 	statement::Statement *fills;
 	int fill_count;
-	// Read candidates of kinds (claim/fill.cpp): for each number of kinds one from the head of the order
-	// and one behind the cursor; null until needed.
-	statement::Statement *kind_fills;
-	int kind_fill_count;
 };
 
 static_assert(std::is_trivially_destructible_v<Definition>);

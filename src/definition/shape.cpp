@@ -428,7 +428,17 @@ struct Wish
 
 } // namespace
 
-// Accepts only ascending columns with nulls last (indoption 0), in this order.
+// Whether the index has the column's values ascending, with nulls last, in an order of PostgreSQL's own, and texts by
+// their bytes.
+static bool
+has_plain_order(Relation index, int column)
+{
+	return index->rd_indoption[column] == 0 && index->rd_opfamily[column] < FirstNormalObjectId &&
+		   (!OidIsValid(index->rd_indcollation[column]) ||
+			index->rd_indcollation[column] == C_COLLATION_OID);
+}
+
+// An index with indcheckxmin is like others: it lacks row versions that no new snapshot sees.
 static bool
 is_like(Relation index, const Wish &wish)
 {
@@ -441,7 +451,7 @@ is_like(Relation index, const Wish &wish)
 	for (const char *key : wish.keys) {
 		if (key == nullptr)
 			break;
-		if (count >= form->indnkeyatts || index->rd_indoption[count] != 0 ||
+		if (count >= form->indnkeyatts || !has_plain_order(index, count) ||
 			form->indkey.values[count] != get_attnum(table, key))
 			return false;
 		count++;
@@ -476,6 +486,14 @@ has_index(Oid table, const Wish &wish)
 	return find_index(table, wish, &found) != nullptr;
 }
 
+Oid
+claim_index(Oid table)
+{
+	Oid found;
+	(void) find_index(table, {{"priority", "run_at", "id"}, "dead_at", IS_NULL}, &found);
+	return found;
+}
+
 // rd_pkindex is set when the list of indexes is built.
 static bool
 has_primary_key(Oid table)
@@ -495,7 +513,7 @@ make_missing_indexes(Oid table)
 	const Named named{table, name};
 	if (!has_primary_key(table))
 		run_command_on(named, psprintf("alter table %s add primary key (id)", name));
-	if (!has_index(table, {{"priority", "run_at", "id"}, "dead_at", IS_NULL}))
+	if (!OidIsValid(claim_index(table)))
 		run_command_on(named, psprintf(create_claim_index_text, name));
 	if (!has_index(table, {{"unique_key"}, "unique_key", IS_NOT_NULL}))
 		run_command_on(named, psprintf(create_unique_index_text, name));
@@ -513,18 +531,21 @@ make_missing_dead_index(Oid table)
 	return true;
 }
 
-static constexpr Wish kind_index = {{"kind", "priority", "run_at", "id"}, "dead_at", IS_NULL};
+static constexpr Wish by_kind = {{"kind", "priority", "run_at", "id"}, "dead_at", IS_NULL};
 
-bool
-has_kind_index(Oid table)
+Oid
+kind_index(Oid table)
 {
-	return has_kind(table) && has_index(table, kind_index);
+	Oid found = InvalidOid;
+	if (has_kind(table))
+		(void) find_index(table, by_kind, &found);
+	return found;
 }
 
 void
 make_kind_index(Oid table)
 {
-	if (has_index(table, kind_index))
+	if (has_index(table, by_kind))
 		return;
 	const char *name = qualified_name(table);
 	run_command_on({table, name}, psprintf(create_kind_index_text, name));
@@ -536,7 +557,7 @@ drop_kind_index(Oid table)
 	const Named named{table, qualified_name(table)};
 	Oid found;
 	const char *index;
-	while ((index = find_index(table, kind_index, &found)) != nullptr) {
+	while ((index = find_index(table, by_kind, &found)) != nullptr) {
 		run_command_on(named, psprintf("drop index %s", index));
 		if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(found)))
 			error::gone_during_command(index);

@@ -43,6 +43,11 @@ struct Arguments
 		nulls[static_cast<int>(parameter)] = ' ';
 	}
 
+	TimestampTz call_time() const
+	{
+		return DatumGetTimestampTz(values[static_cast<int>(Parameter::call_time)]);
+	}
+
 	// Whether the parameter is set.
 	bool has(Parameter parameter) const
 	{

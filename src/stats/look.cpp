@@ -6,15 +6,35 @@
 
 namespace queue_ext::stats {
 
+// Read without the spinlock, as a hint. Null: the queue has none.
+static const Estimate *
+estimate_of(const definition::Definition *definition)
+{
+	const Entry *entry = definition->stats;
+	return entry == nullptr || entry->number != definition->stats_number || !is_on()
+			   ? nullptr
+			   : &entry->estimate;
+}
+
+static bool
+is_unsure(const Estimate &estimate, TimestampTz now)
+{
+	return !estimate.is_whole || estimate.is_doubted || !estimate.is_counted ||
+		   estimate.clock.at <= now || estimate.due <= now;
+}
+
 bool
 is_unsure(const definition::Definition *definition, TimestampTz now)
 {
-	const Entry *entry = definition->stats;
-	if (entry == nullptr || entry->number != definition->stats_number || !is_on())
-		return false;
-	const Estimate &estimate = entry->estimate;
-	return !estimate.is_whole || estimate.is_doubted || !estimate.is_counted ||
-		   estimate.clock.at <= now || estimate.due <= now;
+	const Estimate *estimate = estimate_of(definition);
+	return estimate != nullptr && is_unsure(*estimate, now);
+}
+
+bool
+is_to_count(const definition::Definition *definition, TimestampTz now)
+{
+	const Estimate *estimate = estimate_of(definition);
+	return estimate != nullptr && (estimate->leased > 0 || is_unsure(*estimate, now));
 }
 
 LookBegun

@@ -1,0 +1,378 @@
+// managed_rows.cpp - see managed_rows.hpp.
+
+#include "../postgres.hpp"
+
+#include "managed_rows.hpp"
+
+#include "../compat.hpp"
+
+namespace queue_ext::claim {
+
+using ring::Candidate;
+using ring::DueJob;
+using ring::Kinds;
+using ring::SortKey;
+using ring::no_kind;
+
+namespace {
+
+constexpr int sort_columns = 3;
+constexpr SortKey before_all = {PG_INT16_MIN, DT_NOBEGIN, PG_INT64_MIN};
+
+// What is read, and how.
+struct Reader
+{
+	const CompiledClaim *claim;
+	Relation table;
+	Relation index;
+	Snapshot snapshot;
+	bool is_filtered; // as in row/newest.hpp
+	TimestampTz now;
+};
+
+// The jobs of one kind, or all, and where its read stands.
+struct Part
+{
+	const text *kind; // null: all
+	IndexScanDesc scan;
+	TupleTableSlot *row;
+	ScanKeyData bound[sort_columns]; // where the scan began
+	SortKey entry;
+	int32 passed; // the priority of the last entries passed by
+	int passed_count;
+	bool is_at_end;
+};
+
+struct Parts
+{
+	Part *list;
+	int count;
+};
+
+} // namespace
+
+// On ERROR the resource owner closes all of it. In SERIALIZABLE a scan under the snapshot would take predicate locks.
+static Reader
+open_reader(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now)
+{
+	Reader reader{};
+	reader.claim = claim;
+	reader.table = table_open(claim->key.table, AccessShareLock);
+	reader.index =
+		index_open(claim->kinds == nullptr ? claim->index : claim->kind_index, AccessShareLock);
+	reader.snapshot = snapshot;
+	reader.is_filtered = IsolationIsSerializable();
+	reader.now = now;
+	return reader;
+}
+
+static void
+close_reader(const Reader &reader)
+{
+	index_close(reader.index, NoLock);
+	table_close(reader.table, NoLock);
+}
+
+// A bound of the order, as the row comparison of a scan key. first: the number of the index column that has the
+// priority.
+static ScanKeyData
+row_bound(Part *part, StrategyNumber strategy, const SortKey &key, AttrNumber first)
+{
+	const struct
+	{
+		Oid type;
+		RegProcedure compare;
+		Datum value;
+	} columns[sort_columns] = {
+		{INT2OID, F_BTINT2CMP, Int16GetDatum(static_cast<int16>(key.priority))},
+		{TIMESTAMPTZOID, F_TIMESTAMPTZ_CMP, TimestampTzGetDatum(key.run_at)},
+		{INT8OID, F_BTINT8CMP, Int64GetDatum(key.id)},
+	};
+	for (int i = 0; i < sort_columns; i++)
+		ScanKeyEntryInitialize(&part->bound[i],
+							   SK_ROW_MEMBER | (i == sort_columns - 1 ? SK_ROW_END : 0),
+							   static_cast<AttrNumber>(first + i), strategy, columns[i].type,
+							   InvalidOid, columns[i].compare, columns[i].value);
+	ScanKeyData row{};
+	row.sk_flags = SK_ROW_HEADER;
+	row.sk_attno = first;
+	row.sk_strategy = strategy;
+	row.sk_argument = PointerGetDatum(part->bound);
+	return row;
+}
+
+// Begins to read the part at the key, or behind it.
+static void
+begin_at(Part *part, StrategyNumber strategy, const SortKey &key)
+{
+	ScanKeyData keys[2];
+	int count = 0;
+	if (part->kind != nullptr)
+		ScanKeyEntryInitialize(&keys[count++], 0, 1, BTEqualStrategyNumber, TEXTOID,
+							   C_COLLATION_OID, F_TEXTEQ, PointerGetDatum(part->kind));
+	keys[count] = row_bound(part, strategy, key, static_cast<AttrNumber>(count + 1));
+	index_rescan(part->scan, keys, count + 1, nullptr, 0);
+	part->passed_count = 0;
+}
+
+static Part
+open_part(const Reader &reader, const text *kind)
+{
+	Part part{};
+	part.kind = kind;
+	part.row = table_slot_create(reader.table, nullptr);
+	part.scan = compat::begin_index_scan(reader.table, reader.index,
+										 reader.is_filtered ? SnapshotAny : reader.snapshot,
+										 kind == nullptr ? 1 : 2);
+	part.scan->xs_want_itup = true;
+	return part;
+}
+
+// One for each of the claim's kinds.
+static Parts
+open_parts(const Reader &reader, const SortKey *behind)
+{
+	const Kinds *kinds = reader.claim->kinds;
+	Parts parts{nullptr, kinds == nullptr ? 1 : kinds->count};
+	parts.list = static_cast<Part *>(palloc(sizeof(Part) * parts.count));
+	for (int i = 0; i < parts.count; i++) {
+		Part *part = &parts.list[i];
+		*part = open_part(reader, kinds == nullptr ? nullptr : kinds->names[i]);
+		if (behind == nullptr)
+			begin_at(part, BTGreaterEqualStrategyNumber, before_all);
+		else
+			begin_at(part, BTGreaterStrategyNumber, *behind);
+	}
+	return parts;
+}
+
+static void
+close_parts(const Parts &parts)
+{
+	for (int i = 0; i < parts.count; i++) {
+		index_endscan(parts.list[i].scan);
+		ExecDropSingleTupleTableSlot(parts.list[i].row);
+	}
+	pfree(parts.list);
+}
+
+// Moves to the next entry; false at the end. Nulls are last, as in the index. There are none, but for what was there
+// before a NOT NULL constraint that is not valid.
+static bool
+next_entry(Part *part)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (index_getnext_tid(part->scan, ForwardScanDirection) == nullptr)
+		return false;
+	const int first = part->kind == nullptr ? 1 : 2;
+	const auto value = [&](int column, Datum last) {
+		bool is_null;
+		const Datum found =
+			index_getattr(part->scan->xs_itup, column, part->scan->xs_itupdesc, &is_null);
+		return is_null ? last : found;
+	};
+	part->entry = {DatumGetInt16(value(first, Int16GetDatum(PG_INT16_MAX))),
+				   DatumGetTimestampTz(value(first + 1, TimestampTzGetDatum(DT_NOEND))),
+				   DatumGetInt64(value(first + 2, Int64GetDatum(PG_INT64_MAX)))};
+	return true;
+}
+
+// Passes by an entry that need not be looked at, nor what follows it in its priority. After some of these the read
+// begins anew at the next priority: to find that costs as much as some entries.
+static void
+pass_by(Part *part)
+{
+	constexpr int patience = 16;
+	if (part->entry.priority != part->passed)
+		part->passed_count = 0;
+	part->passed = part->entry.priority;
+	if (++part->passed_count == patience)
+		begin_at(part, BTGreaterStrategyNumber, {part->entry.priority, DT_NOEND, PG_INT64_MAX});
+}
+
+// Fetches the version of the entry's row that the snapshot sees; false if it sees none.
+static bool
+fetch_row(const Reader &reader, Part *part)
+{
+	do {
+		if (index_fetch_heap(part->scan, part->row) &&
+			(!reader.is_filtered ||
+			 table_tuple_satisfies_snapshot(reader.table, part->row, reader.snapshot)))
+			return true;
+	} while (part->scan->xs_heap_continue);
+	return false;
+}
+
+// DT_NOBEGIN: it is not leased.
+static TimestampTz
+leased_until(const Reader &reader, const Part *part)
+{
+	bool is_null;
+	const Datum until = slot_getattr(part->row, reader.claim->leased_until, &is_null);
+	return is_null ? DT_NOBEGIN : DatumGetTimestampTz(until);
+}
+
+static Candidate
+candidate_of(const Part *part)
+{
+	Candidate candidate{};
+	candidate.tid = part->row->tts_tid;
+	candidate.priority = static_cast<int16>(part->entry.priority);
+	candidate.run_at = part->entry.run_at;
+	candidate.id = part->entry.id;
+	return candidate;
+}
+
+// Moves to the next job that is ready.
+static void
+next_ready(const Reader &reader, Part *part)
+{
+	while (next_entry(part)) {
+		if (part->entry.run_at > reader.now)
+			pass_by(part);
+		else if (fetch_row(reader, part) && leased_until(reader, part) <= reader.now)
+			return;
+	}
+	part->is_at_end = true;
+}
+
+// The part that has the first job; null if there is none.
+static Part *
+first_part(const Parts &parts)
+{
+	Part *first = nullptr;
+	for (int i = 0; i < parts.count; i++) {
+		Part *part = &parts.list[i];
+		if (!part->is_at_end && (first == nullptr || part->entry < first->entry))
+			first = part;
+	}
+	return first;
+}
+
+static TransactionId
+writer_of(const Part *part)
+{
+	const auto *row = reinterpret_cast<const BufferHeapTupleTableSlot *>(part->row);
+	return HeapTupleHeaderGetRawXmin(row->base.tuple->t_data);
+}
+
+int
+read_ready(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now, const SortKey *behind,
+		   ReadyRow *rows, int most)
+{
+	const Reader reader = open_reader(claim, snapshot, now);
+	const Parts parts = open_parts(reader, behind);
+	for (int i = 0; i < parts.count; i++)
+		next_ready(reader, &parts.list[i]);
+	int count = 0;
+	for (Part *part; count < most && (part = first_part(parts)) != nullptr;) {
+		rows[count++] = {candidate_of(part), writer_of(part)};
+		if (count < most)
+			next_ready(reader, part);
+	}
+	close_parts(parts);
+	close_reader(reader);
+	return count;
+}
+
+namespace {
+
+// The first jobs to come, of those seen so far: a heap with the last one on top.
+struct FirstDue
+{
+	DueJob *jobs;
+	int count;
+	int most;
+
+	// A job that is due then, or later, is none of them.
+	TimestampTz bound() const
+	{
+		return count < most ? PG_INT64_MAX : jobs[0].row.due;
+	}
+};
+
+} // namespace
+
+static void
+exchange(DueJob *left, DueJob *right)
+{
+	const DueJob former = *left;
+	*left = *right;
+	*right = former;
+}
+
+// Moves the job on top down to its place, among so many.
+static void
+sift_down(DueJob *jobs, int count)
+{
+	int place = 0;
+	while (2 * place + 1 < count) {
+		int child = 2 * place + 1;
+		if (child + 1 < count && jobs[child + 1].row.due > jobs[child].row.due)
+			child++;
+		if (jobs[child].row.due <= jobs[place].row.due)
+			return;
+		exchange(&jobs[place], &jobs[child]);
+		place = child;
+	}
+}
+
+// The last one makes room.
+static void
+add(FirstDue *first, const DueJob &job)
+{
+	if (first->count == first->most) {
+		first->jobs[0] = job;
+		sift_down(first->jobs, first->count);
+		return;
+	}
+	int place = first->count++;
+	first->jobs[place] = job;
+	for (; place > 0 && first->jobs[(place - 1) / 2].row.due < job.row.due; place = (place - 1) / 2)
+		exchange(&first->jobs[place], &first->jobs[(place - 1) / 2]);
+}
+
+static void
+sort(FirstDue *first)
+{
+	for (int count = first->count; count > 1;) {
+		exchange(&first->jobs[0], &first->jobs[--count]);
+		sift_down(first->jobs, count);
+	}
+}
+
+// A job is due when its lease has ended and its time has come.
+static void
+read_due_of_part(const Reader &reader, Part *part, FirstDue *first)
+{
+	const Kinds *kinds = reader.claim->kinds;
+	const uint64 kind = kinds == nullptr ? no_kind : kinds->hashes[0];
+	while (next_entry(part)) {
+		if (part->entry.run_at > reader.now && part->entry.run_at >= first->bound()) {
+			pass_by(part);
+			continue;
+		}
+		if (!fetch_row(reader, part))
+			continue;
+		const TimestampTz due = Max(part->entry.run_at, leased_until(reader, part));
+		if (due > reader.now && due < first->bound())
+			add(first, {{candidate_of(part), due}, kind});
+	}
+}
+
+int
+read_first_due(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now, DueJob *jobs,
+			   int most)
+{
+	const Reader reader = open_reader(claim, snapshot, now);
+	const Parts parts = open_parts(reader, nullptr);
+	FirstDue first{jobs, 0, most};
+	for (int i = 0; i < parts.count; i++)
+		read_due_of_part(reader, &parts.list[i], &first);
+	close_parts(parts);
+	close_reader(reader);
+	sort(&first);
+	return first.count;
+}
+
+} // namespace queue_ext::claim

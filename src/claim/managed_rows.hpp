@@ -1,0 +1,37 @@
+// managed_rows.hpp - the rows of a managed queue, read from the queue's own index.
+//
+// The index over (priority, run_at, id) has the jobs in the queue's order, the one by kind those of each kind so.
+// Within a priority the entries stand by run_at, so where the first one to come is found, a read goes on with the next
+// priority. It costs what is ready, what is leased, and the number of priorities; not what is scheduled.
+//
+// Invariant: the index has the order of SortKey, and an entry for each job that has no dead_at
+// (definition::claim_index()). So it is only read for sorted rings (RingKey::is_sorted).
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../ring/ring.hpp"
+#include "compiled_claim.hpp"
+
+namespace queue_ext::claim {
+
+// A job that is ready, and the XID that has written its row.
+struct ReadyRow
+{
+	ring::Candidate candidate;
+	TransactionId writer;
+};
+
+// Reads the first jobs of the claim's kinds that are ready at that time, in the order, behind that key or, where it is
+// null, from the head. The snapshot must be registered. Takes ACCESS SHARE on the table and the index until the end of
+// the transaction, and no predicate locks. Returns how many there are, at most `most`.
+int read_ready(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now,
+			   const ring::SortKey *behind, ReadyRow *rows, int most);
+
+// Reads the first jobs of the claim's kinds that become claimable by themselves after that time, in the order of these
+// times. As read_ready().
+int read_first_due(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now,
+				   ring::DueJob *jobs, int most);
+
+} // namespace queue_ext::claim
