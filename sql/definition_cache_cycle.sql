@@ -25,15 +25,15 @@ select go_round(1);
 create table before as select sum(total_bytes) as bytes from kept;
 select go_round(21) is not null as is_warm;
 select (sum(total_bytes) - (select bytes from before)) / 20 as bytes from kept \gset
-select :bytes < 120 * 1024 as is_small;
-select sum(total_bytes) / count(*) filter (where name = 'queue_ext definition') < 39 * 1024 as is_small
+select :bytes < 48 * 1024 as is_small;
+select sum(total_bytes) / count(*) filter (where name = 'queue_ext definition') < 32 * 1024 as is_small
 from kept where name like 'queue_ext %';
 
 -- All are found where all fit.
 select go_round(60) is not null as is_warm;
 select * from go_round(60);
 
--- The statements of sweeps, which take more than the rest, go first, and a pop of an idle queue needs none.
+-- A pop of a managed queue needs no statements.
 set queue_ext.definition_cache_size = '3MB';
 select go_round(60) is not null as is_warm;
 select * from go_round(60);
@@ -52,7 +52,7 @@ reset queue_ext.claim_path;
 do $$ begin for i in 1 .. 60 loop execute format('delete from turn_%s', i); end loop; end $$;
 
 -- A cache for a third of them. At first the least recently used ones make room.
-set queue_ext.definition_cache_size = '1MB';
+set queue_ext.definition_cache_size = '700kB';
 select go_round(60) is not null as is_warm;
 select go_round(60) is not null as is_warm;
 select go_round(60) is not null as is_warm;
