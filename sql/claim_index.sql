@@ -31,6 +31,8 @@ alter table few alter payload set statistics 100; -- begins anew
 select reads('few', $$select queue_pop('few', 20, kinds => '{a,b}')$$) < 1500 as is_flat;
 select reads('few', $$select queue_pop('few', 20, kinds => '{a,b}')$$) < 1500 as is_flat;
 -- What is leased is no candidate.
+alter table few alter payload set statistics 200;
+select count(*) from queue_pop('few');
 select count(*), sum(not_pending) from queue_claim_stats where queue = 'test_claim_index.few';
 select array_agg(payload order by id) = array_fill('"ready"'::jsonb, array[14]) as are_all from few where attempt > 0;
 

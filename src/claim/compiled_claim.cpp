@@ -429,16 +429,13 @@ fill_in_managed(CompiledClaim *claim, Definition *definition, Relation table)
 						is_keyed_by(table, claim->id);
 }
 
-// Whether no two rows are equal in the order, and each has a place in it.
+// Whether no two rows are equal in the order.
 static bool
 has_total_order(const CompiledClaim *claim, Relation table)
 {
 	auto *columns = static_cast<AttrNumber *>(palloc(sizeof(AttrNumber) * claim->order_count));
-	for (int i = 0; i < claim->order_count; i++) {
+	for (int i = 0; i < claim->order_count; i++)
 		columns[i] = claim->order_columns[i].number;
-		if (!TupleDescAttr(RelationGetDescr(table), columns[i] - 1)->attnotnull)
-			return false;
-	}
 	return catalog::has_key_among(table, columns, claim->order_count);
 }
 
