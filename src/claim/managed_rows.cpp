@@ -4,7 +4,7 @@
 
 #include "managed_rows.hpp"
 
-#include "../compat.hpp"
+#include "../row/index_scan.hpp"
 
 namespace queue_ext::claim {
 
@@ -26,7 +26,6 @@ struct Reader
 	Relation table;
 	Relation index;
 	Snapshot snapshot;
-	bool is_filtered; // as in row/newest.hpp
 	TimestampTz now;
 };
 
@@ -34,8 +33,7 @@ struct Reader
 struct Part
 {
 	const text *kind; // null: all
-	IndexScanDesc scan;
-	TupleTableSlot *row;
+	row::IndexScan scan;
 	ScanKeyData bound[sort_columns]; // where the scan began
 	SortKey entry;
 	int32 passed; // the priority of the last entries passed by
@@ -51,7 +49,7 @@ struct Parts
 
 } // namespace
 
-// On ERROR the resource owner closes all of it. In SERIALIZABLE a scan under the snapshot would take predicate locks.
+// On ERROR the resource owner closes all of it.
 static Reader
 open_reader(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now)
 {
@@ -61,7 +59,6 @@ open_reader(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now)
 	reader.index =
 		index_open(claim->kinds == nullptr ? claim->index : claim->kind_index, AccessShareLock);
 	reader.snapshot = snapshot;
-	reader.is_filtered = IsolationIsSerializable();
 	reader.now = now;
 	return reader;
 }
@@ -111,7 +108,7 @@ begin_at(Part *part, StrategyNumber strategy, const SortKey &key)
 		ScanKeyEntryInitialize(&keys[count++], 0, 1, BTEqualStrategyNumber, TEXTOID,
 							   C_COLLATION_OID, F_TEXTEQ, PointerGetDatum(part->kind));
 	keys[count] = row_bound(part, strategy, key, static_cast<AttrNumber>(count + 1));
-	index_rescan(part->scan, keys, count + 1, nullptr, 0);
+	row::restart(part->scan, keys, count + 1);
 	part->passed_count = 0;
 }
 
@@ -120,11 +117,9 @@ open_part(const Reader &reader, const text *kind)
 {
 	Part part{};
 	part.kind = kind;
-	part.row = table_slot_create(reader.table, nullptr);
-	part.scan = compat::begin_index_scan(reader.table, reader.index,
-										 reader.is_filtered ? SnapshotAny : reader.snapshot,
-										 kind == nullptr ? 1 : 2);
-	part.scan->xs_want_itup = true;
+	part.scan =
+		row::begin_scan(reader.table, reader.index, reader.snapshot, kind == nullptr ? 1 : 2);
+	part.scan.scan->xs_want_itup = true;
 	return part;
 }
 
@@ -149,10 +144,8 @@ open_parts(const Reader &reader, const SortKey *behind)
 static void
 close_parts(const Parts &parts)
 {
-	for (int i = 0; i < parts.count; i++) {
-		index_endscan(parts.list[i].scan);
-		ExecDropSingleTupleTableSlot(parts.list[i].row);
-	}
+	for (int i = 0; i < parts.count; i++)
+		row::end_scan(parts.list[i].scan);
 	pfree(parts.list);
 }
 
@@ -161,14 +154,13 @@ close_parts(const Parts &parts)
 static bool
 next_entry(Part *part)
 {
-	CHECK_FOR_INTERRUPTS();
-	if (index_getnext_tid(part->scan, ForwardScanDirection) == nullptr)
+	if (!row::next_entry(part->scan, ForwardScanDirection))
 		return false;
+	const IndexScanDesc scan = part->scan.scan;
 	const int first = part->kind == nullptr ? 1 : 2;
 	const auto value = [&](int column, Datum last) {
 		bool is_null;
-		const Datum found =
-			index_getattr(part->scan->xs_itup, column, part->scan->xs_itupdesc, &is_null);
+		const Datum found = index_getattr(scan->xs_itup, column, scan->xs_itupdesc, &is_null);
 		return is_null ? last : found;
 	};
 	part->entry = {DatumGetInt16(value(first, Int16GetDatum(PG_INT16_MAX))),
@@ -190,25 +182,12 @@ pass_by(Part *part)
 		begin_at(part, BTGreaterStrategyNumber, {part->entry.priority, DT_NOEND, PG_INT64_MAX});
 }
 
-// Fetches the version of the entry's row that the snapshot sees; false if it sees none.
-static bool
-fetch_row(const Reader &reader, Part *part)
-{
-	do {
-		if (index_fetch_heap(part->scan, part->row) &&
-			(!reader.is_filtered ||
-			 table_tuple_satisfies_snapshot(reader.table, part->row, reader.snapshot)))
-			return true;
-	} while (part->scan->xs_heap_continue);
-	return false;
-}
-
 // DT_NOBEGIN: it is not leased.
 static TimestampTz
 leased_until(const Reader &reader, const Part *part)
 {
 	bool is_null;
-	const Datum until = slot_getattr(part->row, reader.claim->leased_until, &is_null);
+	const Datum until = slot_getattr(part->scan.row, reader.claim->leased_until, &is_null);
 	return is_null ? DT_NOBEGIN : DatumGetTimestampTz(until);
 }
 
@@ -216,7 +195,7 @@ static Candidate
 candidate_of(const Part *part)
 {
 	Candidate candidate{};
-	candidate.tid = part->row->tts_tid;
+	candidate.tid = part->scan.row->tts_tid;
 	candidate.priority = static_cast<int16>(part->entry.priority);
 	candidate.run_at = part->entry.run_at;
 	candidate.id = part->entry.id;
@@ -230,7 +209,7 @@ next_ready(const Reader &reader, Part *part)
 	while (next_entry(part)) {
 		if (part->entry.run_at > reader.now)
 			pass_by(part);
-		else if (fetch_row(reader, part) && leased_until(reader, part) <= reader.now)
+		else if (row::fetch_row(part->scan) && leased_until(reader, part) <= reader.now)
 			return;
 	}
 	part->is_at_end = true;
@@ -252,7 +231,7 @@ first_part(const Parts &parts)
 static TransactionId
 writer_of(const Part *part)
 {
-	const auto *row = reinterpret_cast<const BufferHeapTupleTableSlot *>(part->row);
+	const auto *row = reinterpret_cast<const BufferHeapTupleTableSlot *>(part->scan.row);
 	return HeapTupleHeaderGetRawXmin(row->base.tuple->t_data);
 }
 
@@ -352,7 +331,7 @@ read_due_of_part(const Reader &reader, Part *part, FirstDue *first)
 			pass_by(part);
 			continue;
 		}
-		if (!fetch_row(reader, part))
+		if (!row::fetch_row(part->scan))
 			continue;
 		const TimestampTz due = Max(part->entry.run_at, leased_until(reader, part));
 		if (due > reader.now && due < first->bound())

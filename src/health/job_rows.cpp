@@ -5,8 +5,8 @@
 #include "job_rows.hpp"
 
 #include "../catalog/index_predicate.hpp"
-#include "../compat.hpp"
 #include "../definition/shape.hpp"
+#include "../row/index_scan.hpp"
 
 namespace queue_ext::health {
 
@@ -136,17 +136,15 @@ visit_entries(Relation table, Oid oid, ScanDirection direction, ScanKey keys, in
 		if (!is_trusted(index))
 			return;
 		Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
-		TupleTableSlot *slot = table_slot_create(table, nullptr);
-		IndexScanDesc scan = compat::begin_index_scan(table, index, snapshot, key_count);
-		index_rescan(scan, keys, key_count, nullptr, 0);
+		const row::IndexScan scan = row::begin_scan(table, index, snapshot, key_count);
+		restart(scan, keys, key_count);
 		left = most;
-		while (left > 0 && index_getnext_tid(scan, direction) != nullptr) {
+		while (left > 0 && next_entry(scan, direction)) {
 			left--;
-			if (index_fetch_heap(scan, slot) && !visit(slot))
+			if (fetch_row(scan) && !visit(scan.row))
 				break;
 		}
-		index_endscan(scan);
-		ExecDropSingleTupleTableSlot(slot);
+		end_scan(scan);
 		UnregisterSnapshot(snapshot);
 	});
 	return left;

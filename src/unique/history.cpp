@@ -132,7 +132,7 @@ remove_expired(int64 most)
 }
 
 // Whether a pass follows after so many inserted rows: below pass_interval by chance, in proportion.
-// Not in SERIALIZABLE: a scan under SnapshotAny (row/newest.hpp) cannot mark the index's dead entries,
+// Not in SERIALIZABLE: a scan under SnapshotAny (row/index_scan.hpp) cannot mark the index's dead entries,
 // so every pass would read them again.
 static bool
 is_pass_due(int added)
