@@ -232,4 +232,16 @@ insert into renamed (payload, dead_at) values ('1', '2000-01-01');
 alter table renamed rename leased_until to lease_end;
 call queue_maintain('renamed');
 select count(*) from renamed;
+-- Plain SQL removes jobs, of which nothing tells: the next sweep counts the rest.
+select queue_create('removed');
+select count(queue_send('removed', '1', run_at => now() + interval '1 day')) from generate_series(1, 5);
+select count(*) from queue_pop('removed');
+delete from removed where id <= 4;
+call doubt('removed');
+select count(*) from queue_pop('removed');
+select * from numbers('removed');
+truncate removed;
+call doubt('removed');
+select count(*) from queue_pop('removed');
+select * from numbers('removed');
 drop schema test_stats_numbers cascade;

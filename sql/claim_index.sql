@@ -97,6 +97,19 @@ begin
 end $$;
 select priority > 1900 as is_one_of_these from queue_pop('late');
 
+-- What is dead to all is marked in the index by the first who comes by it, in SERIALIZABLE, too.
+select queue_create('dead');
+insert into dead (payload) select '1' from generate_series(1, 5000);
+set synchronous_commit = on; -- so that what is dead is known at once
+delete from dead;
+insert into dead (payload, run_at) values ('2', '2001-01-01');
+reset synchronous_commit;
+set default_transaction_isolation = serializable;
+select reads('dead', $$select queue_pop('dead')$$) > 4000 as are_dead;
+alter table dead alter payload set statistics 100;
+select reads('dead', $$select queue_pop('dead')$$) < 1000 as are_marked;
+reset default_transaction_isolation;
+
 -- Without its index a queue is read like any other table; with one in another order, too.
 call fill('all', 2000, 0.6);
 drop index all_priority_run_at_id_idx;
@@ -125,11 +138,18 @@ grant usage on schema test_claim_index to regress_claim_index;
 grant all on all tables in schema test_claim_index to regress_claim_index;
 alter table "all" enable row level security;
 create policy even on "all" to regress_claim_index using (id % 2 = 0);
+insert into "all" (payload, kind, priority, leased_until) select '1', 'c', -5000, 'infinity' from generate_series(1, 15000);
+analyze "all";
 set role regress_claim_index;
 select in_order('all', 100, '{b,a}'), in_order('all', 100);
 reset role;
 select in_order('all', 100, '{b,a}'), in_order('all', 100);
+insert into "all" (payload, kind, priority) select '1', kind, 7 from unnest(array['a', 'b']) as kind, generate_series(1, 20);
+set role regress_claim_index;
+select reads('all', $$select queue_pop('all', 5, kinds => '{b,a}')$$) < 1500 as is_flat;
+reset role;
+select reads('all', $$select queue_pop('all', 5, kinds => '{b,a}')$$) < 1500 as is_flat;
 
-select queue_drop('few'), queue_drop('all'), queue_drop('late');
+select queue_drop('few'), queue_drop('all'), queue_drop('late'), queue_drop('dead');
 drop schema test_claim_index cascade;
 drop role regress_claim_index;

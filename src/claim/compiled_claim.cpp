@@ -793,7 +793,8 @@ Ring *
 ring_of(Definition *definition)
 {
 	const CompiledClaim *claim = compiled_claim_of(definition);
-	if (claim->path == Path::portable || (claim->kinds != nullptr && !claim->key.is_sorted))
+	if (claim->path == Path::portable ||
+		(claim->kinds != nullptr && !OidIsValid(claim->kind_index)))
 		return nullptr;
 	if (claim->ring == nullptr || !seems_of(claim->ring, claim->key)) {
 		definition->claim->ring = get_ring(claim->key, claim->kinds);

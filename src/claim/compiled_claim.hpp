@@ -101,7 +101,7 @@ struct CompiledClaim
 	AttrNumber dead_at;
 	AttrNumber kind;
 	Oid index;      // of the order; InvalidOid: it is missing, and the ring is not sorted
-	Oid kind_index; // by kind; InvalidOid: the queue has no kinds
+	Oid kind_index; // by kind; InvalidOid: it is missing, and no worker may name kinds
 
 	row::Use use;             // whether a call is evaluating the expressions
 	ring::RingKey key;        // for the call under way
@@ -160,7 +160,7 @@ bool is_leaf(const CompiledClaim *claim, Oid table);
 const char *find_trigger(Relation table, int16 event, const Bitmapset *written);
 
 // The ring of the queue for callers of the variant, made if there is none; null where claims are
-// portable, for some kinds in a ring that is not sorted, or where no ring can be made. Takes locks as get_ring() does.
+// portable, for some kinds where their index is gone, or where no ring can be made. Takes locks as get_ring() does.
 ring::Ring *ring_of(definition::Definition *definition);
 
 } // namespace queue_ext::claim

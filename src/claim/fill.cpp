@@ -6,6 +6,7 @@
 
 #include "../definition/compiled.hpp"
 #include "../ring/due_rows.hpp"
+#include "../row/rights.hpp"
 #include "../statement/row_type.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "claim_text.hpp"
@@ -23,10 +24,12 @@ using ring::Cursor;
 using ring::DueJob;
 using ring::Fill;
 using ring::FillOrder;
+using ring::Kinds;
 using ring::Ring;
 using ring::SortKey;
 using ring::due_size;
 using ring::fill_size;
+using ring::slot_counts;
 using ring::no_kind;
 using statement::Arguments;
 using statement::Parameter;
@@ -79,7 +82,8 @@ constexpr int read_size = fill_size + 1;
 constexpr int first_order_column = 3;
 
 // Reads TID, xmin and the table, by which a candidate recognizes its row, the order's columns for the
-// cursor, and since when the row has been ready, where an attached queue has named that column.
+// cursor, and since when the row has been ready, where an attached queue has named that column. Where rows are read by
+// the index, it reads none (show_to_hook()).
 static const char *
 fill_text(Definition *definition, const CompiledClaim *claim, const char *condition)
 {
@@ -90,7 +94,53 @@ fill_text(Definition *definition, const CompiledClaim *claim, const char *condit
 							   ? ""
 							   : psprintf(", t.%s", quote_identifier(definition->ages.ready_at));
 	return read_text(definition, psprintf("t.ctid, t.xmin, %st.tableoid%s", order, ready_at),
-					 condition, read_size);
+					 condition, claim->key.is_sorted ? 0 : read_size);
+}
+
+// Each branch reads one kind in the order, and the planner merges them, so that of each kind no more is
+// read than the fill takes, and one row. The limits keep the branches apart: a condition on the kind
+// within the merge would not tell the planner that its index has the order. Where a column of the order may be null, there is
+// nothing to merge by.
+static const char *
+kind_fill_text(Definition *definition, const CompiledClaim *claim, const Kinds &kinds,
+			   const char *condition)
+{
+	if (kinds.count == 1 || claim->order_count == 0)
+		return fill_text(
+			definition, claim,
+			psprintf("%s%s", ring::kind_condition(ring::form_of(&kinds)), condition));
+	const char *columns = psprintf("t.ctid as ctid, t.xmin as xmin, %s, t.tableoid as tableoid",
+								   column_list(claim, 0, claim->order_count, "t"));
+	StringInfoData text;
+	initStringInfo(&text);
+	for (int i = 0; i < slot_count(kinds); i++)
+		appendStringInfo(
+			&text, "%s(%s)", i == 0 ? "" : " union all ",
+			read_text(definition, columns,
+					  psprintf(" and t.kind operator(pg_catalog.=) (%s)[%d]%s",
+							   statement::placeholder(Parameter::kinds), i + 1, condition),
+					  read_size));
+	return psprintf("select t.* from (%s) as t order by %s limit %d", text.data,
+					definition::compiled_of(definition).order_by, read_size);
+}
+
+// The statement for the call's kinds, behind the cursor or at the head. Only managed queues have kinds, and their order
+// is one run of columns.
+static const Statement &
+statement_of_kinds(Definition *definition, const CompiledClaim *claim, bool is_behind)
+{
+	if (definition->kind_fills == nullptr) {
+		definition->kind_fills = static_cast<Statement *>(
+			MemoryContextAllocZero(definition->context, sizeof(Statement) * 2 * slot_counts));
+		definition->kind_fill_count = 2 * slot_counts;
+	}
+	const Kinds &kinds = *claim->kinds;
+	return definition::prepared_of(
+		definition, &definition->kind_fills[2 * slot_place(kinds) + is_behind],
+		statement::Access::by_kind, definition::act_of(Prepared::fill_head), [&] {
+			return kind_fill_text(definition, claim, kinds,
+								  is_behind ? behind_cursor(claim, 0) : "");
+		});
 }
 
 static const Statement &
@@ -284,7 +334,9 @@ read_by_statement(Definition *definition, const FillOrder &order, Arguments *arg
 		return false;
 	auto *rows = static_cast<Rows *>(palloc0(sizeof(Rows)));
 	statement::with_newest(arguments, [&](Snapshot snapshot) {
-		if (is_behind)
+		if (claim->kinds != nullptr)
+			add_rows(rows, snapshot, statement_of_kinds(definition, claim, is_behind), *arguments);
+		else if (is_behind)
 			add_rows_behind(rows, definition, claim, snapshot, *arguments);
 		else
 			add_rows(rows, snapshot, statement_at_head(definition, claim), *arguments);
@@ -299,13 +351,27 @@ read_by_statement(Definition *definition, const FillOrder &order, Arguments *arg
 	return true;
 }
 
+// An extension that checks the privileges of statements, or writes down what they read, sees one for what is read by the
+// index. Raises what it raises.
+static void
+show_to_hook(Definition *definition, Snapshot snapshot, const Arguments &arguments)
+{
+	if (!row::has_permission_hook())
+		return;
+	(void) statement::run_under(snapshot, statement_at_head(definition, definition->claim),
+								arguments);
+	SPI_freetuptable(SPI_tuptable);
+}
+
 // Of a managed queue.
 static void
-read_by_index(const CompiledClaim *claim, const FillOrder &order, Arguments *arguments, Fill *fill)
+read_by_index(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
 {
+	const CompiledClaim *claim = definition->claim;
 	auto *rows = static_cast<ReadyRow *>(palloc(sizeof(ReadyRow) * read_size));
 	int count = 0;
 	statement::with_newest(arguments, [&](Snapshot snapshot) {
+		show_to_hook(definition, snapshot, *arguments);
 		count = read_ready(claim, snapshot, arguments->call_time(),
 						   order.is_sweep ? nullptr : &order.cursor.sort_key, rows, read_size);
 	});
@@ -325,7 +391,7 @@ read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, 
 {
 	if (!definition->claim->key.is_sorted)
 		return read_by_statement(definition, order, arguments, fill);
-	read_by_index(definition->claim, order, arguments, fill);
+	read_by_index(definition, order, arguments, fill);
 	return true;
 }
 
@@ -419,7 +485,7 @@ read_first_due_by_statement(Definition *definition, Snapshot snapshot, const Arg
 }
 
 TimestampTz
-expect_first_due(Definition *definition, Ring *ring, const Arguments &arguments)
+expect_first_due(Definition *definition, Ring *ring, const Arguments &arguments, bool *are_all)
 {
 	const CompiledClaim *claim = definition->claim;
 	auto *jobs = static_cast<DueJob *>(palloc(sizeof(DueJob) * due_read_size));
@@ -427,8 +493,11 @@ expect_first_due(Definition *definition, Ring *ring, const Arguments &arguments)
 	// The newest rows, but by the time of the call: what has become due since the sweep read is to come.
 	Arguments newest = arguments;
 	statement::with_newest(&newest, [&](Snapshot snapshot) {
+		if (claim->key.is_sorted)
+			show_to_hook(definition, snapshot, arguments);
 		count = claim->key.is_sorted
-					? read_first_due(claim, snapshot, arguments.call_time(), jobs, due_read_size)
+					? read_first_due(claim, snapshot, arguments.call_time(), jobs, due_read_size,
+									 are_all)
 					: read_first_due_by_statement(definition, snapshot, arguments, jobs);
 	});
 	const TimestampTz next = count > due_size ? jobs[due_size].row.due : PG_INT64_MAX;

@@ -1,4 +1,4 @@
-// fill.hpp - the rows of a fill, read by statements in the queue's order; and what a sweep learns of the rows that become
+// fill.hpp - the rows of a fill, read in the queue's order, by its index or by statements; and what a sweep learns of the rows that become
 // claimable by the clock alone.
 //
 // Invariant: a row that was pending when a fill read is among its candidates, or behind its cursor,
@@ -26,8 +26,9 @@ void count_to_come(definition::Definition *definition, const statement::Argument
 				   stats::Look *look);
 
 // Enters the first of them into the ring; those of an attached queue, too, if CompiledClaim::due is set. Returns the time from
-// which on there may be more; PG_INT64_MAX: these are all. Takes the ring's spinlock. Raises what the executor raises.
+// which on there may be more; PG_INT64_MAX: there are none. *are_all: of a managed queue, whether all rows to come were read.
+// Takes the ring's spinlock. Raises what the executor raises.
 TimestampTz expect_first_due(definition::Definition *definition, ring::Ring *ring,
-							 const statement::Arguments &arguments);
+							 const statement::Arguments &arguments, bool *are_all);
 
 } // namespace queue_ext::claim

@@ -77,7 +77,8 @@ ask_attached_due(Definition *definition, Ring *ring, const Arguments &arguments,
 	const TimestampTz now = GetCurrentTimestamp();
 	if (!may_ask_due(ring, definition->claim->key, now, now - fill->began))
 		return false;
-	fill->next_due = expect_first_due(definition, ring, arguments);
+	bool are_all;
+	fill->next_due = expect_first_due(definition, ring, arguments, &are_all);
 	fill->ask_due_cost_us = Max(GetCurrentTimestamp() - now, 1);
 	return true;
 }
@@ -95,10 +96,11 @@ read_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *f
 	fill->knows_due = claim->key.is_sorted || claim->due != nullptr;
 	if (!claim->key.is_sorted)
 		return;
-	if (fill->count == 0 && claim->kinds == nullptr && stats::is_to_count(definition, fill->began))
+	bool are_few = false;
+	fill->next_due = expect_first_due(definition, ring, arguments, &are_few);
+	if (fill->count == 0 && claim->kinds == nullptr &&
+		stats::is_to_count(definition, fill->began, are_few))
 		count_to_come(definition, arguments, look);
-	if (!look->is_counted || look->due.at != PG_INT64_MAX)
-		fill->next_due = expect_first_due(definition, ring, arguments);
 	if (may_recur(definition))
 		fill->quiet_until = definition->recurrence.next;
 }

@@ -149,8 +149,7 @@ close_parts(const Parts &parts)
 	pfree(parts.list);
 }
 
-// Moves to the next entry; false at the end. Nulls are last, as in the index. There are none, but for what was there
-// before a NOT NULL constraint that is not valid.
+// Moves to the next entry; false at the end. No column of the order is null.
 static bool
 next_entry(Part *part)
 {
@@ -158,14 +157,12 @@ next_entry(Part *part)
 		return false;
 	const IndexScanDesc scan = part->scan.scan;
 	const int first = part->kind == nullptr ? 1 : 2;
-	const auto value = [&](int column, Datum last) {
+	const auto value = [&](int column) {
 		bool is_null;
-		const Datum found = index_getattr(scan->xs_itup, column, scan->xs_itupdesc, &is_null);
-		return is_null ? last : found;
+		return index_getattr(scan->xs_itup, column, scan->xs_itupdesc, &is_null);
 	};
-	part->entry = {DatumGetInt16(value(first, Int16GetDatum(PG_INT16_MAX))),
-				   DatumGetTimestampTz(value(first + 1, TimestampTzGetDatum(DT_NOEND))),
-				   DatumGetInt64(value(first + 2, Int64GetDatum(PG_INT64_MAX)))};
+	part->entry = {DatumGetInt16(value(first)), DatumGetTimestampTz(value(first + 1)),
+				   DatumGetInt64(value(first + 2))};
 	return true;
 }
 
@@ -262,6 +259,7 @@ struct FirstDue
 	DueJob *jobs;
 	int count;
 	int most;
+	bool are_all; // no job was passed by
 
 	// A job that is due then, or later, is none of them.
 	TimestampTz bound() const
@@ -328,6 +326,7 @@ read_due_of_part(const Reader &reader, Part *part, FirstDue *first)
 	const uint64 kind = kinds == nullptr ? no_kind : kinds->hashes[0];
 	while (next_entry(part)) {
 		if (part->entry.run_at > reader.now && part->entry.run_at >= first->bound()) {
+			first->are_all = false;
 			pass_by(part);
 			continue;
 		}
@@ -341,16 +340,17 @@ read_due_of_part(const Reader &reader, Part *part, FirstDue *first)
 
 int
 read_first_due(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now, DueJob *jobs,
-			   int most)
+			   int most, bool *are_all)
 {
 	const Reader reader = open_reader(claim, snapshot, now);
 	const Parts parts = open_parts(reader, nullptr);
-	FirstDue first{jobs, 0, most};
+	FirstDue first{jobs, 0, most, true};
 	for (int i = 0; i < parts.count; i++)
 		read_due_of_part(reader, &parts.list[i], &first);
 	close_parts(parts);
 	close_reader(reader);
 	sort(&first);
+	*are_all = first.are_all && first.count < most;
 	return first.count;
 }
 

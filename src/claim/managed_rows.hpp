@@ -30,8 +30,8 @@ int read_ready(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now,
 			   const ring::SortKey *behind, ReadyRow *rows, int most);
 
 // Reads the first jobs of the claim's kinds that become claimable by themselves after that time, in the order of these
-// times. As read_ready().
+// times. *are_all: whether there are no others, not even for ever. Else as read_ready().
 int read_first_due(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now,
-				   ring::DueJob *jobs, int most);
+				   ring::DueJob *jobs, int most, bool *are_all);
 
 } // namespace queue_ext::claim

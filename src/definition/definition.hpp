@@ -215,6 +215,10 @@ struct Definition
 	// Read candidates behind the cursor (claim/fill.cpp): one for each run of columns; null until needed.
 	statement::Statement *fills;
 	int fill_count;
+	// Read candidates of kinds (claim/fill.cpp): for each number of kinds one from the head of the order
+	// and one behind the cursor; null until needed.
+	statement::Statement *kind_fills;
+	int kind_fill_count;
 };
 
 static_assert(std::is_trivially_destructible_v<Definition>);

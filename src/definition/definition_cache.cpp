@@ -130,6 +130,8 @@ each_statement(Definition *definition, Visit &&visit)
 	}
 	for (int i = 0; i < definition->fill_count; i++)
 		visit(&definition->fills[i]);
+	for (int i = 0; i < definition->kind_fill_count; i++)
+		visit(&definition->kind_fills[i]);
 }
 
 // Sets the sizes of the definition. Plans are in contexts of their own.

@@ -48,14 +48,32 @@ compare_names(const void *left, const void *right)
 				   *static_cast<const text *const *>(right));
 }
 
+int
+slot_place(const Kinds &kinds)
+{
+	return kinds.count <= 1 ? 0 : pg_leftmost_one_pos32(static_cast<uint32>(kinds.count - 1)) + 1;
+}
+static_assert(1 << (slot_counts - 1) == most_kinds);
+
+int
+slot_count(const Kinds &kinds)
+{
+	return 1 << slot_place(kinds);
+}
+
 static Datum
-array_of(const Kinds &kinds)
+padded_array(const Kinds &kinds)
 {
 	Datum elements[most_kinds];
-	for (int i = 0; i < kinds.count; i++)
-		elements[i] = PointerGetDatum(kinds.names[i]);
+	bool nulls[most_kinds];
+	int count = slot_count(kinds);
+	for (int i = 0; i < count; i++) {
+		nulls[i] = i >= kinds.count;
+		elements[i] = nulls[i] ? static_cast<Datum>(0) : PointerGetDatum(kinds.names[i]);
+	}
+	int first = 1;
 	return PointerGetDatum(
-		construct_array(elements, kinds.count, TEXTOID, -1, false, TYPALIGN_INT));
+		construct_md_array(elements, nulls, 1, &count, &first, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
 // The digest of a set does not depend on how it was written.
@@ -91,7 +109,7 @@ read_kinds(ArrayType *array)
 	for (int i = 0; i < kinds->count; i++)
 		kinds->hashes[i] = hash_of_kind(kinds->names[i]);
 	kinds->digest = digest_of(*kinds);
-	kinds->array = array_of(*kinds);
+	kinds->array = padded_array(*kinds);
 	return kinds;
 }
 

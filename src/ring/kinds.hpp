@@ -33,7 +33,7 @@ struct Kinds
 	const text *names[most_kinds];
 	uint64 hashes[most_kinds];
 	uint64 digest; // of the set; never 0
-	Datum array;   // of the statements
+	Datum array;   // of the statements: padded with nulls to slot_count() elements
 };
 
 // Reads an array, which is kept. In the current context. Raises 22004 for a null, 22023 for an empty
@@ -42,6 +42,13 @@ const Kinds *read_kinds(ArrayType *array);
 
 // Whether the row's kind is one of them.
 bool has_kind(const Kinds &kinds, TupleTableSlot *row, AttrNumber column);
+
+// Statements read the jobs of so many kinds: the power of two that is not below their number. So there
+// are seven of them, and not sixty-four.
+int slot_count(const Kinds &kinds);
+constexpr int slot_counts = 7;
+// The place of that number among the seven.
+int slot_place(const Kinds &kinds);
 
 // Which statements find jobs of the kinds; null: of all.
 definition::KindForm form_of(const Kinds *kinds);

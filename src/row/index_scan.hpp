@@ -2,8 +2,9 @@
 // predicate locks.
 //
 // In SERIALIZABLE an ordinary index scan would take a predicate lock on the index page, and so
-// conflict with every insert into that page. There the scan runs under SnapshotAny, which takes no
-// predicate lock, and each version is checked against the snapshot.
+// conflict with every insert into that page. There the scan runs under a snapshot that sees all versions but those which
+// VACUUM could remove, and takes no predicate lock; each version is checked against the snapshot of the caller. So
+// entries of rows that are dead to all are marked by the scan, as by any other.
 
 #pragma once
 
@@ -19,7 +20,7 @@ struct IndexScan
 	Snapshot snapshot;
 	IndexScanDesc scan;
 	TupleTableSlot *row; // the current row
-	bool is_filtered;    // the scan runs under SnapshotAny
+	bool is_filtered;    // the scan sees more than the snapshot
 };
 
 // Opens a scan under the snapshot, which must be registered. On ERROR the resource owner closes it.
@@ -27,8 +28,12 @@ inline IndexScan
 begin_scan(Relation table, Relation index, Snapshot snapshot, int key_count)
 {
 	const bool is_filtered = IsolationIsSerializable();
-	return {snapshot,
-			compat::begin_index_scan(table, index, is_filtered ? SnapshotAny : snapshot, key_count),
+	Snapshot seen = snapshot;
+	if (is_filtered) {
+		seen = static_cast<Snapshot>(palloc0(sizeof(SnapshotData)));
+		InitNonVacuumableSnapshot(*seen, GlobalVisTestFor(table));
+	}
+	return {snapshot, compat::begin_index_scan(table, index, seen, key_count),
 			table_slot_create(table, nullptr), is_filtered};
 }
 

@@ -31,10 +31,13 @@ is_unsure(const definition::Definition *definition, TimestampTz now)
 }
 
 bool
-is_to_count(const definition::Definition *definition, TimestampTz now)
+is_to_count(const definition::Definition *definition, TimestampTz now, bool are_few)
 {
+	constexpr TimestampTz longest = USECS_PER_MINUTE;
 	const Estimate *estimate = estimate_of(definition);
-	return estimate != nullptr && (estimate->leased > 0 || is_unsure(*estimate, now));
+	return estimate != nullptr &&
+		   (are_few || estimate->leased > 0 || is_unsure(*estimate, now) ||
+			now - estimate->counted_at > longest || now < estimate->counted_at);
 }
 
 LookBegun
@@ -120,6 +123,7 @@ static void
 take_counts(Estimate *estimate, const Look &look)
 {
 	estimate->is_counted = true;
+	estimate->counted_at = look.as_of;
 	estimate->scheduled = look.scheduled;
 	estimate->leased = look.leased;
 	estimate->unfinished = look.scheduled + look.leased;

@@ -93,11 +93,12 @@ struct Estimate
 	Clock clock;
 	Left left; // as told, since the ring had nothing else than what a look has read
 	Told told;
-	bool is_doubted; // what the ring has may be gone
-	uint64 looks;    // that have begun
-	uint64 changes;  // that commits have made
-	bool is_counted; // the numbers are known
-	int64 scheduled; // unless due is over
+	bool is_doubted;        // what the ring has may be gone
+	uint64 looks;           // that have begun
+	uint64 changes;         // that commits have made
+	bool is_counted;        // the numbers are known
+	TimestampTz counted_at; // when the jobs were counted last
+	int64 scheduled;        // unless due is over
 	TimestampTz
 		due; // when the first of these becomes ready, or before; PG_INT64_MAX: there is none
 	bool is_due_sure;       // that job is there

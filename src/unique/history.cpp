@@ -132,15 +132,12 @@ remove_expired(int64 most)
 }
 
 // Whether a pass follows after so many inserted rows: below pass_interval by chance, in proportion.
-// Not in SERIALIZABLE: a scan under SnapshotAny (row/index_scan.hpp) cannot mark the index's dead entries,
-// so every pass would read them again.
 static bool
 is_pass_due(int added)
 {
-	return !IsolationIsSerializable() &&
-		   (added >= pass_interval ||
-			pg_prng_uint64_range(&pg_global_prng_state, 1, pass_interval) <=
-				static_cast<uint64>(added));
+	return added >= pass_interval ||
+		   pg_prng_uint64_range(&pg_global_prng_state, 1, pass_interval) <=
+			   static_cast<uint64>(added);
 }
 
 static bool

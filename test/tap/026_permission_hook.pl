@@ -161,6 +161,28 @@ for my $case (@calls)
 	like(call($call, 'on'), qr/42501: refused/, "$call is refused");
 }
 
+# What is read of an index, and where nothing is found.
+$node->safe_psql('postgres', q{
+	select queue_create('none', kinds => true), queue_create('some', kinds => true);
+	select queue_send('some', '1', kind => 'a');
+});
+for my $queue ('none', 'some')
+{
+	my ($status, $stdout, $stderr) = $node->psql('postgres', qq{
+		load '$dir/watch.so';
+		call queue_wait('$queue', '0');
+	});
+	like($stderr, qr/checked $queue: select\b/, "queue_wait() is seen ($queue)");
+	($status, $stdout, $stderr) = $node->psql('postgres', qq{
+		load '$dir/watch.so';
+		alter table "$queue" alter payload set statistics 100; -- begins anew
+		call queue_wait('$queue', '0', kinds => '{a,b}');
+	});
+	like($stderr, qr/checked $queue: select\b/, "and for some kinds ($queue)");
+}
+like(call(q{queue_pop('none')}, 'off'), qr/checked none: select\b/, 'a pop that finds nothing is seen');
+like(call(q{queue_pop('none', kinds => '{b}')}, 'off'), qr/checked none: select\b/, 'and of one kind');
+
 is($node->safe_psql('postgres', q{
 		select (select count(*) from jobs), (select string_agg(state::text, '' order by id) from u),
 			(select string_agg(task_id, ' ') from named_lock where held), (select last_locked from throttled_resource)}),
