@@ -106,9 +106,8 @@ kind_fill_text(Definition *definition, const CompiledClaim *claim, const Kinds &
 			   const char *condition)
 {
 	if (kinds.count == 1 || claim->order_count == 0)
-		return fill_text(
-			definition, claim,
-			psprintf("%s%s", ring::kind_condition(ring::form_of(&kinds)), condition));
+		return fill_text(definition, claim,
+						 psprintf("%s%s", ring::kind_condition(ring::form_of(&kinds)), condition));
 	const char *columns = psprintf("t.ctid as ctid, t.xmin as xmin, %s, t.tableoid as tableoid",
 								   column_list(claim, 0, claim->order_count, "t"));
 	StringInfoData text;
