@@ -647,6 +647,7 @@ fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, 
 	depend_on_triggers(definition, table);
 	if (definition->is_managed) {
 		claim->index = definition::claim_index(definition->source);
+		claim->dead_index = definition::dead_index(definition->source);
 		claim->kind_index = definition::kind_index(definition->source);
 	} else
 		find_age_columns(claim, definition->ages, table);

@@ -101,6 +101,7 @@ struct CompiledClaim
 	AttrNumber dead_at;
 	AttrNumber kind;
 	Oid index;      // of the order; InvalidOid: it is missing, and the ring is not sorted
+	Oid dead_index; // InvalidOid: it is missing
 	Oid kind_index; // by kind; InvalidOid: it is missing, and no worker may name kinds
 
 	row::Use use;             // whether a call is evaluating the expressions

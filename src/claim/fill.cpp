@@ -394,52 +394,6 @@ read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, 
 	return true;
 }
 
-// What has its last attempt has left the order of claims, and is found by the index of dead jobs, which
-// tables of the first layout lack.
-static const char *
-count_to_come_text(const Definition *definition)
-{
-	const bool has_index = definition->claim->claimed_at != InvalidAttrNumber;
-	const char *last =
-		has_index ? psprintf("(select pg_catalog.count(*) from %s as d"
-							 " where d.dead_at operator(pg_catalog.>) %s)",
-							 definition->source_name, placeholder(statement::Parameter::call_time))
-				  : "null::pg_catalog.int8";
-	return psprintf("select pg_catalog.min(greatest(t.run_at, t.leased_until)),"
-					" pg_catalog.count(*), pg_catalog.count(t.leased_until),"
-					" pg_catalog.max(t.priority),"
-					" pg_catalog.min(t.run_at) filter (where t.leased_until is null), %s"
-					" from %s as t where t.dead_at is null",
-					last, definition->source_name);
-}
-
-void
-count_to_come(Definition *definition, const Arguments &arguments, stats::Look *look)
-{
-	statement::run(definition::prepared_of(definition, Prepared::count_to_come,
-										   [&] { return count_to_come_text(definition); }),
-				   arguments);
-	bool is_null;
-	const auto value = [&](int column) {
-		return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &is_null);
-	};
-	const auto time = [&](int column) {
-		const Datum found = value(column);
-		return is_null ? PG_INT64_MAX : DatumGetTimestampTz(found);
-	};
-	const int64 jobs = DatumGetInt64(value(2));
-	const int64 leased = DatumGetInt64(value(3));
-	look->scheduled = jobs - leased;
-	look->run_at = time(5);
-	const Datum last = value(6);
-	look->knows_leased = !is_null;
-	look->leased = leased + (is_null ? 0 : DatumGetInt64(last));
-	const Datum priority = value(4);
-	look->due = {time(1), jobs == 0 ? stats::no_clock.to : DatumGetInt16(priority)};
-	look->is_counted = true;
-	SPI_freetuptable(SPI_tuptable);
-}
-
 // One more than there is room for, which tells until when they are all.
 constexpr int due_read_size = due_size + 1;
 
@@ -484,7 +438,7 @@ read_first_due_by_statement(Definition *definition, Snapshot snapshot, const Arg
 }
 
 TimestampTz
-expect_first_due(Definition *definition, Ring *ring, const Arguments &arguments, bool *are_all)
+expect_first_due(Definition *definition, Ring *ring, const Arguments &arguments, Numbers *numbers)
 {
 	const CompiledClaim *claim = definition->claim;
 	auto *jobs = static_cast<DueJob *>(palloc(sizeof(DueJob) * due_read_size));
@@ -496,7 +450,7 @@ expect_first_due(Definition *definition, Ring *ring, const Arguments &arguments,
 			show_to_hook(definition, snapshot, arguments);
 		count = claim->key.is_sorted
 					? read_first_due(claim, snapshot, arguments.call_time(), jobs, due_read_size,
-									 are_all)
+									 numbers)
 					: read_first_due_by_statement(definition, snapshot, arguments, jobs);
 	});
 	const TimestampTz next = count > due_size ? jobs[due_size].row.due : PG_INT64_MAX;

@@ -11,7 +11,7 @@
 
 #include "../definition/definition.hpp"
 #include "../ring/ring.hpp"
-#include "../stats/look.hpp"
+#include "managed_rows.hpp"
 
 namespace queue_ext::claim {
 
@@ -21,14 +21,10 @@ namespace queue_ext::claim {
 bool read_rows(definition::Definition *definition, const ring::FillOrder &order,
 			   statement::Arguments *arguments, ring::Fill *fill);
 
-// Counts all rows to come of a managed queue, and finds when the first is due. Raises what the executor raises.
-void count_to_come(definition::Definition *definition, const statement::Arguments &arguments,
-				   stats::Look *look);
-
 // Enters the first of them into the ring; those of an attached queue, too, if CompiledClaim::due is set. Returns the time from
-// which on there may be more; PG_INT64_MAX: there are none. *are_all: of a managed queue, whether all rows to come were read.
-// Takes the ring's spinlock. Raises what the executor raises.
+// which on there may be more; PG_INT64_MAX: there are none. numbers: of a managed queue. Takes the ring's spinlock. Raises what
+// the executor raises.
 TimestampTz expect_first_due(definition::Definition *definition, ring::Ring *ring,
-							 const statement::Arguments &arguments, bool *are_all);
+							 const statement::Arguments &arguments, Numbers *numbers);
 
 } // namespace queue_ext::claim

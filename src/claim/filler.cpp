@@ -77,10 +77,21 @@ ask_attached_due(Definition *definition, Ring *ring, const Arguments &arguments,
 	const TimestampTz now = GetCurrentTimestamp();
 	if (!may_ask_due(ring, definition->claim->key, now, now - fill->began))
 		return false;
-	bool are_all;
-	fill->next_due = expect_first_due(definition, ring, arguments, &are_all);
+	Numbers none{};
+	fill->next_due = expect_first_due(definition, ring, arguments, &none);
 	fill->ask_due_cost_us = Max(GetCurrentTimestamp() - now, 1);
 	return true;
+}
+
+static void
+take_numbers(const Numbers &numbers, stats::Look *look)
+{
+	look->is_counted = true;
+	look->scheduled = numbers.jobs - numbers.leased;
+	look->run_at = numbers.run_at;
+	look->knows_leased = numbers.knows_last;
+	look->leased = numbers.leased + numbers.last_attempts;
+	look->due = {numbers.due, numbers.jobs == 0 ? stats::no_clock.to : numbers.priority};
 }
 
 // Asks when rows become claimable by the clock alone, and enters the first of them into the ring.
@@ -96,11 +107,12 @@ read_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *f
 	fill->knows_due = claim->key.is_sorted || claim->due != nullptr;
 	if (!claim->key.is_sorted)
 		return;
-	bool are_few = false;
-	fill->next_due = expect_first_due(definition, ring, arguments, &are_few);
-	if (fill->count == 0 && claim->kinds == nullptr &&
-		stats::is_to_count(definition, fill->began, are_few))
-		count_to_come(definition, arguments, look);
+	const bool is_count = fill->count == 0 && claim->kinds == nullptr;
+	Numbers numbers{};
+	numbers.are_wanted = is_count && stats::is_to_count(definition, fill->began);
+	fill->next_due = expect_first_due(definition, ring, arguments, &numbers);
+	if (is_count && numbers.are_known)
+		take_numbers(numbers, look);
 	if (may_recur(definition))
 		fill->quiet_until = definition->recurrence.next;
 }

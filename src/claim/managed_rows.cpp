@@ -259,7 +259,6 @@ struct FirstDue
 	DueJob *jobs;
 	int count;
 	int most;
-	bool are_all; // no job was passed by
 
 	// A job that is due then, or later, is none of them.
 	TimestampTz bound() const
@@ -318,39 +317,78 @@ sort(FirstDue *first)
 	}
 }
 
+static void
+count_job(Numbers *numbers, const SortKey &key, TimestampTz until)
+{
+	numbers->jobs++;
+	numbers->leased += until != DT_NOBEGIN;
+	numbers->due = Min(numbers->due, Max(key.run_at, until));
+	if (until == DT_NOBEGIN)
+		numbers->run_at = Min(numbers->run_at, key.run_at);
+	numbers->priority = Max(numbers->priority, static_cast<int16>(key.priority));
+}
+
 // A job is due when its lease has ended and its time has come.
 static void
-read_due_of_part(const Reader &reader, Part *part, FirstDue *first)
+read_due_of_part(const Reader &reader, Part *part, FirstDue *first, Numbers *numbers)
 {
 	const Kinds *kinds = reader.claim->kinds;
 	const uint64 kind = kinds == nullptr ? no_kind : kinds->hashes[0];
 	while (next_entry(part)) {
-		if (part->entry.run_at > reader.now && part->entry.run_at >= first->bound()) {
-			first->are_all = false;
+		const bool is_late =
+			part->entry.run_at > reader.now && part->entry.run_at >= first->bound();
+		if (is_late && !numbers->are_wanted) {
+			numbers->are_known = false;
 			pass_by(part);
 			continue;
 		}
 		if (!row::fetch_row(part->scan))
 			continue;
-		const TimestampTz due = Max(part->entry.run_at, leased_until(reader, part));
+		const TimestampTz until = leased_until(reader, part);
+		count_job(numbers, part->entry, until);
+		const TimestampTz due = Max(part->entry.run_at, until);
 		if (due > reader.now && due < first->bound())
 			add(first, {{candidate_of(part), due}, kind});
 	}
 }
 
+// What has its last attempt has left the order of claims, and is found by the index of dead jobs, which tables of the
+// first layout lack.
+static void
+count_last_attempts(const Reader &reader, Numbers *numbers)
+{
+	if (!OidIsValid(reader.claim->dead_index))
+		return;
+	numbers->knows_last = true;
+	Relation index = index_open(reader.claim->dead_index, AccessShareLock);
+	const row::IndexScan scan = row::begin_scan(reader.table, index, reader.snapshot, 1);
+	ScanKeyData key;
+	ScanKeyInit(&key, 1, BTGreaterStrategyNumber, F_TIMESTAMPTZ_GT,
+				TimestampTzGetDatum(reader.now));
+	row::restart(scan, &key, 1);
+	while (row::next_row(scan))
+		numbers->last_attempts++;
+	row::end_scan(scan);
+	index_close(index, NoLock);
+}
+
 int
 read_first_due(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now, DueJob *jobs,
-			   int most, bool *are_all)
+			   int most, Numbers *numbers)
 {
 	const Reader reader = open_reader(claim, snapshot, now);
 	const Parts parts = open_parts(reader, nullptr);
-	FirstDue first{jobs, 0, most, true};
+	FirstDue first{jobs, 0, most};
+	numbers->are_known = true;
+	numbers->due = numbers->run_at = PG_INT64_MAX;
+	numbers->priority = PG_INT16_MIN;
 	for (int i = 0; i < parts.count; i++)
-		read_due_of_part(reader, &parts.list[i], &first);
+		read_due_of_part(reader, &parts.list[i], &first, numbers);
 	close_parts(parts);
+	if (numbers->are_known)
+		count_last_attempts(reader, numbers);
 	close_reader(reader);
 	sort(&first);
-	*are_all = first.are_all && first.count < most;
 	return first.count;
 }
 

@@ -29,9 +29,23 @@ struct ReadyRow
 int read_ready(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now,
 			   const ring::SortKey *behind, ReadyRow *rows, int most);
 
+// The jobs of a queue that are not dead.
+struct Numbers
+{
+	bool are_wanted;     // at any cost; else only if all are read anyway
+	bool are_known;      // they were read
+	int64 jobs;          // those that have attempts left
+	int64 leased;        // of these
+	TimestampTz due;     // when the first of them may be claimed; PG_INT64_MAX: there is none
+	TimestampTz run_at;  // of the first one that is not leased; PG_INT64_MAX: there is none
+	int16 priority;      // the last one
+	bool knows_last;     // the table has the index of dead jobs
+	int64 last_attempts; // leased for the last time
+};
+
 // Reads the first jobs of the claim's kinds that become claimable by themselves after that time, in the order of these
-// times. *are_all: whether there are no others, not even for ever. Else as read_ready().
+// times, and counts all. Else as read_ready().
 int read_first_due(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now,
-				   ring::DueJob *jobs, int most, bool *are_all);
+				   ring::DueJob *jobs, int most, Numbers *numbers);
 
 } // namespace queue_ext::claim

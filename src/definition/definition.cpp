@@ -105,7 +105,6 @@ act_of(Prepared which)
 		case Prepared::any_pending:
 		case Prepared::count_pending:
 		case Prepared::ready:
-		case Prepared::count_to_come:
 		case Prepared::any_pending_of_one:
 		case Prepared::any_pending_of_some:
 		case Prepared::ready_of_one:

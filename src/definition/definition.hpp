@@ -90,7 +90,6 @@ enum class Prepared {
 	any_pending,         // whether a row is pending, locked or not
 	count_pending,       // how many are
 	ready,               // finds a row that looks pending
-	count_to_come, // of a managed queue: the jobs that are not ready, and when the first of them is
 	// any_pending and ready of jobs of one kind, and of some kinds (KindForm).
 	any_pending_of_one,
 	any_pending_of_some,

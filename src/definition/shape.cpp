@@ -521,10 +521,18 @@ make_missing_indexes(Oid table)
 		(void) make_missing_dead_index(table);
 }
 
+Oid
+dead_index(Oid table)
+{
+	Oid found;
+	(void) find_index(table, {{"dead_at"}, "dead_at", IS_NOT_NULL}, &found);
+	return found;
+}
+
 bool
 make_missing_dead_index(Oid table)
 {
-	if (has_index(table, {{"dead_at"}, "dead_at", IS_NOT_NULL}))
+	if (OidIsValid(dead_index(table)))
 		return false;
 	const char *name = qualified_name(table);
 	run_command_on({table, name}, psprintf(create_dead_index_text, name));

@@ -110,9 +110,10 @@ bool is_null_test(const Node *predicate, AttrNumber column, NullTestType kind); 
 // commands as the caller. Raises what they raise: 23505 for duplicate ids.
 void make_missing_indexes(Oid table);
 
-// The claim index of a managed queue's table, and the one by kind that queue_create makes with kinds => true;
+// The claim index of a managed queue's table, that of dead jobs, and the one by kind that queue_create makes with kinds => true;
 // InvalidOid: there is none. Lock the table and its indexes ACCESS SHARE while they look.
 Oid claim_index(Oid table);
+Oid dead_index(Oid table);
 Oid kind_index(Oid table);
 
 // Creates the index by kind, or drops it, unless that has been done. Locks the table and its indexes

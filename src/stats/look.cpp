@@ -31,12 +31,12 @@ is_unsure(const definition::Definition *definition, TimestampTz now)
 }
 
 bool
-is_to_count(const definition::Definition *definition, TimestampTz now, bool are_few)
+is_to_count(const definition::Definition *definition, TimestampTz now)
 {
 	constexpr TimestampTz longest = USECS_PER_MINUTE;
 	const Estimate *estimate = estimate_of(definition);
 	return estimate != nullptr &&
-		   (are_few || estimate->leased > 0 || is_unsure(*estimate, now) ||
+		   (estimate->leased > 0 || is_unsure(*estimate, now) ||
 			now - estimate->counted_at > longest || now < estimate->counted_at);
 }
 

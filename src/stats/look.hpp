@@ -43,10 +43,10 @@ struct Look
 // Whether the queue has statistics that are not exact, which a look may make. Reads a hint without the spinlock.
 bool is_unsure(const definition::Definition *definition, TimestampTz now);
 
-// Whether a look that finds nothing ready is to count the rest, too: where there are few; where the numbers are not
+// Whether a look that finds nothing ready is to count the rest, however many there are: where the numbers are not
 // exact, or there are leases, with which a job may have died, which nothing tells; and once a minute, as nothing tells
 // either of what plain SQL removes. As is_unsure().
-bool is_to_count(const definition::Definition *definition, TimestampTz now, bool are_few);
+bool is_to_count(const definition::Definition *definition, TimestampTz now);
 
 // Begins a look, before it takes its snapshot. Takes the entry's spinlock. Raises what place_of()
 // raises.
