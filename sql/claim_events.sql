@@ -144,6 +144,38 @@ select queue_send('chained', '1') > 0 as sent;
 select queue_claim_path('chained');
 rollback;
 
+-- A backlog that is more than a ring holds is not read anew for each claim: once a second, where all writes are told.
+create procedure test_backlog(queue text, pop text) language plpgsql as $$
+declare
+	began timestamptz = clock_timestamp();
+	before bigint;
+	sweeps bigint;
+begin
+	execute pop;
+	commit;
+	select c.sweeps into before from queue_claim_stats c where c.queue ~ ('\m' || test_backlog.queue || '$');
+	for i in 1 .. 20 loop
+		perform pg_sleep(0.11);
+		execute pop;
+		commit;
+	end loop;
+	select c.sweeps - before into sweeps from queue_claim_stats c where c.queue ~ ('\m' || test_backlog.queue || '$');
+	raise notice '%: %', queue, case when sweeps <= 1 + extract(epoch from clock_timestamp() - began) then 'few sweeps' else sweeps || ' sweeps' end;
+end $$;
+select queue_create('backlog');
+select count(*) from queue_send_many('backlog', array_fill('1'::jsonb, array[600]));
+create table backlog_rows (id integer primary key, state integer not null default 0);
+create index on backlog_rows (id) where state = 0;
+insert into backlog_rows select generate_series(1, 600);
+select queue_attach('backlog_rows', 'backlog_rows', 'state = 0', 'id', 'state = 1', wake => true);
+set client_min_messages = notice;
+call test_backlog('backlog', $$select queue_pop('backlog')$$);
+call test_backlog('backlog_rows', $$select queue_pop_rows(null::backlog_rows)$$);
+set client_min_messages = warning;
+select queue_drop('backlog'), queue_detach('backlog_rows');
+drop table backlog_rows;
+drop procedure test_backlog;
+
 select queue_drop(q) from unnest('{events,events_kept,polled,chained}'::text[]) as q;
 drop function popped;
 drop procedure test_sweeps, test_polls, test_own;

@@ -129,10 +129,13 @@ alter table "all" alter priority drop not null;
 truncate "all";
 insert into "all" (payload, priority) values ('null', null), ('1', 5);
 select payload from queue_pop('all', 2);
+insert into "all" (payload, priority, kind) values ('null', null, 'a'), ('1', 5, 'b'), ('2', 5, null);
+select payload from queue_pop('all', 3, kinds => '{a,b}');
+truncate "all";
+alter table "all" alter priority set not null;
 
 -- Workers of some kinds to whom a policy applies.
 call fill('all', 2000, 0.9);
-update "all" set priority = 0 where priority is null;
 create role regress_claim_index;
 grant usage on schema test_claim_index to regress_claim_index;
 grant all on all tables in schema test_claim_index to regress_claim_index;

@@ -32,8 +32,10 @@
 
 namespace queue_ext::ring {
 
-// The least time between sweeps, if the factor says no more.
+// The least time between sweeps, if the factor says no more; and where the ring is told of all that is written, and no
+// candidate was tried in vain.
 constexpr int64 least_sweep_interval_us = INT64CONST(100) * 1000;
+constexpr int64 least_told_interval_us = USECS_PER_SEC;
 // The least time between two of which only the statistics have need.
 constexpr int64 least_look_interval_us = USECS_PER_SEC;
 
@@ -673,6 +675,7 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, const Generations &g
 			ring->sweep.row_due = PG_INT64_MAX;
 			ring->idleness.is_quiet = false;
 			ring->flight.has_locked = false;
+			ring->sweep.has_passed = false;
 			ring->sweep.wake_generation = current_of(generations);
 			ring->sweep.generation++;
 			ring->flight.count = 0; // the sweep reads these rows, too
@@ -736,9 +739,10 @@ append(Ring *ring, const FillOrder &order, const Fill &fill)
 static TimestampTz
 next_sweep(const Ring *ring)
 {
+	const bool is_told = ring->idleness.is_told && !ring->sweep.has_passed;
+	const int64 least = is_told ? least_told_interval_us : least_sweep_interval_us;
 	const int64 interval = sweep_interval_factor * ring->sweep.cost_us;
-	return ring->sweep.ended_at +
-		   Min(Max(interval, least_sweep_interval_us), most_sweep_interval_us);
+	return ring->sweep.ended_at + Min(Max(interval, least), most_sweep_interval_us);
 }
 
 // Broadcasts in any case: a waiter of a fill that was lost may look again, too.
@@ -850,7 +854,7 @@ passing_cost(const Ring *ring, int64 passed, int64 passing_us)
 	return Max(passed * least_pass_cost_us, Min(measured, passed * most_pass_cost_us));
 }
 
-// An expensive sweep puts off the next one.
+// An expensive sweep puts off the next one. A row that was passed by may be claimable again, and nobody tells.
 static void
 count(Ring *ring, const RingCounters &more)
 {
@@ -863,11 +867,12 @@ count(Ring *ring, const RingCounters &more)
 	const int64 passed = more.locked + more.gone + more.not_pending;
 	if (passed == 0)
 		return;
-	ring->idleness.is_quiet = false; // such a row may be claimable again, and nobody tells
+	ring->idleness.is_quiet = false;
+	ring->sweep.has_passed = true;
 	ring->flight.has_locked |= more.locked > 0;
 	ring->sweep.cost_us += passing_cost(ring, passed, more.passing_us);
 	if (ring->sweep.due != 0 && ring->sweep.due != PG_INT64_MAX)
-		ring->sweep.due = Max(ring->sweep.due, next_sweep(ring));
+		ring->sweep.due = next_sweep(ring);
 }
 
 void

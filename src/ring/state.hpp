@@ -205,6 +205,7 @@ struct SweepClock
 	int64 cost_us;              // its duration, plus the cost of candidates tried in vain since
 	TimestampTz row_due;        // the earliest time known of a row that is not among those to come
 	TimestampTz row_due_before; // row_due when the sweep began that is under way
+	bool has_passed;            // candidates were tried in vain since then
 };
 
 // When a sweep of an attached queue asks the table for the rows to come (may_ask_due()).
