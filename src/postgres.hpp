@@ -55,6 +55,7 @@ extern "C" {
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "lib/binaryheap.h"
 #include "lib/ilist.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"

@@ -77,8 +77,7 @@ ask_attached_due(Definition *definition, Ring *ring, const Arguments &arguments,
 	const TimestampTz now = GetCurrentTimestamp();
 	if (!may_ask_due(ring, definition->claim->key, now, now - fill->began))
 		return false;
-	Numbers none{};
-	fill->next_due = expect_first_due(definition, ring, arguments, &none);
+	fill->next_due = expect_first_due(definition, ring, arguments, nullptr);
 	fill->ask_due_cost_us = Max(GetCurrentTimestamp() - now, 1);
 	return true;
 }
@@ -109,9 +108,9 @@ read_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *f
 		return;
 	const bool is_count = fill->count == 0 && claim->kinds == nullptr;
 	Numbers numbers{};
-	numbers.are_wanted = is_count && stats::is_to_count(definition, fill->began);
-	fill->next_due = expect_first_due(definition, ring, arguments, &numbers);
-	if (is_count && numbers.are_known)
+	numbers.are_wanted = stats::is_to_count(definition, fill->began);
+	fill->next_due = expect_first_due(definition, ring, arguments, is_count ? &numbers : nullptr);
+	if (numbers.are_known)
 		take_numbers(numbers, look);
 	if (may_recur(definition))
 		fill->quiet_until = definition->recurrence.next;

@@ -253,68 +253,62 @@ read_ready(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now, const
 
 namespace {
 
-// The first jobs to come, of those seen so far: a heap with the last one on top.
+// The first jobs to come, of those seen so far, and a heap of them with the last one on top.
 struct FirstDue
 {
 	DueJob *jobs;
-	int count;
-	int most;
+	binaryheap *heap;
 
+	bool is_full() const
+	{
+		return heap->bh_size == heap->bh_space;
+	}
+	DueJob *last() const
+	{
+		return reinterpret_cast<DueJob *>(DatumGetPointer(binaryheap_first(heap)));
+	}
 	// A job that is due then, or later, is none of them.
 	TimestampTz bound() const
 	{
-		return count < most ? PG_INT64_MAX : jobs[0].row.due;
+		return is_full() ? last()->row.due : PG_INT64_MAX;
 	}
 };
 
 } // namespace
 
-static void
-exchange(DueJob *left, DueJob *right)
+static int
+compare_due(const void *left, const void *right)
 {
-	const DueJob former = *left;
-	*left = *right;
-	*right = former;
+	const TimestampTz due = static_cast<const DueJob *>(left)->row.due;
+	const TimestampTz other = static_cast<const DueJob *>(right)->row.due;
+	return due < other ? -1 : due > other;
 }
 
-// Moves the job on top down to its place, among so many.
-static void
-sift_down(DueJob *jobs, int count)
+static int
+compare_in_heap(Datum left, Datum right, void *)
 {
-	int place = 0;
-	while (2 * place + 1 < count) {
-		int child = 2 * place + 1;
-		if (child + 1 < count && jobs[child + 1].row.due > jobs[child].row.due)
-			child++;
-		if (jobs[child].row.due <= jobs[place].row.due)
-			return;
-		exchange(&jobs[place], &jobs[child]);
-		place = child;
-	}
+	return compare_due(DatumGetPointer(left), DatumGetPointer(right));
 }
 
 // The last one makes room.
 static void
 add(FirstDue *first, const DueJob &job)
 {
-	if (first->count == first->most) {
-		first->jobs[0] = job;
-		sift_down(first->jobs, first->count);
-		return;
-	}
-	int place = first->count++;
-	first->jobs[place] = job;
-	for (; place > 0 && first->jobs[(place - 1) / 2].row.due < job.row.due; place = (place - 1) / 2)
-		exchange(&first->jobs[place], &first->jobs[(place - 1) / 2]);
+	const bool is_full = first->is_full();
+	DueJob *place = is_full ? first->last() : &first->jobs[first->heap->bh_size];
+	*place = job;
+	if (is_full)
+		binaryheap_replace_first(first->heap, PointerGetDatum(place));
+	else
+		binaryheap_add(first->heap, PointerGetDatum(place));
 }
 
 static void
-sort(FirstDue *first)
+begin_count(Numbers *numbers)
 {
-	for (int count = first->count; count > 1;) {
-		exchange(&first->jobs[0], &first->jobs[--count]);
-		sift_down(first->jobs, count);
-	}
+	numbers->are_known = true;
+	numbers->due = numbers->run_at = PG_INT64_MAX;
+	numbers->priority = PG_INT16_MIN;
 }
 
 static void
@@ -337,15 +331,17 @@ read_due_of_part(const Reader &reader, Part *part, FirstDue *first, Numbers *num
 	while (next_entry(part)) {
 		const bool is_late =
 			part->entry.run_at > reader.now && part->entry.run_at >= first->bound();
-		if (is_late && !numbers->are_wanted) {
-			numbers->are_known = false;
+		if (is_late && (numbers == nullptr || !numbers->are_wanted)) {
+			if (numbers != nullptr)
+				numbers->are_known = false;
 			pass_by(part);
 			continue;
 		}
 		if (!row::fetch_row(part->scan))
 			continue;
 		const TimestampTz until = leased_until(reader, part);
-		count_job(numbers, part->entry, until);
+		if (numbers != nullptr)
+			count_job(numbers, part->entry, until);
 		const TimestampTz due = Max(part->entry.run_at, until);
 		if (due > reader.now && due < first->bound())
 			add(first, {{candidate_of(part), due}, kind});
@@ -378,18 +374,19 @@ read_first_due(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now, D
 {
 	const Reader reader = open_reader(claim, snapshot, now);
 	const Parts parts = open_parts(reader, nullptr);
-	FirstDue first{jobs, 0, most};
-	numbers->are_known = true;
-	numbers->due = numbers->run_at = PG_INT64_MAX;
-	numbers->priority = PG_INT16_MIN;
+	FirstDue first{jobs, binaryheap_allocate(most, compare_in_heap, nullptr)};
+	if (numbers != nullptr)
+		begin_count(numbers);
 	for (int i = 0; i < parts.count; i++)
 		read_due_of_part(reader, &parts.list[i], &first, numbers);
 	close_parts(parts);
-	if (numbers->are_known)
+	if (numbers != nullptr && numbers->are_known)
 		count_last_attempts(reader, numbers);
 	close_reader(reader);
-	sort(&first);
-	return first.count;
+	const int count = first.heap->bh_size;
+	binaryheap_free(first.heap);
+	qsort(jobs, count, sizeof(DueJob), compare_due);
+	return count;
 }
 
 } // namespace queue_ext::claim

@@ -44,7 +44,7 @@ struct Numbers
 };
 
 // Reads the first jobs of the claim's kinds that become claimable by themselves after that time, in the order of these
-// times, and counts all. Else as read_ready().
+// times, and counts all; numbers: null, or what is counted. Else as read_ready().
 int read_first_due(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now,
 				   ring::DueJob *jobs, int most, Numbers *numbers);
 

@@ -459,39 +459,35 @@ is_like(Relation index, const Wish &wish)
 	return form->indnkeyatts == count;
 }
 
-// The name of an index, qualified and quoted, and its OID in *found. Null if there is none. Locks the
-// table and its indexes ACCESS SHARE while it looks.
-static const char *
-find_index(Oid table, const Wish &wish, Oid *found)
+// InvalidOid: there is none. Locks the table and its indexes ACCESS SHARE while it looks.
+static Oid
+find_index(Oid table, const Wish &wish)
 {
-	*found = InvalidOid;
+	Oid found = InvalidOid;
 	Relation relation = table_open(table, AccessShareLock);
 	List *indexes = RelationGetIndexList(relation);
 	ListCell *cell;
 	foreach (cell, indexes) {
 		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
-		if (!OidIsValid(*found) && is_like(index, wish))
-			*found = RelationGetRelid(index);
+		if (!OidIsValid(found) && is_like(index, wish))
+			found = RelationGetRelid(index);
 		index_close(index, AccessShareLock);
 	}
 	list_free(indexes);
 	table_close(relation, AccessShareLock);
-	return OidIsValid(*found) ? qualified_name(*found) : nullptr;
+	return found;
 }
 
 static bool
 has_index(Oid table, const Wish &wish)
 {
-	Oid found;
-	return find_index(table, wish, &found) != nullptr;
+	return OidIsValid(find_index(table, wish));
 }
 
 Oid
 claim_index(Oid table)
 {
-	Oid found;
-	(void) find_index(table, {{"priority", "run_at", "id"}, "dead_at", IS_NULL}, &found);
-	return found;
+	return find_index(table, {{"priority", "run_at", "id"}, "dead_at", IS_NULL});
 }
 
 // rd_pkindex is set when the list of indexes is built.
@@ -524,9 +520,7 @@ make_missing_indexes(Oid table)
 Oid
 dead_index(Oid table)
 {
-	Oid found;
-	(void) find_index(table, {{"dead_at"}, "dead_at", IS_NOT_NULL}, &found);
-	return found;
+	return find_index(table, {{"dead_at"}, "dead_at", IS_NOT_NULL});
 }
 
 bool
@@ -544,10 +538,7 @@ static constexpr Wish by_kind = {{"kind", "priority", "run_at", "id"}, "dead_at"
 Oid
 kind_index(Oid table)
 {
-	Oid found = InvalidOid;
-	if (has_kind(table))
-		(void) find_index(table, by_kind, &found);
-	return found;
+	return has_kind(table) ? find_index(table, by_kind) : InvalidOid;
 }
 
 void
@@ -564,8 +555,8 @@ drop_kind_index(Oid table)
 {
 	const Named named{table, qualified_name(table)};
 	Oid found;
-	const char *index;
-	while ((index = find_index(table, by_kind, &found)) != nullptr) {
+	while (OidIsValid(found = find_index(table, by_kind))) {
+		const char *index = qualified_name(found);
 		run_command_on(named, psprintf("drop index %s", index));
 		if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(found)))
 			error::gone_during_command(index);
