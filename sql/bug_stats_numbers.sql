@@ -245,11 +245,12 @@ call doubt('removed');
 select count(*) from queue_pop('removed');
 select * from numbers('removed');
 -- A job dies with its lease, beside more jobs than a sweep reads to know what is to come.
-select queue_create('dying', lease => '1 ms');
+select queue_create('dying', lease => '1 hour');
 select count(*) from queue_send_many('dying', array_fill('1'::jsonb, array[700]), run_at => now() + interval '1 day');
 select count(*) from queue_pop('dying');
 select queue_send('dying', '2', max_attempts => 1) > 0 as sent;
 select payload from queue_pop('dying');
+select queue_extend('dying', id, attempt, '1 ms') from dying where dead_at is not null;
 select wait_until(dead_at + interval '1 ms') from dying where dead_at is not null;
 call doubt('dying');
 select count(*) from queue_pop('dying');

@@ -47,7 +47,7 @@ await pool.query(`
 	where to_regclass('shop.' || name) is null;
 	create table if not exists shop.orders (id bigint generated always as identity primary key, packed timestamptz);
 	create index if not exists orders_to_pack on shop.orders (id) where packed is null;
-	select queue_attach('shop.packing', 'shop.orders', pending => 'packed is null', order_by => 'id', on_claim => 'packed = call_time')
+	select queue_attach('shop.packing', 'shop.orders', pending => 'packed is null', order_by => 'id', on_claim => 'packed = call_time', wake => true)
 	where not exists (select from queues where queue = 'shop.packing');
 	select queue_pause('shop.newsletter');
 	select queue_send('shop.reports', '{"report": "sales"}', run_at => now() + n * interval '1 hour') from generate_series(1, 12) as n`);
