@@ -46,7 +46,6 @@ namespace queue_ext::claim {
 
 using definition::ClaimMode;
 using definition::Definition;
-using definition::Prepared;
 using ring::Candidate;
 using ring::Ring;
 using statement::Access;
@@ -274,7 +273,7 @@ select_candidates(Claimer *claimer, Request *request, Candidate *candidates, int
 static bool
 is_pending(const Claimer *claimer, const CandidateRow *row, const Request &request)
 {
-	CompiledClaim *claim = claimer->definition->claim;
+	CompiledClaim *claim = claim_of(claimer->definition);
 	ExprContext *context = make_evaluation(claim, arguments_for(claimer->definition, request));
 	context->ecxt_scantuple = row->slot;
 	row::begin_use(&claim->use);
@@ -293,7 +292,7 @@ lock_pending(const Claimer *claimer, const Request &request, Batch *batch, Tried
 	CandidateRow *row = &claimer->leaves->row;
 	batch->count = 0;
 	RowContext error_context;
-	begin_context(&error_context, claimer->definition, act_of(Prepared::claim_by_tid));
+	begin_context(&error_context, claimer->definition, act_of(ClaimStatement::claim_by_tid));
 	if (!claimer->claim->has_policies)
 		error_context.row = row->slot;
 	const bool is_it = is_pending(claimer, row, request);
@@ -449,28 +448,29 @@ finish_claim(const Claimer *claimer, const Request &request, uint64 count)
 
 // The statements for one partition or child, among those prepared; new ones take the place of those
 // that were prepared first.
-static definition::PreparedLeaf *
+static PreparedLeaf *
 prepared_leaf(Definition *definition, Oid table)
 {
-	constexpr int most = definition::prepared_leaf_count;
-	if (definition->leaves == nullptr)
-		definition->leaves = static_cast<definition::PreparedLeaf *>(
-			MemoryContextAllocZero(definition->context, sizeof(definition::PreparedLeaf) * most));
+	constexpr int most = prepared_leaf_count;
+	auto *kept = definition::beside<ClaimsKept>(definition);
+	if (kept->leaves == nullptr)
+		kept->leaves = static_cast<PreparedLeaf *>(
+			definition::allocate_beside(definition, sizeof(PreparedLeaf) * most));
 	for (int i = 0; i < most; i++)
-		if (definition->leaves[i].table == table)
-			return &definition->leaves[i];
-	definition::PreparedLeaf *leaf = &definition->leaves[definition->next_leaf];
-	definition->next_leaf = (definition->next_leaf + 1) % most;
-	definition::discard_after_calls(&leaf->many);
-	definition::discard_after_calls(&leaf->one);
+		if (kept->leaves[i].table == table)
+			return &kept->leaves[i];
+	PreparedLeaf *leaf = &kept->leaves[kept->next_leaf];
+	kept->next_leaf = (kept->next_leaf + 1) % most;
+	definition::discard_after_calls(statement_at(definition, &leaf->many));
+	definition::discard_after_calls(statement_at(definition, &leaf->one));
 	leaf->table = table;
 	return leaf;
 }
 
 static Statement *
-statement_of(definition::PreparedLeaf *leaf, Form form)
+statement_of(PreparedLeaf *leaf, Form form)
 {
-	return form == Form::many ? &leaf->many : &leaf->one;
+	return form == Form::many ? leaf->many : leaf->one;
 }
 
 static const Statement &
@@ -484,7 +484,7 @@ leaf_statement(Definition *definition, Form form, Oid table)
 	statement::Tables tables = definition::tables_in(definition, text);
 	tables.leaf = table;
 	statement::prepare(&fresh, text, definition->row_type, Access::by_tid, tables,
-					   {act_of(Prepared::claim_by_tid), definition->name});
+					   {act_of(ClaimStatement::claim_by_tid), definition->name});
 	fresh.follows_partitions = definition->is_partitioned;
 	definition::note_growth(definition);
 	// Parsing may have run user-defined code that claims, so it is looked up again.
@@ -494,16 +494,16 @@ leaf_statement(Definition *definition, Form form, Oid table)
 	return *found;
 }
 
-static Prepared
+static ClaimStatement
 prepared_for(Form form)
 {
 	switch (form) {
 		case Form::many:
-			return Prepared::claim_by_tid;
+			return ClaimStatement::claim_by_tid;
 		case Form::one:
-			return Prepared::claim_one_by_tid;
+			return ClaimStatement::claim_one_by_tid;
 		case Form::locked:
-			return Prepared::claim_locked_by_tid;
+			return ClaimStatement::claim_locked_by_tid;
 	}
 	pg_unreachable();
 }
@@ -513,9 +513,9 @@ statement_for(const Claimer *claimer, Form form, Oid table)
 {
 	if (claimer->claim->leaves != nullptr)
 		return leaf_statement(claimer->definition, form, table);
-	return definition::prepared_of(claimer->definition, prepared_for(form), Access::by_tid, [&] {
-		return statement_text(claimer->definition, form, InvalidOid);
-	});
+	return prepared_of(claimer->definition,
+					   kept_for_claims(claimer->definition, prepared_for(form)), Access::by_tid,
+					   [&] { return statement_text(claimer->definition, form, InvalidOid); });
 }
 
 // The row of a batch that has no other, if it was the last to be read and the caller may see it; or null.
@@ -621,7 +621,7 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 static bool
 may_lock_first(const Definition *definition)
 {
-	const CompiledClaim *claim = definition->claim;
+	const CompiledClaim *claim = claim_of(definition);
 	if (definition->claim_mode != ClaimMode::update || claim->pending == nullptr ||
 		has_policies_for_caller(definition))
 		return false;
@@ -636,7 +636,7 @@ bool
 claim_by_tid(Definition *definition, Ring *ring, Request *request, const Output &output,
 			 uint64 *claimed)
 {
-	Claimer claimer{definition, definition->claim,         &output, GetCurrentCommandId(false),
+	Claimer claimer{definition, claim_of(definition),      &output, GetCurrentCommandId(false),
 					nullptr,    may_lock_first(definition)};
 	const bool is_settled = drain(definition, ring, request, {&claimer, try_all, nullptr}, claimed);
 	for (Leaf *leaf = claimer.leaves; leaf != nullptr; leaf = leaf->next) {

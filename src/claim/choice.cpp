@@ -63,7 +63,7 @@ rights_for(ClaimMode mode)
 static Obstacle
 find_tid_obstacle(const Definition *definition)
 {
-	if (definition->claim->policies_use.opaque != nullptr && has_policies_for_caller(definition))
+	if (claim_of(definition)->policies_use.opaque != nullptr && has_policies_for_caller(definition))
 		return {"a row security policy calls a function that may depend on its caller",
 				"Declare the function immutable if it is, or write it as one SQL expression."};
 	if (pg_class_aclcheck(definition->source, GetUserId(), ACL_SELECT) != ACLCHECK_OK)

@@ -43,7 +43,7 @@ claim_from(Ring *ring, Definition *definition, Path path, Request request, const
 	if (is_settled)
 		return claimed;
 	// The ring may have been given away: look it up again next time.
-	definition->claim->ring = nullptr;
+	claim_of(definition)->ring = nullptr;
 	request.max_jobs -= static_cast<int>(claimed);
 	return claimed + claim_portable(definition, request, output);
 }
@@ -73,8 +73,8 @@ claim_by_ring(Definition *definition, const Choice &choice, const Request &reque
 	Ring *ring = ring_of(definition);
 	if (ring == nullptr)
 		return claim_portable(definition, request, output);
-	const RingKey &key = definition->claim->key;
-	tell_path(definition->claim, ring, choice);
+	const RingKey &key = claim_of(definition)->key;
+	tell_path(claim_of(definition), ring, choice);
 	const bool was_chosen = request.is_chosen != nullptr && *request.is_chosen;
 	uint64 claimed = 0;
 	if (wake::owes_sweep(ring, key, request.call_time) || wake::has_offers(definition->source) ||
@@ -108,9 +108,9 @@ static uint64
 claim_with_lost(Definition *definition, const Request &request, const Output &output)
 {
 	send_lost_sometimes(definition, request.call_time);
-	const uint64 sent = definition->recurrence.sent;
+	const uint64 sent = recurrence_of(definition)->sent;
 	const uint64 claimed = claim_by_path(definition, request, output);
-	if (claimed > 0 || definition->recurrence.sent == sent)
+	if (claimed > 0 || recurrence_of(definition)->sent == sent)
 		return claimed;
 	Request again = request;
 	again.call_time = GetCurrentTimestamp();

@@ -11,6 +11,7 @@
 #include "../definition/registry.hpp"
 #include "../interval.hpp"
 #include "../row/write.hpp"
+#include "claims_kept.hpp"
 
 namespace queue_ext::claim {
 
@@ -18,10 +19,10 @@ using catalog::RowKey;
 using definition::ClaimMode;
 using definition::Compiled;
 using definition::Definition;
-using definition::KindForm;
-using definition::PreparedClaim;
+using ring::KindForm;
 using statement::Arguments;
 using statement::Parameter;
+using statement::Statement;
 
 Arguments
 arguments_for(const Definition *definition, const Request &request)
@@ -174,47 +175,59 @@ claim_text(Definition *definition, int max_jobs, KindForm form)
 	pg_unreachable();
 }
 
+// Those of the definition, each with a statement, prepared or not.
+static PreparedClaim *
+prepared_claims_of(Definition *definition)
+{
+	PreparedClaim *claims = definition::beside<ClaimsKept>(definition)->claims;
+	for (int i = 0; i < prepared_claim_count; i++)
+		(void) statement_at(definition, &claims[i].statement);
+	return claims;
+}
+
+// The cache of definitions may have given the plan up.
 static bool
 is_for(const PreparedClaim &claim, int max_jobs, KindForm form)
 {
-	return claim.max_jobs == max_jobs && claim.form == form;
+	return claim.statement->is_prepared() && claim.max_jobs == max_jobs && claim.form == form;
 }
 
 // The index of the statement for so many jobs in that form, or else the last, to be replaced.
 static int
-index_of(const Definition *definition, int max_jobs, KindForm form)
+index_of(const PreparedClaim *claims, int max_jobs, KindForm form)
 {
 	int index = 0;
-	while (index < definition::prepared_claim_count - 1 &&
-		   !is_for(definition->claims[index], max_jobs, form))
+	while (index < prepared_claim_count - 1 && !is_for(claims[index], max_jobs, form))
 		index++;
 	return index;
 }
 
 // Moves the statement to the front, so that the last one is the least recently used.
-statement::Statement
+Statement
 claim_statement(Definition *definition, int max_jobs, KindForm form)
 {
-	int index = index_of(definition, max_jobs, form);
-	if (!is_for(definition->claims[index], max_jobs, form)) {
-		PreparedClaim fresh{max_jobs, form, {}};
+	PreparedClaim *claims = prepared_claims_of(definition);
+	int index = index_of(claims, max_jobs, form);
+	if (!is_for(claims[index], max_jobs, form)) {
+		Statement fresh{};
 		const char *text = claim_text(definition, max_jobs, form);
-		statement::prepare(&fresh.statement, text, definition->row_type,
+		statement::prepare(&fresh, text, definition->row_type,
 						   ring::access_of(form, definition::compiled_of(definition).access),
 						   definition::tables_in(definition, text),
-						   {act_of(definition::Prepared::claim_by_tid), definition->name});
-		fresh.statement.follows_partitions = definition->is_partitioned;
+						   {act_of(ClaimStatement::claim_by_tid), definition->name});
+		fresh.follows_partitions = definition->is_partitioned;
 		definition::note_growth(definition);
 		// Parsing may have run user-defined code that claims, so that other statements are there
 		// now.
-		index = definition::prepared_claim_count - 1;
-		definition::discard_after_calls(&definition->claims[index].statement);
-		definition->claims[index] = fresh;
+		index = prepared_claim_count - 1;
+		definition::discard_after_calls(claims[index].statement);
+		claims[index] = {max_jobs, form, claims[index].statement};
+		*claims[index].statement = fresh;
 	}
-	const PreparedClaim found = definition->claims[index];
-	memmove(&definition->claims[1], &definition->claims[0], sizeof(PreparedClaim) * index);
-	definition->claims[0] = found;
-	return found.statement;
+	const PreparedClaim found = claims[index];
+	memmove(&claims[1], &claims[0], sizeof(PreparedClaim) * index);
+	claims[0] = found;
+	return *found.statement;
 }
 
 } // namespace queue_ext::claim

@@ -42,7 +42,7 @@ const char *lock_text(definition::Definition *definition, const char *columns,
 constexpr const char *former_lease = "queue_ext_former_lease";
 
 // The statement with which a claim of max_jobs begins, in any mode.
-const char *claim_text(definition::Definition *definition, int max_jobs, definition::KindForm form);
+const char *claim_text(definition::Definition *definition, int max_jobs, ring::KindForm form);
 
 // The statement that writes the claim into rows of a table without a key, by their TIDs.
 const char *write_located_text(definition::Definition *definition);
@@ -51,6 +51,6 @@ const char *write_located_text(definition::Definition *definition);
 // used one of another number. Returns a copy, since a nested call may move the original. Raises
 // what prepare() raises. SPI must be connected.
 statement::Statement claim_statement(definition::Definition *definition, int max_jobs,
-									 definition::KindForm form);
+									 ring::KindForm form);
 
 } // namespace queue_ext::claim

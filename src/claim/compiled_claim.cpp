@@ -505,10 +505,9 @@ find_leaves(CompiledClaim *claim, Definition *definition)
 					"Attach a queue to each heap table."};
 		claim->leaves[claim->leaf_count++] = table;
 	}
-	if (claim->leaf_count > definition::prepared_leaf_count)
-		return {
-			psprintf("the table has more than %d parts with rows", definition::prepared_leaf_count),
-			"Attach a queue to each part, or to groups of them."};
+	if (claim->leaf_count > prepared_leaf_count)
+		return {psprintf("the table has more than %d parts with rows", prepared_leaf_count),
+				"Attach a queue to each part, or to groups of them."};
 	return {};
 }
 
@@ -702,7 +701,7 @@ compile(Definition *definition)
 			table_close(table, AccessShareLock);
 		});
 	});
-	definition->claim = claim;
+	definition::beside<ClaimsKept>(definition)->compiled = claim;
 	definition::note_growth(definition);
 	return claim;
 }
@@ -727,8 +726,9 @@ is_of_definition(int code)
 const CompiledClaim *
 compiled_claim_of(Definition *definition)
 {
-	if (definition->claim != nullptr)
-		return definition->claim;
+	const auto *kept = definition::beside<ClaimsKept>(definition);
+	if (kept->compiled != nullptr)
+		return kept->compiled;
 	const stats::Place place = stats::place_of(definition);
 	const CompiledClaim *claim = nullptr;
 	PG_TRY();
@@ -759,7 +759,7 @@ is_leaf(const CompiledClaim *claim, Oid table)
 bool
 has_policies_for_caller(const Definition *definition)
 {
-	return definition->claim->has_policies &&
+	return claim_of(definition)->has_policies &&
 		   check_enable_rls(definition->source, InvalidOid, true) == RLS_ENABLED;
 }
 
@@ -769,7 +769,7 @@ static constexpr uint64 unrestricted_variant = 1;
 Variant
 set_variant(Definition *definition, const Request &request)
 {
-	CompiledClaim *claim = definition->claim;
+	CompiledClaim *claim = claim_of(definition);
 	const Variant former{claim->key.variant, claim->kinds};
 	uint64 variant = variant_of(claim->use_of_caller, request, 0);
 	if (has_policies_for_caller(definition))
@@ -786,8 +786,8 @@ set_variant(Definition *definition, const Request &request)
 void
 restore_variant(Definition *definition, const Variant &former)
 {
-	definition->claim->key.variant = former.number;
-	definition->claim->kinds = former.kinds;
+	claim_of(definition)->key.variant = former.number;
+	claim_of(definition)->kinds = former.kinds;
 }
 
 Ring *
@@ -798,8 +798,8 @@ ring_of(Definition *definition)
 		(claim->kinds != nullptr && !OidIsValid(claim->kind_index)))
 		return nullptr;
 	if (claim->ring == nullptr || !seems_of(claim->ring, claim->key)) {
-		definition->claim->ring = get_ring(claim->key, claim->kinds);
-		definition->claim->told = nullptr;
+		claim_of(definition)->ring = get_ring(claim->key, claim->kinds);
+		claim_of(definition)->told = nullptr;
 		if (claim->ring != nullptr)
 			begin_trust(claim->ring, claim->key, claim->table_version);
 	}

@@ -19,6 +19,7 @@
 #include "../row/plain.hpp"
 #include "../row/use.hpp"
 #include "caller.hpp"
+#include "claims_kept.hpp"
 
 namespace queue_ext::claim {
 
@@ -135,7 +136,7 @@ void
 with_variant(definition::Definition *definition, const Request &request, Body &&body)
 {
 	const Variant former = set_variant(definition, request);
-	if (definition->claim->key.variant == former.number && request.kinds == former.kinds) {
+	if (claim_of(definition)->key.variant == former.number && request.kinds == former.kinds) {
 		body();
 		return;
 	}

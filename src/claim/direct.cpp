@@ -372,8 +372,7 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 	claimer->request = request;
 	set_clock(claimer->writer.context, claimer->request->call_time);
 	uint64 locked = 0;
-	begin_context(&claimer->context, claimer->definition,
-				  definition::act_of(definition::Prepared::claim_by_tid));
+	begin_context(&claimer->context, claimer->definition, act_of(ClaimStatement::claim_by_tid));
 	for (int i = 0; i < count && !claimer->needs_statement; i++) {
 		claimer->context.row = nullptr;
 		CHECK_FOR_INTERRUPTS();

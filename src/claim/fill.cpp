@@ -18,7 +18,6 @@
 namespace queue_ext::claim {
 
 using definition::Definition;
-using definition::Prepared;
 using ring::Candidate;
 using ring::Cursor;
 using ring::DueJob;
@@ -123,45 +122,48 @@ kind_fill_text(Definition *definition, const CompiledClaim *claim, const Kinds &
 					definition::compiled_of(definition).order_by, read_size);
 }
 
+static definition::KeptStatement
+kept_fill(Definition *definition, Statement **place)
+{
+	return {statement_at(definition, place), act_of(ClaimStatement::fill_head)};
+}
+
 // The statement for the call's kinds, behind the cursor or at the head. Only managed queues have kinds, and their order
 // is one run of columns.
 static const Statement &
 statement_of_kinds(Definition *definition, const CompiledClaim *claim, bool is_behind)
 {
-	if (definition->kind_fills == nullptr) {
-		definition->kind_fills = static_cast<Statement *>(
-			MemoryContextAllocZero(definition->context, sizeof(Statement) * 2 * slot_counts));
-		definition->kind_fill_count = 2 * slot_counts;
-	}
+	auto *kept = definition::beside<ClaimsKept>(definition);
+	if (kept->kind_fills == nullptr)
+		kept->kind_fills = static_cast<Statement **>(
+			definition::allocate_beside(definition, sizeof(Statement *) * 2 * slot_counts));
 	const Kinds &kinds = *claim->kinds;
-	return definition::prepared_of(
-		definition, &definition->kind_fills[2 * slot_place(kinds) + is_behind],
-		statement::Access::by_kind, definition::act_of(Prepared::fill_head), [&] {
-			return kind_fill_text(definition, claim, kinds,
-								  is_behind ? behind_cursor(claim, 0) : "");
-		});
+	return prepared_of(definition,
+					   kept_fill(definition, &kept->kind_fills[2 * slot_place(kinds) + is_behind]),
+					   statement::Access::by_kind, [&] {
+						   return kind_fill_text(definition, claim, kinds,
+												 is_behind ? behind_cursor(claim, 0) : "");
+					   });
 }
 
 static const Statement &
 statement_at_head(Definition *definition, const CompiledClaim *claim)
 {
-	return definition::prepared_of(definition, Prepared::fill_head,
-								   definition::compiled_of(definition).access,
-								   [&] { return fill_text(definition, claim, ""); });
+	return prepared_of(definition, kept_for_claims(definition, ClaimStatement::fill_head),
+					   definition::compiled_of(definition).access,
+					   [&] { return fill_text(definition, claim, ""); });
 }
 
 static const Statement &
 statement_behind(Definition *definition, const CompiledClaim *claim, int run)
 {
-	if (definition->fills == nullptr) {
-		definition->fills = static_cast<Statement *>(
-			MemoryContextAllocZero(definition->context, sizeof(Statement) * claim->run_count));
-		definition->fill_count = claim->run_count;
-	}
-	return definition::prepared_of(
-		definition, &definition->fills[run], definition::compiled_of(definition).access,
-		definition::act_of(Prepared::fill_head),
-		[&] { return fill_text(definition, claim, behind_cursor(claim, run)); });
+	auto *kept = definition::beside<ClaimsKept>(definition);
+	if (kept->fills == nullptr)
+		kept->fills = static_cast<Statement **>(
+			definition::allocate_beside(definition, sizeof(Statement *) * claim->run_count));
+	return prepared_of(definition, kept_fill(definition, &kept->fills[run]),
+					   definition::compiled_of(definition).access,
+					   [&] { return fill_text(definition, claim, behind_cursor(claim, run)); });
 }
 
 namespace {
@@ -327,7 +329,7 @@ leave_offers_out(Oid table, Fill *fill)
 static bool
 read_by_statement(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
 {
-	const CompiledClaim *claim = definition->claim;
+	const CompiledClaim *claim = claim_of(definition);
 	const bool is_behind = !order.is_sweep && claim->order_count > 0;
 	if (is_behind && !set_cursor_argument(arguments, claim, order.cursor))
 		return false;
@@ -357,7 +359,7 @@ show_to_hook(Definition *definition, Snapshot snapshot, const Arguments &argumen
 {
 	if (!row::has_permission_hook())
 		return;
-	(void) statement::run_under(snapshot, statement_at_head(definition, definition->claim),
+	(void) statement::run_under(snapshot, statement_at_head(definition, claim_of(definition)),
 								arguments);
 	SPI_freetuptable(SPI_tuptable);
 }
@@ -366,7 +368,7 @@ show_to_hook(Definition *definition, Snapshot snapshot, const Arguments &argumen
 static void
 read_by_index(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
 {
-	const CompiledClaim *claim = definition->claim;
+	const CompiledClaim *claim = claim_of(definition);
 	auto *rows = static_cast<ReadyRow *>(palloc(sizeof(ReadyRow) * read_size));
 	int count = 0;
 	statement::with_newest(arguments, [&](Snapshot snapshot) {
@@ -388,7 +390,7 @@ read_by_index(Definition *definition, const FillOrder &order, Arguments *argumen
 bool
 read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
 {
-	if (!definition->claim->key.is_sorted)
+	if (!claim_of(definition)->key.is_sorted)
 		return read_by_statement(definition, order, arguments, fill);
 	read_by_index(definition, order, arguments, fill);
 	return true;
@@ -401,7 +403,7 @@ constexpr int due_read_size = due_size + 1;
 static const char *
 attached_due_rows_text(Definition *definition)
 {
-	const CompiledClaim *claim = definition->claim;
+	const CompiledClaim *claim = claim_of(definition);
 	return psprintf("select t.ctid, t.xmin, %s as due from %s as t where %s and (%s) is not true"
 					" and %s operator(pg_catalog.<) %s order by 3 limit %d",
 					claim->due_text, definition->source_name, claim->due_condition,
@@ -428,11 +430,12 @@ static int
 read_first_due_by_statement(Definition *definition, Snapshot snapshot, const Arguments &arguments,
 							DueJob *jobs)
 {
-	const Statement &statement = definition::prepared_of(
-		definition, Prepared::due_rows, [&] { return attached_due_rows_text(definition); });
+	const Statement &statement =
+		prepared_of(definition, kept_for_claims(definition, ClaimStatement::due_rows),
+					[&] { return attached_due_rows_text(definition); });
 	const int count = static_cast<int>(statement::run_under(snapshot, statement, arguments));
 	for (int i = 0; i < count; i++)
-		jobs[i] = attached_due_job_of(definition->claim, SPI_tuptable->vals[i]);
+		jobs[i] = attached_due_job_of(claim_of(definition), SPI_tuptable->vals[i]);
 	SPI_freetuptable(SPI_tuptable);
 	return count;
 }
@@ -440,7 +443,7 @@ read_first_due_by_statement(Definition *definition, Snapshot snapshot, const Arg
 TimestampTz
 expect_first_due(Definition *definition, Ring *ring, const Arguments &arguments, Numbers *numbers)
 {
-	const CompiledClaim *claim = definition->claim;
+	const CompiledClaim *claim = claim_of(definition);
 	auto *jobs = static_cast<DueJob *>(palloc(sizeof(DueJob) * due_read_size));
 	int count = 0;
 	// The newest rows, but by the time of the call: what has become due since the sweep read is to come.

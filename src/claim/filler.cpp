@@ -52,7 +52,7 @@ has_prepared_transactions()
 static bool
 is_told_of_all(const Definition *definition)
 {
-	const CompiledClaim *claim = definition->claim;
+	const CompiledClaim *claim = claim_of(definition);
 	return claim->has_wake_trigger && !claim->has_policies && ring::is_shared_by_all() &&
 		   !has_prepared_transactions() &&
 		   !definition::has_other_queue(definition->source, definition->name);
@@ -75,7 +75,7 @@ static bool
 ask_attached_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *fill)
 {
 	const TimestampTz now = GetCurrentTimestamp();
-	if (!may_ask_due(ring, definition->claim->key, now, now - fill->began))
+	if (!may_ask_due(ring, claim_of(definition)->key, now, now - fill->began))
 		return false;
 	fill->next_due = expect_first_due(definition, ring, arguments, nullptr);
 	fill->ask_due_cost_us = Max(GetCurrentTimestamp() - now, 1);
@@ -113,7 +113,7 @@ read_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *f
 	if (numbers.are_known)
 		take_numbers(numbers, look);
 	if (may_recur(definition))
-		fill->quiet_until = definition->recurrence.next;
+		fill->quiet_until = recurrence_of(definition)->next;
 }
 
 bool
@@ -218,7 +218,7 @@ note_own_view(Definition *definition, Ring *ring, const stats::LookBegun &begun,
 {
 	if (!TransactionIdIsValid(GetTopTransactionIdIfAny()))
 		return nullptr;
-	wake::note_own_fill(ring, definition->claim->key);
+	wake::note_own_fill(ring, claim_of(definition)->key);
 	const bool is_look = begun.place.entry != nullptr;
 	stats::Tally *tally = is_look || fill->has_own ? stats::tally_of(definition) : nullptr;
 	if (tally != nullptr && fill->has_own)
@@ -237,7 +237,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	under_way = &carried;
 	volatile bool is_read = false;
 	// A read of some kinds does not show what is ready of all.
-	const bool is_of_all = key.is_sorted && definition->claim->kinds == nullptr;
+	const bool is_of_all = key.is_sorted && claim_of(definition)->kinds == nullptr;
 	stats::Tally *volatile tally = nullptr;
 	stats::LookBegun begun{};
 	stats::Look look{};

@@ -17,7 +17,6 @@ namespace queue_ext::claim {
 
 using definition::ClaimMode;
 using definition::Definition;
-using definition::Prepared;
 using ring::Candidate;
 using ring::DueJob;
 using ring::Entered;
@@ -42,7 +41,7 @@ keep_current(const definition::Definition *definition, Candidate *candidates, in
 	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
 		return count;
 	Relation table = table_open(definition->source, NoLock);
-	CandidateRow row = open_candidate_row(table, definition->claim, GetCurrentCommandId(false));
+	CandidateRow row = open_candidate_row(table, claim_of(definition), GetCurrentCommandId(false));
 	int kept = 0;
 	for (int i = 0; i < count; i++) {
 		Candidate candidate = candidates[i];
@@ -68,7 +67,7 @@ tell_due(const RingKey &key, const Candidate *candidates, int count)
 static void
 admit_some(const definition::Definition *definition, Ring *ring, TimestampTz now)
 {
-	const RingKey &key = definition->claim->key;
+	const RingKey &key = claim_of(definition)->key;
 	Candidate candidates[most_due_at_once];
 	const Taken taken = take_due(ring, key, now, candidates);
 	if (taken.count == 0)
@@ -97,9 +96,10 @@ admit_some(const definition::Definition *definition, Ring *ring, TimestampTz now
 static bool
 admit_due(const Definition *definition, Ring *ring, TimestampTz now)
 {
-	const bool is_sorted = definition->claim->key.is_sorted;
+	const bool is_sorted = claim_of(definition)->key.is_sorted;
 	// Read without the spinlock: take() asks under it, and has the queue swept for what is missed here.
-	while ((is_sorted || definition->claim->due != nullptr) && first_due(ring->due_rows) <= now) {
+	while ((is_sorted || claim_of(definition)->due != nullptr) &&
+		   first_due(ring->due_rows) <= now) {
 		CHECK_FOR_INTERRUPTS();
 		HOLD_INTERRUPTS(); // an ERROR resumes
 		admit_some(definition, ring, now);
@@ -181,7 +181,7 @@ comparisons_for(const CompiledClaim *claim, Relation table)
 static ExprContext *
 evaluation_for(Definition *definition, Request *request, ExprContext *own)
 {
-	const CompiledClaim *claim = definition->claim;
+	const CompiledClaim *claim = claim_of(definition);
 	if (claim->pending == nullptr || claim->has_policies ||
 		(own == nullptr && row::is_in_use(&claim->use)))
 		return nullptr;
@@ -208,12 +208,12 @@ evaluate(Reader *reader, const CompiledClaim *claim, TransactionId writer)
 static bool
 is_pending(Reader *reader, Definition *definition, TransactionId writer)
 {
-	CompiledClaim *claim = definition->claim;
+	CompiledClaim *claim = claim_of(definition);
 	if (reader->evaluation == nullptr)
 		return true;
 	ResetExprContext(reader->evaluation);
 	RowContext context;
-	begin_context(&context, definition, act_of(Prepared::any_pending));
+	begin_context(&context, definition, act_of(ClaimStatement::any_pending));
 	context.row = reader->row.slot;
 	if (!reader->is_borrowed)
 		row::begin_use(&claim->use);
@@ -319,7 +319,7 @@ static bool
 read_told(Reader *reader, Definition *definition, const Version *versions, int version_count,
 		  Told *told, int *count)
 {
-	CompiledClaim *claim = definition->claim;
+	CompiledClaim *claim = claim_of(definition);
 	const bool is_at_end = reader->holding->is_at_end;
 	Place cursor{};
 	if (!is_at_end && !read_cursor(reader, &cursor))
@@ -375,7 +375,7 @@ static Reader
 open_reader(Definition *definition, Request *request, ExprContext *evaluation, Holding *holding)
 {
 	Reader reader{};
-	reader.claim = definition->claim;
+	reader.claim = claim_of(definition);
 	Relation table = table_open(definition->source, NoLock);
 	reader.row = open_candidate_row(table, reader.claim, GetCurrentCommandId(false));
 	reader.comparisons = comparisons_for(reader.claim, table);
@@ -410,7 +410,7 @@ enum class Outcome {
 static Outcome
 admit(Definition *definition, Ring *ring, Request *request, ExprContext *evaluation)
 {
-	CompiledClaim *claim = definition->claim;
+	CompiledClaim *claim = claim_of(definition);
 	const RingKey key = claim->key;
 	Version versions[log_size];
 	Told told[most_placed];
@@ -451,7 +451,7 @@ static News
 admit_news(Definition *definition, Ring *ring, Request *request, ExprContext *evaluation)
 {
 	constexpr int most_tries = log_size / most_placed + 3;
-	const CompiledClaim *claim = definition->claim;
+	const CompiledClaim *claim = claim_of(definition);
 	if (!claim->has_readable_order)
 		return News::all;
 	Wakes *wakes = ring::get_wakes(definition->source);

@@ -20,6 +20,7 @@
 #include "../held/rows.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "claim_text.hpp"
+#include "claims_kept.hpp"
 #include "count.hpp"
 #include "recurring.hpp"
 #include "session.hpp"
@@ -29,8 +30,7 @@ namespace queue_ext::claim {
 using catalog::RowKey;
 using definition::ClaimMode;
 using definition::Definition;
-using definition::KindForm;
-using definition::Prepared;
+using ring::KindForm;
 using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
@@ -136,10 +136,10 @@ claim_by_update(Definition *definition, const Request &request, const Output &ou
 	uint64 claimed = statement::run(statement, arguments);
 	if (!definition::compiled_of(definition).row_key.has_key() && claimed > 0) {
 		set_tids(&arguments, claimed);
-		claimed =
-			statement::run(definition::prepared_of(definition, Prepared::claim_located,
-												   [&] { return write_located_text(definition); }),
-						   arguments);
+		claimed = statement::run(
+			prepared_of(definition, kept_for_claims(definition, ClaimStatement::claim_located),
+						[&] { return write_located_text(definition); }),
+			arguments);
 	}
 	check_written(definition, claimed);
 	claimed = take_occurrences(definition, output.occurrences, claimed);
@@ -210,17 +210,18 @@ claim_by_statement(Definition *definition, const Request &request, const Output 
 static bool
 is_any_pending(Definition *definition, const Request &request)
 {
-	constexpr Prepared forms[] = {Prepared::any_pending, Prepared::any_pending_of_one,
-								  Prepared::any_pending_of_some};
+	constexpr ClaimStatement forms[] = {ClaimStatement::any_pending,
+										ClaimStatement::any_pending_of_one,
+										ClaimStatement::any_pending_of_some};
 	const KindForm form = form_of(request.kinds);
-	const Statement &statement = definition::prepared_of(
-		definition, forms[static_cast<int>(form)],
-		ring::access_of(form, definition::compiled_of(definition).access), [&] {
-			const bool is_lock = definition->claim_mode != ClaimMode::update;
-			const char *condition =
-				is_lock ? unknown_condition(definition) : ring::kind_condition(form);
-			return read_text(definition, "1", condition, 1);
-		});
+	const Statement &statement =
+		prepared_of(definition, kept_for_claims(definition, forms[static_cast<int>(form)]),
+					ring::access_of(form, definition::compiled_of(definition).access), [&] {
+						const bool is_lock = definition->claim_mode != ClaimMode::update;
+						const char *condition =
+							is_lock ? unknown_condition(definition) : ring::kind_condition(form);
+						return read_text(definition, "1", condition, 1);
+					});
 	Arguments arguments = arguments_for(definition, request);
 	bool is_any = false;
 	statement::with_newest(&arguments, [&](Snapshot snapshot) {

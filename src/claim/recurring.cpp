@@ -9,12 +9,12 @@
 #include "../statement/search_path.hpp"
 #include "../stats/tally.hpp"
 #include "../wake/transaction_callbacks.hpp"
+#include "claims_kept.hpp"
 #include "given_back.hpp"
 
 namespace queue_ext::claim {
 
 using definition::Definition;
-using definition::Prepared;
 using schedule::Schedule;
 using statement::Arguments;
 using statement::Parameter;
@@ -132,7 +132,9 @@ static constexpr Oid job_types[job_column_count] = {JSONBOID, INT2OID, TIMESTAMP
 static const Statement &
 send_statement(Definition *definition)
 {
-	Statement *statement = statement_of(definition, Prepared::send_occurrence);
+	const definition::KeptStatement kept =
+		kept_for_claims(definition, ClaimStatement::send_occurrence);
+	Statement *statement = kept.statement;
 	if (!statement->is_prepared()) {
 		const bool has_kind = definition::has_kind(definition->source);
 		const char *text =
@@ -140,8 +142,7 @@ send_statement(Definition *definition)
 					 " unique_key%s) values ($1, $2, $3, $4, $5%s) returning id",
 					 definition->source_name, has_kind ? ", kind" : "", has_kind ? ", $6" : "");
 		statement::prepare(statement, text, job_types, job_column_count, statement::Access::by_key,
-						   definition::tables_in(definition, text),
-						   {definition::act_of(Prepared::send_occurrence), definition->name});
+						   definition::tables_in(definition, text), {kept.act, definition->name});
 		definition::note_growth(definition);
 	}
 	return *statement;
@@ -206,7 +207,8 @@ count_removed(Definition *definition, const stats::Removed &removed, bool is_tol
 // Deletes the occurrence, if the condition holds: by its key, too, as a table that was truncated may give
 // its ID to another job. Returns whether it was there.
 static bool
-remove(Definition *definition, Prepared which, const char *condition, const Schedule &schedule)
+remove(Definition *definition, ClaimStatement which, const char *condition,
+	   const Schedule &schedule)
 {
 	const TimestampTz now = GetCurrentTimestamp();
 	Arguments arguments(now);
@@ -216,13 +218,14 @@ remove(Definition *definition, Prepared which, const char *condition, const Sche
 	bool is_told = false;
 	stats::Removed removed = stats::none_removed;
 	as_owner(definition, [&] {
-		const Statement &statement = definition::prepared_of(definition, which, [&] {
-			return psprintf("delete from %s as t where t.id operator(pg_catalog.=) %s"
-							" and t.unique_key::pg_catalog.text operator(pg_catalog.=) %s%s"
-							" returning t.id, t.priority, t.run_at",
-							definition->source_name, placeholder(Parameter::id),
-							placeholder(Parameter::unique_key), condition);
-		});
+		const Statement &statement =
+			prepared_of(definition, kept_for_claims(definition, which), [&] {
+				return psprintf("delete from %s as t where t.id operator(pg_catalog.=) %s"
+								" and t.unique_key::pg_catalog.text operator(pg_catalog.=) %s%s"
+								" returning t.id, t.priority, t.run_at",
+								definition->source_name, placeholder(Parameter::id),
+								placeholder(Parameter::unique_key), condition);
+			});
 		is_done = statement::run(statement, arguments) > 0;
 		if (is_done)
 			is_told = add_removed(&removed, now);
@@ -237,7 +240,7 @@ remove(Definition *definition, Prepared which, const char *condition, const Sche
 bool
 remove_occurrence(Definition *definition, const Schedule &schedule)
 {
-	return remove(definition, Prepared::remove_occurrence,
+	return remove(definition, ClaimStatement::remove_occurrence,
 				  " and t.attempt operator(pg_catalog.=) 0", schedule);
 }
 
@@ -293,11 +296,12 @@ find_unclaimed(Definition *definition, const List *schedules)
 	Arguments arguments(GetCurrentTimestamp());
 	arguments.set(Parameter::ids, jobs_of(schedules));
 	as_owner(definition, [&] {
-		const Statement &statement = definition::prepared_of(definition, Prepared::unclaimed, [&] {
-			return psprintf("select t.id, t.attempt, t.xmin, t.unique_key::pg_catalog.text"
-							" from %s as t where t.id operator(pg_catalog.=) any (%s)",
-							definition->source_name, placeholder(Parameter::ids));
-		});
+		const Statement &statement =
+			prepared_of(definition, kept_for_claims(definition, ClaimStatement::unclaimed), [&] {
+				return psprintf("select t.id, t.attempt, t.xmin, t.unique_key::pg_catalog.text"
+								" from %s as t where t.id operator(pg_catalog.=) any (%s)",
+								definition->source_name, placeholder(Parameter::ids));
+			});
 		statement::with_newest(&arguments, [&](Snapshot snapshot) {
 			const uint64 count = statement::run_under(snapshot, statement, arguments);
 			MemoryContext old = MemoryContextSwitchTo(context);
@@ -360,7 +364,7 @@ follow_occurrences(Definition *definition, const Occurrences &occurrences)
 		const auto *taken = static_cast<const Occurrence *>(lfirst(cell));
 		const TimestampTz now = GetCurrentTimestamp();
 		if (taken->is_dropped)
-			(void) remove(definition, Prepared::drop_occurrence, "",
+			(void) remove(definition, ClaimStatement::drop_occurrence, "",
 						  named(taken->schedule, taken->id));
 		follow(definition, taken->schedule, taken->id, now, !taken->is_dropped);
 	}
@@ -417,7 +421,7 @@ follow_cancelled(Definition *definition, const List *occurrences, int64 *ids, in
 bool
 may_recur(Definition *definition)
 {
-	definition::Recurrence *recurrence = &definition->recurrence;
+	Recurrence *recurrence = recurrence_of(definition);
 	if (!recurrence->is_known) {
 		recurrence->has_schedules =
 			definition->is_managed && schedule::has_schedules(definition->source);
@@ -438,7 +442,7 @@ send_again(Definition *definition, const Schedule &seen, TimestampTz now)
 	if (schedule::is_left_out(schedule->timing, schedule->next_run_at, now))
 		schedule->next_run_at = schedule::next_moment(schedule->timing, schedule->next_run_at, now);
 	send_and_advance(definition, schedule, nullptr);
-	definition->recurrence.sent++;
+	recurrence_of(definition)->sent++;
 }
 
 // Schedules whose moment has passed, of those that are behind what the last looks have come by. So that
@@ -447,7 +451,7 @@ static List *
 find_overdue(Definition *definition, TimestampTz now)
 {
 	constexpr int most = 256;
-	definition::Recurrence *recurrence = &definition->recurrence;
+	Recurrence *recurrence = recurrence_of(definition);
 	const auto find = [&] {
 		return schedule::find_overdue(definition->source, now, recurrence->checked, most,
 									  &recurrence->next);
@@ -471,7 +475,7 @@ static List *
 find_lost(Definition *definition, TimestampTz now)
 {
 	constexpr TimestampTz pause = USECS_PER_SEC;
-	definition::Recurrence *recurrence = &definition->recurrence;
+	Recurrence *recurrence = recurrence_of(definition);
 	recurrence->check_at = now + pause;
 	recurrence->next = PG_INT64_MAX;
 	if (are_hidden_from_owner(definition->source))
@@ -498,8 +502,8 @@ send_lost(Definition *definition, TimestampTz now)
 static bool
 is_look_due(Definition *definition, TimestampTz now)
 {
-	return may_recur(definition) &&
-		   (now >= definition->recurrence.check_at || now >= definition->recurrence.next);
+	const Recurrence *recurrence = recurrence_of(definition);
+	return may_recur(definition) && (now >= recurrence->check_at || now >= recurrence->next);
 }
 
 void
@@ -515,9 +519,10 @@ is_any_lost(Definition *definition, TimestampTz now)
 {
 	if (!is_look_due(definition, now) || find_lost(definition, now) == NIL)
 		return false;
-	definition->recurrence.check_at = 0;
-	definition->recurrence.next = now;
-	definition->recurrence.checked = 0;
+	Recurrence *recurrence = recurrence_of(definition);
+	recurrence->check_at = 0;
+	recurrence->next = now;
+	recurrence->checked = 0;
 	return true;
 }
 

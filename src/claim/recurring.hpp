@@ -62,7 +62,7 @@ void follow_cancelled(definition::Definition *definition, const List *occurrence
 // Whether the queue has schedules, as far as this backend knows.
 bool may_recur(definition::Definition *definition);
 
-// Sends occurrences again that are due and have been lost, and counts them in definition->recurrence. Waits
+// Sends occurrences again that are due and have been lost, and counts them in Recurrence::sent. Waits
 // for no other transaction. Raises what an INSERT raises.
 void send_lost(definition::Definition *definition, TimestampTz now);
 

@@ -6,7 +6,7 @@
 //
 // Example:
 //     RowContext context{};
-//     begin_context(&context, definition, definition::act_of(Prepared::claim_by_tid));
+//     begin_context(&context, definition, act_of(ClaimStatement::claim_by_tid));
 //     context.row = slot;
 //     ...
 //     end_context(&context);
@@ -24,7 +24,7 @@ struct RowContext
 {
 	ErrorContextCallback callback;
 	const definition::Definition *definition;
-	const char *act;     // as definition::act_of() has it; null: a statement says that
+	const char *act;     // as KeptStatement::act; null: a statement says that
 	TupleTableSlot *row; // of the table; null: none is to be named
 };
 

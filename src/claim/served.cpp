@@ -20,7 +20,7 @@ using statement::Statement;
 bool
 has_serving_index(Definition *definition)
 {
-	const Statement statement = claim_statement(definition, 1, definition::KindForm::all);
+	const Statement statement = claim_statement(definition, 1, ring::KindForm::all);
 	return statement::is_served(statement.plan, statement.access, statement.tables);
 }
 
@@ -105,7 +105,7 @@ Oid
 find_excessive_index(Definition *definition)
 {
 	constexpr double few = 1000;
-	const Statement claim = claim_statement(definition, 1, definition::KindForm::all);
+	const Statement claim = claim_statement(definition, 1, ring::KindForm::all);
 	const List *reads = statement::index_reads_of(claim.plan, claim.access, claim.tables);
 	Rows estimated{};
 	Rows sampled{};

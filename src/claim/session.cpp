@@ -16,12 +16,12 @@
 #include "../held/rows.hpp"
 #include "../statement/row_type.hpp"
 #include "claim_text.hpp"
+#include "claims_kept.hpp"
 
 namespace queue_ext::claim {
 
 using definition::Definition;
-using definition::KindForm;
-using definition::Prepared;
+using ring::KindForm;
 using held::HeldId;
 using statement::Arguments;
 using statement::Parameter;
@@ -94,8 +94,8 @@ static bool
 recheck(Definition *definition, const Request &request, const statement::Row &row)
 {
 	const Statement &statement =
-		definition::prepared_of(definition, Prepared::recheck, statement::Access::by_row_key,
-								[&] { return recheck_text(definition); });
+		prepared_of(definition, kept_for_claims(definition, ClaimStatement::recheck),
+					statement::Access::by_row_key, [&] { return recheck_text(definition); });
 	Arguments arguments = arguments_for(definition, request);
 	arguments.set_row(row.value, row.columns);
 	return statement::run(statement, arguments) > 0;

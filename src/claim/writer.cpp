@@ -27,7 +27,7 @@ make_parameters(const statement::Arguments &arguments)
 bool
 is_writing(const definition::Definition *definition)
 {
-	return row::is_in_use(&definition->claim->use);
+	return row::is_in_use(&claim_of(definition)->use);
 }
 
 // The expressions are in use until close_writer(), or until the rollback after an ERROR.
@@ -74,7 +74,7 @@ open_writer(definition::Definition *definition, const statement::Arguments &argu
 			CmdType command)
 {
 	Writer writer{};
-	writer.claim = definition->claim;
+	writer.claim = claim_of(definition);
 	writer.table = table_open(definition->source, NoLock);
 	CheckCmdReplicaIdentity(writer.table, command);
 	writer.target = row::open_target(writer.table);

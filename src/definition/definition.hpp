@@ -1,9 +1,20 @@
 // definition.hpp - what a queue is: a description of a table's pending rows.
 //
 // Invariant: a definition is a copy of the queue's registry row, with the names of its tables at
-// the time when it was made, and the statements prepared for it. An invalidation message about any
-// of these marks it invalid. It stays in memory for the calls that use it (definition_cache.hpp),
-// so these may go on with it.
+// the time when it was made. An invalidation message about any of these marks it invalid. It stays
+// in memory for the calls that use it (definition_cache.hpp), so these may go on with it.
+//
+// The higher layers keep what they need of a queue beside its definition: each has a struct of its
+// own there, which is freed with the definition. Its statements are made by statement_at(), so that
+// the cache can measure them, and free their plans.
+//
+// Example:
+//     struct LooksKept
+//     {
+//         static constexpr Layer layer = Layer::wait;
+//         statement::Statement *look; // null until it is needed
+//     };
+//     statement::Statement *look = statement_at(definition, &beside<LooksKept>(definition)->look);
 
 #pragma once
 
@@ -11,20 +22,6 @@
 
 #include "../catalog/dependency.hpp"
 #include "../statement/statement.hpp"
-
-namespace queue_ext::claim {
-struct CompiledClaim;
-} // namespace queue_ext::claim
-
-namespace queue_ext::job {
-struct Completion;
-} // namespace queue_ext::job
-namespace queue_ext::stats {
-struct Entry;
-}
-namespace queue_ext::unique {
-struct Lookup;
-}
 
 namespace queue_ext::definition {
 
@@ -50,108 +47,22 @@ enum class ClaimMode {
 	session,     // an advisory lock, until the session ends
 };
 
-// The statements that a definition keeps prepared, besides its claims.
-enum class Prepared {
-	send,
-	send_many,
-	send_kind, // sends a job with a kind
-	send_many_kind,
-	complete,
-	complete_many,
-	complete_timed, // which also return when the job was claimed
-	complete_many_timed,
-	fail_timed,
-	fail_many_timed,
-	fail,
-	fail_many,
-	released, // how many claims of jobs were given back
-	release,
-	release_many,
-	extend,
-	extend_many,
-	cancel,
-	cancel_many,
-	cancel_told, // which also return in which states the jobs were
-	cancel_many_told,
-	requeue,
-	requeue_many,
-	find_result,
-	remove_dead,
-	complete_row,
-	release_row,
-	fail_row,
-	extend_row,
-	row_key,
-	claim_by_tid,
-	claim_one_by_tid,
-	claim_locked_by_tid, // which the claimer has locked
-	claim_located,       // for a table without a key: updates the rows at these TIDs
-	fill_head,           // reads candidates for the ring, from the head of the order
-	any_pending,         // whether a row is pending, locked or not
-	count_pending,       // how many are
-	ready,               // finds a row that looks pending
-	// any_pending and ready of jobs of one kind, and of some kinds (KindForm).
-	any_pending_of_one,
-	any_pending_of_some,
-	ready_of_one,
-	ready_of_some,
-	due_rows, // of an attached queue: the first rows that become claimable by themselves
-	recheck,  // in mode session: the row, if it is still pending
-	unique_find,
-	unique_insert,
-	unique_insert_many,
-	send_occurrence,   // of a schedule; it has parameters of its own
-	remove_occurrence, // unless a worker has taken it
-	drop_occurrence,   // which this transaction has claimed
-	unclaimed,         // finds those jobs that no worker has taken yet
-	unique_insert_kind,
-	unique_insert_many_kind,
-};
-constexpr int prepared_count = static_cast<int>(Prepared::unique_insert_many_kind) + 1;
+// The layers that keep something beside a definition.
+enum class Layer { stats, claim, wait, job, unique, queue };
+constexpr int layer_count = static_cast<int>(Layer::queue) + 1;
 
-// Which jobs a statement of a claim finds.
-enum class KindForm {
-	all,  // of every kind
-	one,  // of one
-	some, // of some
-};
-
-// The statement of a claim has the number of jobs as a constant, which the planner can use; workers
-// rarely use more than a few different ones.
-struct PreparedClaim
+// A statement beside a definition, prepared or not.
+struct ListedStatement
 {
-	int max_jobs;
-	KindForm form;
 	statement::Statement statement;
+	ListedStatement *next;
 };
-constexpr int prepared_claim_count = 4;
-
-// The statements that claim rows of one partition or child by their TIDs. Claims of a table with more
-// of them than there are of these are portable: they would prepare them again and again.
-struct PreparedLeaf
-{
-	Oid table; // InvalidOid: none yet
-	statement::Statement many;
-	statement::Statement one; // for one row
-};
-constexpr int prepared_leaf_count = 64;
 
 // The columns of an attached queue's table that say how old its jobs are. Null: none.
 struct AgeColumns
 {
 	const char *ready_at;   // since when a job may be claimed
 	const char *claimed_at; // since when it has been claimed
-};
-
-// What is known of a queue's schedules (claim/recurring.hpp).
-struct Recurrence
-{
-	bool is_known;        // whether there are any
-	bool has_schedules;   // or there were, when that was looked up
-	TimestampTz check_at; // lost occurrences are to be looked for then, at the latest
-	TimestampTz next;     // the next moment of the schedules that is after the last such look
-	uint64 sent;          // lost occurrences that this backend has sent again
-	int checked;          // how many overdue schedules the last looks have come by, before its end
 };
 
 // One entry of the definition cache.
@@ -182,7 +93,6 @@ struct Definition
 	bool has_slots;             // of the archive (keep.hpp)
 	Interval archive_keep;      // of finished jobs; zero: for ever
 	Interval dead_keep;         // of dead jobs; zero: for ever
-	TimestampTz next_look;      // when completions look for expired slots again (queue/expiry.hpp)
 
 	Oid row_type; // of the table
 
@@ -200,24 +110,8 @@ struct Definition
 	AgeColumns ages;
 
 	const Compiled *compiled;    // null until compiled_of() is called
-	claim::CompiledClaim *claim; // of claims from the ring; null until made
-	job::Completion *completion; // of rows, without a statement; null until made
-	unique::Lookup *lookup;      // of unique inserts; null until made
-	stats::Entry *stats;         // where it was found last (stats/shared_table.cpp)
-	uint64 stats_number;
-	Recurrence recurrence;
-
-	statement::Statement *prepared[prepared_count]; // each is null until it is needed
-	PreparedClaim claims[prepared_claim_count];     // the most recently prepared first
-	PreparedLeaf *leaves; // prepared_leaf_count of them; null until needed
-	int next_leaf;        // the one to be replaced next
-	// Read candidates behind the cursor (claim/fill.cpp): one for each run of columns; null until needed.
-	statement::Statement *fills;
-	int fill_count;
-	// Read candidates of kinds (claim/fill.cpp): for each number of kinds one from the head of the order
-	// and one behind the cursor; null until needed.
-	statement::Statement *kind_fills;
-	int kind_fill_count;
+	void *beside[layer_count];   // see beside(); each is null until it is needed
+	ListedStatement *statements; // of all layers
 };
 
 static_assert(std::is_trivially_destructible_v<Definition>);
@@ -236,51 +130,77 @@ void note_growth(Definition *definition);
 // none.
 Definition *take_grown();
 
-// The place of the definition's statement of that kind, made when first asked for.
-statement::Statement *statement_of(Definition *definition, Prepared which);
+// Zeroed memory that is freed with the definition. Raises 53200.
+void *allocate_beside(Definition *definition, Size size);
+
+// What the layer T::layer keeps beside the definition, if that has been made; or null.
+template <typename T>
+T *
+known_beside(const Definition *definition)
+{
+	return static_cast<T *>(definition->beside[static_cast<int>(T::layer)]);
+}
+
+// What the layer T::layer keeps beside the definition, made when first asked for, all zeros. Raises 53200.
+template <typename T>
+T *
+beside(Definition *definition)
+{
+	static_assert(std::is_trivially_destructible_v<T>);
+	void **place = &definition->beside[static_cast<int>(T::layer)];
+	if (*place == nullptr)
+		*place = allocate_beside(definition, sizeof(T));
+	return static_cast<T *>(*place);
+}
+
+// The statement whose place that is, beside the definition; made, not prepared, when first asked for. Raises 53200.
+statement::Statement *statement_at(Definition *definition, statement::Statement **place);
+
+// Calls visit(Statement *) for each statement beside the definition, prepared or not.
+template <typename Visit>
+void
+each_statement(const Definition *definition, Visit &&visit)
+{
+	for (ListedStatement *listed = definition->statements; listed != nullptr; listed = listed->next)
+		visit(&listed->statement);
+}
+
+// A statement that a layer keeps, and what it does, for the context of errors: words that live for ever. The fragments
+// that it evaluates are in parentheses.
+struct KeptStatement
+{
+	statement::Statement *statement;
+	const char *act;
+};
 
 // Those of the definition's tables that the text of a statement names. The list is the
 // definition's.
 statement::Tables tables_in(const Definition *definition, const char *text);
 
-// What a statement of that kind does, for the context of errors.
-const char *act_of(Prepared which);
-
-// The definition's statement, prepared on the first call from the text that make_text() returns; act:
-// what it does, for the context of errors. Raises what make_text() and prepare() raise. Needs SPI
-// open.
+// The statement, prepared on the first call from the text that make_text() returns. Raises what make_text() and
+// prepare() raise. Needs SPI open.
 template <typename MakeText>
 const statement::Statement &
-prepared_of(Definition *definition, statement::Statement *statement, statement::Access access,
-			const char *act, MakeText &&make_text)
+prepared_of(Definition *definition, const KeptStatement &kept, statement::Access access,
+			MakeText &&make_text)
 {
-	if (!statement->is_prepared()) {
+	if (!kept.statement->is_prepared()) {
 		const char *text = make_text();
-		prepare(statement, text, definition->row_type, access, tables_in(definition, text),
-				{act, definition->name});
-		statement->follows_partitions = definition->is_partitioned;
+		prepare(kept.statement, text, definition->row_type, access, tables_in(definition, text),
+				{kept.act, definition->name});
+		kept.statement->follows_partitions = definition->is_partitioned;
 		note_growth(definition);
 	}
-	return *statement;
+	return *kept.statement;
 }
 
-// The definition's statement of that kind, prepared on the first call from the text that make_text()
+// The statement, which finds its rows by any index, prepared on the first call from the text that make_text()
 // returns. Raises what make_text() and prepare() raise. Needs SPI open.
 template <typename MakeText>
 const statement::Statement &
-prepared_of(Definition *definition, Prepared which, statement::Access access, MakeText &&make_text)
+prepared_of(Definition *definition, const KeptStatement &kept, MakeText &&make_text)
 {
-	return prepared_of(definition, statement_of(definition, which), access, act_of(which),
-					   make_text);
-}
-
-// The definition's statement of that kind, which finds its rows by any index, prepared on the first call
-// from the text that make_text() returns. Raises what make_text() and prepare() raise. Needs SPI open.
-template <typename MakeText>
-const statement::Statement &
-prepared_of(Definition *definition, Prepared which, MakeText &&make_text)
-{
-	return prepared_of(definition, which, statement::Access::by_key, make_text);
+	return prepared_of(definition, kept, statement::Access::by_key, make_text);
 }
 
 } // namespace queue_ext::definition

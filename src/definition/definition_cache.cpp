@@ -114,26 +114,6 @@ entry_of(Oid source, const char *name, HASHACTION action)
 	return entry;
 }
 
-// Calls visit(Statement *) for each place of a statement, prepared or not.
-template <typename Visit>
-static void
-each_statement(Definition *definition, Visit &&visit)
-{
-	for (Statement *statement : definition->prepared)
-		if (statement != nullptr)
-			visit(statement);
-	for (PreparedClaim &claim : definition->claims)
-		visit(&claim.statement);
-	for (int i = 0; definition->leaves != nullptr && i < prepared_leaf_count; i++) {
-		visit(&definition->leaves[i].many);
-		visit(&definition->leaves[i].one);
-	}
-	for (int i = 0; i < definition->fill_count; i++)
-		visit(&definition->fills[i]);
-	for (int i = 0; i < definition->kind_fill_count; i++)
-		visit(&definition->kind_fills[i]);
-}
-
 // Sets the sizes of the definition. Plans are in contexts of their own.
 static void
 measure(Definition *definition)
@@ -234,8 +214,6 @@ give_up_statements(Definition *definition)
 {
 	take_out(definition);
 	each_statement(definition, [](Statement *statement) { discard(statement); });
-	for (PreparedClaim &claim : definition->claims)
-		claim = {}; // a claim finds its statement by the number of jobs
 	measure(definition);
 	definition->gave_statements = true;
 	put_in(definition);

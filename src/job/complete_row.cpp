@@ -16,6 +16,7 @@
 #include "../row/write.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "../wake/trigger.hpp"
+#include "job.hpp"
 #include "locate.hpp"
 
 namespace queue_ext::job {
@@ -28,6 +29,36 @@ using definition::Definition;
 using ring::DueRow;
 using ring::Version;
 using statement::Row;
+
+namespace {
+
+// What the direct path knows of on_complete; incomplete where is_direct is false.
+struct Completion
+{
+	MemoryContext context; // holds this struct and all it points to
+	bool is_direct;
+	bool deletes;         // on_complete is null
+	bool has_foreign_key; // of columns that on_complete does not write
+	bool fires_wake;      // the table has our trigger, which the statement would fire
+	int column_count;     // of those that on_complete writes
+	claim::ColumnValue *columns;
+	row::Checks checks;
+	Oid index; // of the receipt's key
+	int key_count;
+	AttrNumber *key_columns;
+	ScanKeyData *keys; // without the values
+	int fence_count;   // of the columns that on_claim wrote, in mode update
+	AttrNumber *fence;
+	ExprContext *evaluation; // one call at a time uses it (CompiledClaim::use)
+};
+
+struct CompletionKept
+{
+	static constexpr definition::Layer layer = definition::Layer::job;
+	Completion *completion; // null until it is needed
+};
+
+} // namespace
 
 // Zeroed, in the context of the completion; never of size 0.
 template <typename T>
@@ -126,13 +157,21 @@ fill_in(Completion *completion, Definition *definition, const Compiled &compiled
 	return true;
 }
 
+// What completion_of() has made.
+static const Completion *
+known_completion_of(const Definition *definition)
+{
+	return definition::known_beside<CompletionKept>(definition)->completion;
+}
+
 // The compiled claim depends on the table's triggers.
 // The definition's completion, made when first asked for.
 static const Completion *
 completion_of(Definition *definition)
 {
-	if (definition->completion != nullptr)
-		return definition->completion;
+	auto *kept = definition::beside<CompletionKept>(definition);
+	if (kept->completion != nullptr)
+		return kept->completion;
 	const Compiled &compiled = definition::compiled_of(definition);
 	(void) claim::compiled_claim_of(definition);
 	Completion *completion = nullptr;
@@ -145,7 +184,7 @@ completion_of(Definition *definition)
 			table_close(table, AccessShareLock);
 		});
 	});
-	definition->completion = completion;
+	kept->completion = completion;
 	definition::note_growth(definition);
 	return completion;
 }
@@ -170,10 +209,11 @@ template <typename Body>
 static void
 with_expressions(Definition *definition, Body &&body)
 {
-	row::begin_use(&definition->claim->use);
-	ResetExprContext(definition->completion->evaluation);
+	row::Use *use = &claim::claim_of(definition)->use;
+	row::begin_use(use);
+	ResetExprContext(known_completion_of(definition)->evaluation);
 	body();
-	row::end_use(&definition->claim->use);
+	row::end_use(use);
 }
 
 // The receipt's row as a tuple, which is not copied.
@@ -194,13 +234,13 @@ row_key_of_receipt(Definition *definition, const Row &job)
 	HeapTupleData tuple = tuple_of(job);
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table), &TTSOpsHeapTuple);
 	ExecStoreHeapTuple(&tuple, slot, false);
-	ExprContext *evaluation = definition->completion->evaluation;
+	ExprContext *evaluation = known_completion_of(definition)->evaluation;
 	char *row_key = nullptr;
 	with_expressions(definition, [&] {
 		evaluation->ecxt_scantuple = slot;
 		bool is_null;
 		const Datum value =
-			ExecEvalExprSwitchContext(definition->claim->row_key, evaluation, &is_null);
+			ExecEvalExprSwitchContext(claim::claim_of(definition)->row_key, evaluation, &is_null);
 		if (!is_null)
 			row_key = TextDatumGetCString(value);
 	});
@@ -343,7 +383,7 @@ needs_foreign_key_check(const Completer *completer)
 static void
 note_to_come(const Completer *completer)
 {
-	const CompiledClaim *claim = completer->definition->claim;
+	const CompiledClaim *claim = claim::claim_of(completer->definition);
 	const TransactionId writer = GetCurrentTransactionId();
 	const DueRow row =
 		due_row_of(claim, completer->completion->evaluation, completer->new_row, writer);
@@ -357,7 +397,7 @@ static void
 note_completed(const Completer *completer)
 {
 	const Completion *completion = completer->completion;
-	const CompiledClaim *claim = completer->definition->claim;
+	const CompiledClaim *claim = claim::claim_of(completer->definition);
 	wake::note_replaced(completer->definition->source, completer->replaced);
 	if (!completion->fires_wake)
 		return;
@@ -469,8 +509,7 @@ complete_directly(Definition *definition, const Row &job, const statement::Argum
 		completer.new_row = table_slot_create(table, nullptr);
 	Completed completed = Completed::stale;
 	claim::RowContext context;
-	claim::begin_context(&context, definition,
-						 definition::act_of(definition::Prepared::complete_row));
+	claim::begin_context(&context, definition, act_of_completion);
 	context.row = completer.locator.row;
 	with_expressions(definition, [&] {
 		completion->evaluation->ecxt_param_list_info = claim::make_parameters(arguments);

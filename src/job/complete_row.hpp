@@ -8,31 +8,10 @@
 
 #include "../postgres.hpp"
 
-#include "../claim/compiled_claim.hpp"
 #include "../definition/definition.hpp"
 #include "../statement/row_type.hpp"
 
 namespace queue_ext::job {
-
-// What the direct path knows of on_complete; incomplete where is_direct is false.
-struct Completion
-{
-	MemoryContext context; // holds this struct and all it points to
-	bool is_direct;
-	bool deletes;         // on_complete is null
-	bool has_foreign_key; // of columns that on_complete does not write
-	bool fires_wake;      // the table has our trigger, which the statement would fire
-	int column_count;     // of those that on_complete writes
-	claim::ColumnValue *columns;
-	row::Checks checks;
-	Oid index; // of the receipt's key
-	int key_count;
-	AttrNumber *key_columns;
-	ScanKeyData *keys; // without the values
-	int fence_count;   // of the columns that on_claim wrote, in mode update
-	AttrNumber *fence;
-	ExprContext *evaluation; // one call at a time uses it (CompiledClaim::use)
-};
 
 // Whether the caller's rows can be completed this way.
 bool can_complete_directly(definition::Definition *definition);

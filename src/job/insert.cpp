@@ -175,9 +175,7 @@ insert_directly(Definition *definition, const NewJobs &jobs, int64 *ids)
 		claim::open_writer(definition, statement::Arguments(GetCurrentTimestamp()), CMD_INSERT);
 	claim::RowContext context;
 	claim::begin_context(&context, definition,
-						 definition::act_of(jobs.unique_keys == nullptr
-												? definition::Prepared::send
-												: definition::Prepared::unique_insert));
+						 jobs.unique_keys == nullptr ? act_of_send : act_of_unique_insert);
 	if (jobs.count == 1)
 		insert_one(&writer, jobs, ids);
 	else

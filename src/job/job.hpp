@@ -8,6 +8,11 @@
 
 namespace queue_ext::job {
 
+// What is done to jobs, by a statement or without, for the context of errors.
+constexpr const char *act_of_send = "insert into";
+constexpr const char *act_of_unique_insert = "unique insert into";
+constexpr const char *act_of_completion = "completion (\"on_complete\") in";
+
 // A job and the claim it was handed out by.
 struct Receipt
 {

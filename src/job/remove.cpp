@@ -137,7 +137,7 @@ remove_directly(Definition *definition, const Receipt *receipts, int count, int6
 	int removed = 0;
 	TimestampTz lease_end = PG_INT64_MAX;
 	claim::RowContext context;
-	claim::begin_context(&context, definition, definition::act_of(definition::Prepared::complete));
+	claim::begin_context(&context, definition, act_of_completion);
 	context.row = locator.row;
 	for (int i = 0; i < count; i++)
 		if (remove(definition, claim, locator, receipts[i], &lease_end))

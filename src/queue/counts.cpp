@@ -9,6 +9,7 @@
 #include "../result.hpp"
 #include "../statement/statement.hpp"
 #include "by_state.hpp"
+#include "calls_kept.hpp"
 #include "finish.hpp"
 
 namespace queue_ext::queue {
@@ -58,7 +59,7 @@ static void
 count_pending(Definition *definition, Counts *counts)
 {
 	const statement::Statement &statement =
-		prepared_of(definition, definition::Prepared::count_pending, [&] {
+		prepared_of(definition, kept_for_calls(definition, CallStatement::count_pending), [&] {
 			return psprintf("select pg_catalog.count(*) from %s as t where (%s)",
 							definition->source_name, definition::compiled_of(definition).pending);
 		});

@@ -12,6 +12,7 @@
 #include "../ring/shared_memory.hpp"
 #include "../statement/subtransaction.hpp"
 #include "../steady_time.hpp"
+#include "calls_kept.hpp"
 #include "slots.hpp"
 
 namespace queue_ext::queue {
@@ -67,11 +68,12 @@ take_look(Definition *definition, TimestampTz now)
 	const TimestampTz later = now + pause_of(keep, pause_in_use);
 	pg_atomic_uint64 *shared = ring::next_look_of(definition->source);
 	uint64 next = shared == nullptr ? 0 : pg_atomic_read_u64(shared);
+	TimestampTz *next_look = &definition::beside<CallsKept>(definition)->next_look;
 	if (is_ahead(static_cast<TimestampTz>(next), now, keep)) {
-		definition->next_look = static_cast<TimestampTz>(next);
+		*next_look = static_cast<TimestampTz>(next);
 		return false;
 	}
-	definition->next_look = later;
+	*next_look = later;
 	return shared == nullptr ||
 		   pg_atomic_compare_exchange_u64(shared, &next, static_cast<uint64>(later));
 }
@@ -82,8 +84,9 @@ note_archived(Definition *definition, TimestampTz now)
 {
 	if (!definition->is_archived || !definition->has_slots ||
 		definition::is_for_ever(definition->archive_keep) ||
-		is_ahead(definition->next_look, now, definition->archive_keep) || IsTransactionBlock() ||
-		IsolationIsSerializable() || !take_look(definition, now))
+		is_ahead(definition::beside<CallsKept>(definition)->next_look, now,
+				 definition->archive_keep) ||
+		IsTransactionBlock() || IsolationIsSerializable() || !take_look(definition, now))
 		return;
 	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
 	auto *look = static_cast<Look *>(palloc(sizeof(Look)));
@@ -162,7 +165,7 @@ static void
 note_next(const Look &look, Definition *definition, TimestampTz next)
 {
 	if (definition != nullptr)
-		definition->next_look = next;
+		definition::beside<CallsKept>(definition)->next_look = next;
 	pg_atomic_uint64 *shared = ring::next_look_of(look.source);
 	if (shared != nullptr)
 		pg_atomic_write_u64(shared, static_cast<uint64>(next));

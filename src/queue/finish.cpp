@@ -16,6 +16,7 @@
 #include "../unique/allocate.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "backoff.hpp"
+#include "calls_kept.hpp"
 #include "expiry.hpp"
 #include "removed.hpp"
 
@@ -24,7 +25,6 @@ namespace queue_ext::queue {
 using job::Receipt;
 using definition::Definition;
 using definition::Layout;
-using definition::Prepared;
 using statement::Arguments;
 using statement::Parameter;
 
@@ -40,8 +40,8 @@ enum class Fence {
 // The statements of an action, and which rows they may touch.
 struct Rule
 {
-	Prepared one;
-	Prepared many;
+	CallStatement one;
+	CallStatement many;
 	Fence fence;
 	const char *final_state; // not null: the job leaves the queue in this state
 };
@@ -53,17 +53,18 @@ rule_of(Action action)
 {
 	switch (action) {
 		case Action::complete:
-			return {Prepared::complete, Prepared::complete_many, Fence::held, "completed"};
+			return {CallStatement::complete, CallStatement::complete_many, Fence::held,
+					"completed"};
 		case Action::fail:
-			return {Prepared::fail, Prepared::fail_many, Fence::held, nullptr};
+			return {CallStatement::fail, CallStatement::fail_many, Fence::held, nullptr};
 		case Action::release:
-			return {Prepared::release, Prepared::release_many, Fence::held, nullptr};
+			return {CallStatement::release, CallStatement::release_many, Fence::held, nullptr};
 		case Action::extend:
-			return {Prepared::extend, Prepared::extend_many, Fence::held, nullptr};
+			return {CallStatement::extend, CallStatement::extend_many, Fence::held, nullptr};
 		case Action::cancel:
-			return {Prepared::cancel, Prepared::cancel_many, Fence::any, "cancelled"};
+			return {CallStatement::cancel, CallStatement::cancel_many, Fence::any, "cancelled"};
 		case Action::requeue:
-			return {Prepared::requeue, Prepared::requeue_many, Fence::dead, nullptr};
+			return {CallStatement::requeue, CallStatement::requeue_many, Fence::dead, nullptr};
 	}
 	pg_unreachable();
 }
@@ -317,22 +318,22 @@ tells_more(Definition *definition, Action action)
 	return action == Action::cancel ? may_tell_states(definition) : is_timed(definition, action);
 }
 
-static Prepared
-telling_more(Prepared which)
+static CallStatement
+telling_more(CallStatement which)
 {
 	switch (which) {
-		case Prepared::complete:
-			return Prepared::complete_timed;
-		case Prepared::complete_many:
-			return Prepared::complete_many_timed;
-		case Prepared::fail:
-			return Prepared::fail_timed;
-		case Prepared::fail_many:
-			return Prepared::fail_many_timed;
-		case Prepared::cancel:
-			return Prepared::cancel_told;
-		case Prepared::cancel_many:
-			return Prepared::cancel_many_told;
+		case CallStatement::complete:
+			return CallStatement::complete_timed;
+		case CallStatement::complete_many:
+			return CallStatement::complete_many_timed;
+		case CallStatement::fail:
+			return CallStatement::fail_timed;
+		case CallStatement::fail_many:
+			return CallStatement::fail_many_timed;
+		case CallStatement::cancel:
+			return CallStatement::cancel_told;
+		case CallStatement::cancel_many:
+			return CallStatement::cancel_many_told;
 		default:
 			return which;
 	}
@@ -343,11 +344,12 @@ static const statement::Statement &
 statement_for(Definition *definition, Action action, bool is_many)
 {
 	const Rule rule = rule_of(action);
-	const Prepared which = is_many ? rule.many : rule.one;
+	const CallStatement which = is_many ? rule.many : rule.one;
 	const bool is_more = tells_more(definition, action);
-	return prepared_of(definition, is_more ? telling_more(which) : which, [&] {
-		return text_of(definition, action, is_many ? many_receipts() : one_receipt(), is_more);
-	});
+	return prepared_of(
+		definition, kept_for_calls(definition, is_more ? telling_more(which) : which), [&] {
+			return text_of(definition, action, is_many ? many_receipts() : one_receipt(), is_more);
+		});
 }
 
 // Returns an array of what value_of(receipt, &is_null) returns for each receipt.
@@ -418,9 +420,10 @@ note_failures(Definition *definition, const FinishOptions &options, Receipt *rec
 	Arguments arguments(options.call_time);
 	arguments.set(Parameter::ids, ids_of(receipts, count));
 	arguments.set(Parameter::attempts, attempts_of(receipts, count));
-	const uint64 found = run_newest(
-		prepared_of(definition, Prepared::released, [&] { return released_text(definition); }),
-		arguments);
+	const uint64 found =
+		run_newest(prepared_of(definition, kept_for_calls(definition, CallStatement::released),
+							   [&] { return released_text(definition); }),
+				   arguments);
 	for (int i = 0; i < count && static_cast<uint64>(i) < found; i++) {
 		bool is_null;
 		const Datum released =

@@ -13,6 +13,7 @@
 #include "../job/complete_row.hpp"
 #include "../job/remove.hpp"
 #include "../wake/transaction_callbacks.hpp"
+#include "calls_kept.hpp"
 #include "expiry.hpp"
 #include "removed.hpp"
 
@@ -20,7 +21,6 @@ namespace queue_ext::queue {
 
 using definition::Compiled;
 using definition::Definition;
-using definition::Prepared;
 using statement::Arguments;
 using statement::Parameter;
 using statement::Row;
@@ -30,7 +30,7 @@ namespace {
 // The statement of an action, and the fragment that it writes.
 struct Rule
 {
-	Prepared prepared;
+	CallStatement statement;
 	const char *label;
 	const char *assignments; // null: the queue has no such fragment
 };
@@ -42,13 +42,13 @@ rule_of(const Compiled &compiled, Action action)
 {
 	switch (action) {
 		case Action::complete:
-			return {Prepared::complete_row, "on_complete", compiled.on_complete};
+			return {CallStatement::complete_row, "on_complete", compiled.on_complete};
 		case Action::release:
-			return {Prepared::release_row, "on_release", compiled.on_release};
+			return {CallStatement::release_row, "on_release", compiled.on_release};
 		case Action::fail:
-			return {Prepared::fail_row, "on_fail", compiled.on_fail};
+			return {CallStatement::fail_row, "on_fail", compiled.on_fail};
 		case Action::extend:
-			return {Prepared::extend_row, "on_extend", compiled.on_extend};
+			return {CallStatement::extend_row, "on_extend", compiled.on_extend};
 		default:
 			elog(ERROR, "no such action for rows");
 	}
@@ -180,10 +180,12 @@ static char *
 row_key_of(Definition *definition, const Arguments &arguments)
 {
 	const Compiled &compiled = definition::compiled_of(definition);
-	const statement::Statement &statement = prepared_of(definition, Prepared::row_key, [&] {
-		return psprintf("select %s", row_key_text(compiled.row_key,
-												  psprintf("(%s)", placeholder(Parameter::row))));
-	});
+	const statement::Statement &statement =
+		prepared_of(definition, kept_for_calls(definition, CallStatement::row_key), [&] {
+			return psprintf(
+				"select %s",
+				row_key_text(compiled.row_key, psprintf("(%s)", placeholder(Parameter::row))));
+		});
 	run(statement, arguments);
 	return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
 }
@@ -194,8 +196,8 @@ static bool
 write_row(Definition *definition, Action action, const Rule &rule, const Arguments &arguments,
 		  Datum *extended)
 {
-	const statement::Statement &statement =
-		prepared_of(definition, rule.prepared, statement::Access::by_row_key, [&] {
+	const statement::Statement &statement = prepared_of(
+		definition, kept_for_calls(definition, rule.statement), statement::Access::by_row_key, [&] {
 			return text_of(definition, definition::compiled_of(definition), action,
 						   rule.assignments);
 		});

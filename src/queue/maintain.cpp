@@ -15,6 +15,7 @@
 #include "../error.hpp"
 #include "../missing_rights.hpp"
 #include "../statement/subtransaction.hpp"
+#include "calls_kept.hpp"
 #include "finish.hpp"
 #include "procedure.hpp"
 #include "removed.hpp"
@@ -23,7 +24,6 @@
 namespace queue_ext::queue {
 
 using definition::Definition;
-using definition::Prepared;
 using definition::Registered;
 using definition::Use;
 using statement::Named;
@@ -110,8 +110,8 @@ remove_dead(Definition *definition)
 	int64 removed = 0;
 	as_owner(definition->source, [&] {
 		statement::with_spi([&] {
-			const statement::Statement &statement =
-				prepared_of(definition, Prepared::remove_dead, [&] {
+			const statement::Statement &statement = prepared_of(
+				definition, kept_for_calls(definition, CallStatement::remove_dead), [&] {
 					return removal_text(definition, {nullptr, dead_fence(definition), "dead",
 													 nullptr, false, death_text(definition)});
 				});

@@ -9,11 +9,11 @@
 #include "../definition/shape.hpp"
 #include "../result.hpp"
 #include "../statement/statement.hpp"
+#include "calls_kept.hpp"
 
 namespace queue_ext::queue {
 
 using definition::Definition;
-using definition::Prepared;
 using statement::Parameter;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_result);
@@ -69,7 +69,8 @@ queue_ext_queue_result(PG_FUNCTION_ARGS)
 	Datum row = 0;
 	statement::with_spi([&] {
 		const statement::Statement &statement =
-			prepared_of(definition, Prepared::find_result, [&] { return text_of(definition); });
+			prepared_of(definition, kept_for_calls(definition, CallStatement::find_result),
+						[&] { return text_of(definition); });
 		const bool is_found = run_newest(statement, arguments) > 0;
 		Datum values[3] = {0, 0, 0};
 		bool nulls[3] = {true, true, true};

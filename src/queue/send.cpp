@@ -8,12 +8,12 @@
 #include "../job/insert.hpp"
 #include "../result.hpp"
 #include "../stats/tally.hpp"
+#include "calls_kept.hpp"
 #include "send_options.hpp"
 
 namespace queue_ext::queue {
 
 using definition::Definition;
-using definition::Prepared;
 using statement::Arguments;
 using statement::Parameter;
 
@@ -23,10 +23,12 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_send_many);
 // Returns the statement that adds one job, or one job for each payload. One without a kind does not
 // name the column, which a table of 0.1 does not have, and the sender may have no right on.
 static const char *
-send_text(const Definition *definition, Prepared which)
+send_text(const Definition *definition, CallStatement which)
 {
-	const bool is_many = which == Prepared::send_many || which == Prepared::send_many_kind;
-	const bool has_kind = which == Prepared::send_kind || which == Prepared::send_many_kind;
+	const bool is_many =
+		which == CallStatement::send_many || which == CallStatement::send_many_kind;
+	const bool has_kind =
+		which == CallStatement::send_kind || which == CallStatement::send_many_kind;
 	const char *source = is_many ? psprintf(" from pg_catalog.unnest(%s) as p(payload)",
 											placeholder(Parameter::payloads))
 								 : "";
@@ -40,10 +42,12 @@ send_text(const Definition *definition, Prepared which)
 }
 
 static const statement::Statement &
-statement_for(Definition *definition, Prepared plain, Prepared of_kind, const Arguments &arguments)
+statement_for(Definition *definition, CallStatement plain, CallStatement of_kind,
+			  const Arguments &arguments)
 {
-	const Prepared which = arguments.has(Parameter::kind) ? of_kind : plain;
-	return prepared_of(definition, which, [&] { return send_text(definition, which); });
+	const CallStatement which = arguments.has(Parameter::kind) ? of_kind : plain;
+	return prepared_of(definition, kept_for_calls(definition, which),
+					   [&] { return send_text(definition, which); });
 }
 
 namespace {
@@ -65,7 +69,7 @@ send_by_statement(Definition *definition, const Arguments &arguments)
 	Sent sent{};
 	const int64 counted = stats::counted(definition, stats::Counter::sent);
 	statement::with_spi([&] {
-		if (run(statement_for(definition, Prepared::send, Prepared::send_kind, arguments),
+		if (run(statement_for(definition, CallStatement::send, CallStatement::send_kind, arguments),
 				arguments) == 0)
 			return;
 		bool is_null;
@@ -100,9 +104,9 @@ send_many(Definition *definition, const Arguments &arguments, ArrayType *payload
 	if (!job::can_insert_directly(definition, jobs)) {
 		const int64 counted = stats::counted(definition, stats::Counter::sent);
 		statement::with_spi([&] {
-			const uint64 inserted = run(
-				statement_for(definition, Prepared::send_many, Prepared::send_many_kind, arguments),
-				arguments);
+			const uint64 inserted = run(statement_for(definition, CallStatement::send_many,
+													  CallStatement::send_many_kind, arguments),
+										arguments);
 			result::put_first_columns(result);
 			claim::count_sent(definition, counted, static_cast<int64>(inserted));
 		});

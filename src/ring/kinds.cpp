@@ -8,7 +8,6 @@
 
 namespace queue_ext::ring {
 
-using definition::KindForm;
 using statement::Parameter;
 
 // Other values than those that are of no kind.

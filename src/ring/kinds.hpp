@@ -50,13 +50,20 @@ constexpr int slot_counts = 7;
 // The place of that number among the seven.
 int slot_place(const Kinds &kinds);
 
+// Which jobs a statement of a claim finds.
+enum class KindForm {
+	all,  // of every kind
+	one,  // of one
+	some, // of some
+};
+
 // Which statements find jobs of the kinds; null: of all.
-definition::KindForm form_of(const Kinds *kinds);
+KindForm form_of(const Kinds *kinds);
 
 // How a statement of that form finds its rows in the order; others: how those of all jobs do.
-statement::Access access_of(definition::KindForm form, statement::Access others);
+statement::Access access_of(KindForm form, statement::Access others);
 
 // The condition of that form over the row "t", beginning with " and "; or "".
-const char *kind_condition(definition::KindForm form);
+const char *kind_condition(KindForm form);
 
 } // namespace queue_ext::ring

@@ -10,10 +10,10 @@ namespace queue_ext::stats {
 static const Estimate *
 estimate_of(const definition::Definition *definition)
 {
-	const Entry *entry = definition->stats;
-	return entry == nullptr || entry->number != definition->stats_number || !is_on()
+	const Place place = seen_place_of(definition);
+	return place.entry == nullptr || place.entry->number != place.number || !is_on()
 			   ? nullptr
-			   : &entry->estimate;
+			   : &place.entry->estimate;
 }
 
 static bool

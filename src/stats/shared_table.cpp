@@ -331,12 +331,32 @@ named(const Place &place, const Definition *definition)
 	return place;
 }
 
+namespace {
+
+// Where a queue's entry was found last.
+struct PlaceKept
+{
+	static constexpr definition::Layer layer = definition::Layer::stats;
+	Entry *entry;
+	uint64 number;
+};
+
+} // namespace
+
+Place
+seen_place_of(const Definition *definition)
+{
+	const auto *kept = definition::known_beside<PlaceKept>(definition);
+	return kept == nullptr ? Place{} : Place{kept->entry, kept->number};
+}
+
 Place
 place_of(Definition *definition)
 {
 	if (!is_tracking)
 		return {};
-	return remembered(&definition->stats, &definition->stats_number, [&] {
+	auto *kept = definition::beside<PlaceKept>(definition);
+	return remembered(&kept->entry, &kept->number, [&] {
 		bool is_new;
 		return named(place_of(key_of(definition), &is_new), definition);
 	});
@@ -390,7 +410,8 @@ untracked_place_of(Definition *definition)
 {
 	if (is_tracking || !attach_if_there())
 		return {};
-	return remembered(&definition->stats, &definition->stats_number,
+	auto *kept = definition::beside<PlaceKept>(definition);
+	return remembered(&kept->entry, &kept->number,
 					  [&] { return named(look_up(key_of(definition)), definition); });
 }
 

@@ -164,6 +164,9 @@ Key key_of(Oid table, const char *queue, bool is_managed);
 // backend's own memory.
 Place place_of(definition::Definition *definition);
 
+// The queue's entry as place_of() has found it last; it may be another's by now. Takes no lock. Never raises.
+Place seen_place_of(const definition::Definition *definition);
+
 // The entry of the key, made if there is none; none where there is no memory or no room, or if the setting is
 // off. *is_new: whether it was made. Nothing is remembered. Takes the LWLock. Raises only for want of the
 // backend's own memory.

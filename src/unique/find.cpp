@@ -7,6 +7,7 @@
 #include "../catalog/index_predicate.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/shape.hpp"
+#include "../job/job.hpp"
 #include "../row/newest.hpp"
 #include "../row/rights.hpp"
 
@@ -22,7 +23,9 @@ using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
 
-// The columns that a lookup reads, and the index that it can scan; cached in the definition.
+namespace {
+
+// The columns that a lookup reads, and the index that it can scan.
 struct Lookup
 {
 	Oid index; // InvalidOid: no index can be scanned
@@ -32,6 +35,22 @@ struct Lookup
 	AttrNumber dead_at;
 	AttrNumber payload;
 };
+
+struct UniqueKept
+{
+	static constexpr definition::Layer layer = definition::Layer::unique;
+	const Lookup *lookup; // null until it is needed
+	Statement *statements[unique_statement_count];
+};
+
+} // namespace
+
+definition::KeptStatement
+kept_for_unique(Definition *definition, UniqueStatement which)
+{
+	Statement **places = definition::beside<UniqueKept>(definition)->statements;
+	return {statement_at(definition, &places[static_cast<int>(which)]), job::act_of_unique_insert};
+}
 
 // Leaves out an index with indcheckxmin, which must not be used under every snapshot.
 static bool
@@ -88,9 +107,10 @@ find_index(Oid source)
 static const Lookup &
 lookup_of(Definition *definition)
 {
-	if (definition->lookup == nullptr) {
+	auto *kept = definition::beside<UniqueKept>(definition);
+	if (kept->lookup == nullptr) {
 		auto *lookup =
-			static_cast<Lookup *>(MemoryContextAllocZero(definition->context, sizeof(Lookup)));
+			static_cast<Lookup *>(definition::allocate_beside(definition, sizeof(Lookup)));
 		const Oid source = definition->source;
 		lookup->id = column_of(source, "id", INT8OID);
 		lookup->run_at = column_of(source, "run_at", TIMESTAMPTZOID);
@@ -103,10 +123,10 @@ lookup_of(Definition *definition)
 							  get_rel_relkind(source) == RELKIND_RELATION;
 		if (has_all && is_plain)
 			lookup->index = find_index(source);
-		definition->lookup = lookup;
+		kept->lookup = lookup;
 		definition::note_growth(definition);
 	}
-	return *definition->lookup;
+	return *kept->lookup;
 }
 
 // Asked at each call, since privileges and row security depend on the current role.
@@ -220,8 +240,9 @@ read_by_statement(Definition *definition, const Criteria &criteria, const JobKey
 	Arguments arguments(GetCurrentTimestamp());
 	arguments.set(Parameter::unique_keys,
 				  PointerGetDatum(construct_array(texts, count, TEXTOID, -1, false, TYPALIGN_INT)));
-	const Statement &statement = definition::prepared_of(
-		definition, definition::Prepared::unique_find, [&] { return find_text(definition); });
+	const Statement &statement =
+		definition::prepared_of(definition, kept_for_unique(definition, UniqueStatement::find),
+								[&] { return find_text(definition); });
 	statement::run_newest(statement, arguments);
 	TupleDesc shape = SPI_tuptable->tupdesc;
 	for (uint64 i = 0; i < SPI_tuptable->numvals; i++) {

@@ -16,7 +16,6 @@
 namespace queue_ext::unique {
 
 using definition::Definition;
-using definition::Prepared;
 using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
@@ -170,12 +169,12 @@ look(Definition *definition, const Criteria &criteria, const Batch &batch, const
 // Returns the statement for one job, or for arrays of payloads and keys, whose order take_ids()
 // relies on. One without a kind does not name the column, as in queue_send.
 static const char *
-insert_text(const Definition *definition, Prepared which)
+insert_text(const Definition *definition, UniqueStatement which)
 {
 	const bool is_many =
-		which == Prepared::unique_insert_many || which == Prepared::unique_insert_many_kind;
+		which == UniqueStatement::insert_many || which == UniqueStatement::insert_many_kind;
 	const bool has_kind =
-		which == Prepared::unique_insert_kind || which == Prepared::unique_insert_many_kind;
+		which == UniqueStatement::insert_kind || which == UniqueStatement::insert_many_kind;
 	const char *source =
 		is_many ? psprintf(" from rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
 						   " as p(payload, unique_key)",
@@ -260,12 +259,12 @@ take_ids(const Batch &batch, const int *indexes, int count)
 	}
 }
 
-static Prepared
+static UniqueStatement
 insert_of(const Rows &rows, const Arguments &arguments)
 {
 	if (arguments.has(Parameter::kind))
-		return rows.count > 1 ? Prepared::unique_insert_many_kind : Prepared::unique_insert_kind;
-	return rows.count > 1 ? Prepared::unique_insert_many : Prepared::unique_insert;
+		return rows.count > 1 ? UniqueStatement::insert_many_kind : UniqueStatement::insert_kind;
+	return rows.count > 1 ? UniqueStatement::insert_many : UniqueStatement::insert;
 }
 
 // Inserts where the direct path does not serve the table, and notes a wake-up for the rows.
@@ -273,10 +272,11 @@ static void
 insert_by_statement(Definition *definition, Arguments arguments, const Rows &rows,
 					const Batch &batch, const int *indexes)
 {
-	const Prepared which = insert_of(rows, arguments);
+	const UniqueStatement which = insert_of(rows, arguments);
 	set_rows(&arguments, rows);
 	const Statement &statement =
-		definition::prepared_of(definition, which, [&] { return insert_text(definition, which); });
+		definition::prepared_of(definition, kept_for_unique(definition, which),
+								[&] { return insert_text(definition, which); });
 	const int64 counted = stats::counted(definition, stats::Counter::sent);
 	const uint64 inserted = statement::run_newest(statement, arguments);
 	claim::count_sent(definition, counted, static_cast<int64>(inserted));

@@ -25,11 +25,29 @@ using claim::Path;
 using claim::Request;
 using definition::ClaimMode;
 using definition::Definition;
-using definition::KindForm;
-using definition::Prepared;
+using ring::KindForm;
 using ring::Ring;
 using ring::RingKey;
 using ring::Stock;
+
+namespace {
+
+struct ReadyKept
+{
+	static constexpr definition::Layer layer = definition::Layer::wait;
+	// Finds a row that looks pending: one for each KindForm; null until it is needed.
+	statement::Statement *statements[static_cast<int>(KindForm::some) + 1];
+};
+
+} // namespace
+
+// The statement is prepared or not.
+static definition::KeptStatement
+kept_for_waits(Definition *definition, KindForm form)
+{
+	statement::Statement **places = definition::beside<ReadyKept>(definition)->statements;
+	return {statement_at(definition, &places[static_cast<int>(form)]), "search (\"pending\") in"};
+}
 
 // Locks one row as a claim by statement would.
 static const char *
@@ -44,7 +62,6 @@ ready_text(Definition *definition, KindForm form)
 static bool
 is_ready_by_statement(Definition *definition, const Request &request)
 {
-	constexpr Prepared forms[] = {Prepared::ready, Prepared::ready_of_one, Prepared::ready_of_some};
 	const KindForm form = ring::form_of(request.kinds);
 	bool is_ready = false;
 	statement::with_spi([&] {
@@ -54,7 +71,7 @@ is_ready_by_statement(Definition *definition, const Request &request)
 			return;
 		}
 		const statement::Statement &statement = definition::prepared_of(
-			definition, forms[static_cast<int>(form)],
+			definition, kept_for_waits(definition, form),
 			ring::access_of(form, definition::compiled_of(definition).access),
 			[&] { return ready_text(definition, form); });
 		is_ready = statement::run(statement, arguments_for(definition, request)) > 0;
@@ -71,7 +88,7 @@ is_ready_in_ring(Definition *definition, Request request)
 	Ring *ring = claim::ring_of(definition);
 	if (ring == nullptr)
 		return is_ready_by_statement(definition, request);
-	const RingKey &key = definition->claim->key;
+	const RingKey &key = claim::claim_of(definition)->key;
 	claim::Waits waits{};
 	for (int i = 0; i < most_fills; i++) {
 		CHECK_FOR_INTERRUPTS();

@@ -1,0 +1,43 @@
+// claims_kept.cpp - see claims_kept.hpp.
+
+#include "../postgres.hpp"
+
+#include "claims_kept.hpp"
+
+namespace queue_ext::claim {
+
+const char *
+act_of(ClaimStatement which)
+{
+	switch (which) {
+		case ClaimStatement::claim_by_tid:
+		case ClaimStatement::claim_one_by_tid:
+		case ClaimStatement::claim_locked_by_tid:
+		case ClaimStatement::claim_located:
+			return "claim (\"pending\", \"order_by\", \"on_claim\") from";
+		case ClaimStatement::fill_head:
+			return "search (\"pending\", \"order_by\") in";
+		case ClaimStatement::any_pending:
+		case ClaimStatement::any_pending_of_one:
+		case ClaimStatement::any_pending_of_some:
+		case ClaimStatement::due_rows:
+		case ClaimStatement::recheck:
+			return "search (\"pending\") in";
+		case ClaimStatement::send_occurrence:
+			return "next occurrence of a schedule in";
+		case ClaimStatement::remove_occurrence:
+		case ClaimStatement::drop_occurrence:
+		case ClaimStatement::unclaimed:
+			return "occurrence of a schedule in";
+	}
+	pg_unreachable();
+}
+
+definition::KeptStatement
+kept_for_claims(definition::Definition *definition, ClaimStatement which)
+{
+	statement::Statement **places = definition::beside<ClaimsKept>(definition)->statements;
+	return {statement_at(definition, &places[static_cast<int>(which)]), act_of(which)};
+}
+
+} // namespace queue_ext::claim

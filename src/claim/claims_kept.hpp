@@ -1,0 +1,105 @@
+// claims_kept.hpp - what claims keep beside a queue's definition: the claim compiled, the statements of the
+// paths, and what is known of the queue's schedules.
+//
+// Invariant: a plan may be gone, as the cache of definitions gives plans up; its statement is prepared again then.
+// A statement that another one replaces is freed when no call is under way, as a call further up the stack may be
+// running it.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../definition/definition.hpp"
+#include "../ring/kinds.hpp"
+
+namespace queue_ext::claim {
+
+struct CompiledClaim; // compiled_claim.hpp
+
+// The statements that are kept by name.
+enum class ClaimStatement {
+	claim_by_tid,
+	claim_one_by_tid,
+	claim_locked_by_tid, // which the claimer has locked
+	claim_located,       // for a table without a key: updates the rows at these TIDs
+	fill_head,           // reads candidates for the ring, from the head of the order
+	any_pending,         // whether a row is pending, locked or not
+	any_pending_of_one,  // the same of jobs of one kind, and of some kinds (ring::KindForm)
+	any_pending_of_some,
+	due_rows,          // of an attached queue: the first rows that become claimable by themselves
+	recheck,           // in mode session: the row, if it is still pending
+	send_occurrence,   // of a schedule; it has parameters of its own
+	remove_occurrence, // unless a worker has taken it
+	drop_occurrence,   // which this transaction has claimed
+	unclaimed,         // finds those jobs that no worker has taken yet
+};
+constexpr int claim_statement_count = static_cast<int>(ClaimStatement::unclaimed) + 1;
+
+// The statement of a claim has the number of jobs as a constant, which the planner can use; workers
+// rarely use more than a few different ones.
+struct PreparedClaim
+{
+	int max_jobs;
+	ring::KindForm form;
+	statement::Statement *statement; // null: none yet
+};
+constexpr int prepared_claim_count = 4;
+
+// The statements that claim rows of one partition or child by their TIDs. Claims of a table with more
+// of them than there are of these are portable: they would prepare them again and again.
+struct PreparedLeaf
+{
+	Oid table; // InvalidOid: none yet
+	statement::Statement *many;
+	statement::Statement *one; // for one row
+};
+constexpr int prepared_leaf_count = 64;
+
+// What is known of a queue's schedules (recurring.hpp).
+struct Recurrence
+{
+	bool is_known;        // whether there are any
+	bool has_schedules;   // or there were, when that was looked up
+	TimestampTz check_at; // lost occurrences are to be looked for then, at the latest
+	TimestampTz next;     // the next moment of the schedules that is after the last such look
+	uint64 sent;          // lost occurrences that this backend has sent again
+	int checked;          // how many overdue schedules the last looks have passed, before its end
+};
+
+struct ClaimsKept
+{
+	static constexpr definition::Layer layer = definition::Layer::claim;
+	CompiledClaim *compiled; // null until it is needed
+	Recurrence recurrence;
+	statement::Statement *statements[claim_statement_count]; // each is null until it is needed
+	PreparedClaim claims[prepared_claim_count];              // the most recently prepared first
+	PreparedLeaf *leaves; // prepared_leaf_count of them; null until needed
+	int next_leaf;        // the one to be replaced next
+	// Read candidates behind the cursor (fill.cpp): one for each run of columns; null until needed.
+	statement::Statement **fills;
+	// Read candidates of kinds (fill.cpp): for each number of kinds one from the head of the order
+	// and one behind the cursor; null until needed.
+	statement::Statement **kind_fills;
+};
+
+// The claim that compiled_claim_of() has made for the definition.
+inline CompiledClaim *
+claim_of(const definition::Definition *definition)
+{
+	return definition::known_beside<ClaimsKept>(definition)->compiled;
+}
+
+// What is known of the queue's schedules. Raises 53200.
+inline Recurrence *
+recurrence_of(definition::Definition *definition)
+{
+	return &definition::beside<ClaimsKept>(definition)->recurrence;
+}
+
+// What the statement does, for the context of errors.
+const char *act_of(ClaimStatement which);
+
+// The statement beside the definition, and what it does. Raises 53200.
+definition::KeptStatement kept_for_claims(definition::Definition *definition, ClaimStatement which);
+
+} // namespace queue_ext::claim
