@@ -142,7 +142,7 @@ struct Leaf
 struct Claimer
 {
 	Definition *definition;
-	const CompiledClaim *claim;
+	const RingClaim *claim;
 	const Output *output;
 	CommandId first_command; // with which the call began
 	Leaf *leaves;            // opened so far
@@ -220,7 +220,7 @@ note_locked(Tried *tried, int64 number)
 static ReadyJob
 ready_job_of(const Claimer *claimer, const CandidateRow *row)
 {
-	const CompiledClaim *claim = claimer->claim;
+	const RingClaim *claim = claimer->claim;
 	const Oid table = RelationGetRelid(row->table);
 	if (table == claimer->definition->source || claim->ready_at == InvalidAttrNumber)
 		return ready_job_in(claim, row->slot);
@@ -239,7 +239,8 @@ move_clock(const Claimer *claimer, const CandidateRow *row, Request *request)
 		const Datum time = slot_getattr(row->slot, column, &is_null);
 		return !is_null && DatumGetTimestampTz(time) > request->call_time;
 	};
-	if (is_to_come(claimer->claim->run_at) || is_to_come(claimer->claim->leased_until))
+	if (is_to_come(claimer->claim->managed.run_at) ||
+		is_to_come(claimer->claim->managed.leased_until))
 		request->call_time = GetCurrentTimestamp();
 }
 
@@ -273,7 +274,7 @@ select_candidates(Claimer *claimer, Request *request, Candidate *candidates, int
 static bool
 is_pending(const Claimer *claimer, const CandidateRow *row, const Request &request)
 {
-	CompiledClaim *claim = claim_of(claimer->definition);
+	RingClaim *claim = ring_claim_of(claimer->definition);
 	ExprContext *context = make_evaluation(claim, arguments_for(claimer->definition, request));
 	context->ecxt_scantuple = row->slot;
 	row::begin_use(&claim->use);
@@ -511,7 +512,7 @@ prepared_for(Form form)
 static const Statement &
 statement_for(const Claimer *claimer, Form form, Oid table)
 {
-	if (claimer->claim->leaves != nullptr)
+	if (leaves_of(claimer->claim).tables != nullptr)
 		return leaf_statement(claimer->definition, form, table);
 	return prepared_of(claimer->definition,
 					   kept_for_claims(claimer->definition, prepared_for(form)), Access::by_tid,
@@ -621,7 +622,7 @@ try_all(void *state, Request *request, Candidate *candidates, int count)
 static bool
 may_lock_first(const Definition *definition)
 {
-	const CompiledClaim *claim = claim_of(definition);
+	const RingClaim *claim = ring_claim_of(definition);
 	if (definition->claim_mode != ClaimMode::update || claim->pending == nullptr ||
 		has_policies_for_caller(definition))
 		return false;
@@ -636,7 +637,7 @@ bool
 claim_by_tid(Definition *definition, Ring *ring, Request *request, const Output &output,
 			 uint64 *claimed)
 {
-	Claimer claimer{definition, claim_of(definition),      &output, GetCurrentCommandId(false),
+	Claimer claimer{definition, ring_claim_of(definition), &output, GetCurrentCommandId(false),
 					nullptr,    may_lock_first(definition)};
 	const bool is_settled = drain(definition, ring, request, {&claimer, try_all, nullptr}, claimed);
 	for (Leaf *leaf = claimer.leaves; leaf != nullptr; leaf = leaf->next) {

@@ -14,7 +14,7 @@ using ring::SortKey;
 
 // The columns that a claim writes, as the table numbers them.
 static Bitmapset *
-written_in(Relation table, const CompiledClaim *claim)
+written_in(Relation table, const RingClaim *claim)
 {
 	if (RelationGetRelid(table) == claim->key.table)
 		return claim->written;
@@ -32,7 +32,7 @@ written_in(Relation table, const CompiledClaim *claim)
 }
 
 CandidateRow
-open_candidate_row(Relation table, const CompiledClaim *claim, CommandId first_command)
+open_candidate_row(Relation table, const RingClaim *claim, CommandId first_command)
 {
 	CandidateRow row{};
 	row.table = table;
@@ -87,15 +87,16 @@ has_stored_tid(CandidateRow *row, const Candidate *candidate)
 static bool
 is_same(const CandidateRow *row, const Candidate &candidate)
 {
-	const CompiledClaim *claim = row->claim;
+	const RingClaim *claim = row->claim;
 	if (!claim->key.is_sorted)
 		return HeapTupleHeaderGetRawXmin(header_of(row)) == candidate.version.writer;
 	const auto value = [&](AttrNumber column) {
 		bool is_null;
 		return slot_getattr(row->slot, column, &is_null);
 	};
-	return SortKey{DatumGetInt16(value(claim->priority)), DatumGetTimestampTz(value(claim->run_at)),
-				   DatumGetInt64(value(claim->id))} == candidate.sort_key();
+	return SortKey{DatumGetInt16(value(claim->managed.priority)),
+				   DatumGetTimestampTz(value(claim->managed.run_at)),
+				   DatumGetInt64(value(claim->managed.id))} == candidate.sort_key();
 }
 
 bool
@@ -146,7 +147,8 @@ is_of_kinds(const CandidateRow *row, const Kinds *kinds)
 		return true;
 	const Oid table = RelationGetRelid(row->table);
 	return has_kind(*kinds, row->slot,
-					table == row->claim->key.table ? row->claim->kind : get_attnum(table, "kind"));
+					table == row->claim->key.table ? row->claim->managed.kind
+												   : get_attnum(table, "kind"));
 }
 
 // Whether FOR KEY SHARE, as a foreign key's check takes it, conflicts with the write.

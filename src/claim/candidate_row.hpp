@@ -16,7 +16,7 @@ namespace queue_ext::claim {
 struct CandidateRow
 {
 	Relation table;
-	const CompiledClaim *claim;
+	const RingClaim *claim;
 	TupleTableSlot *slot;    // the version read, in a buffer
 	LockTupleMode lock_mode; // of the claim's write
 	CommandId first_command; // the command ID with which the call began
@@ -26,8 +26,7 @@ struct CandidateRow
 // Begins to read rows of the table: the queue's, a partition of it, or a child. On ERROR, the
 // resource owner and the memory context release what it holds.
 // first_command: the command ID with which the call began.
-CandidateRow open_candidate_row(Relation table, const CompiledClaim *claim,
-								CommandId first_command);
+CandidateRow open_candidate_row(Relation table, const RingClaim *claim, CommandId first_command);
 
 void close_candidate_row(CandidateRow *row);
 

@@ -63,7 +63,8 @@ rights_for(ClaimMode mode)
 static Obstacle
 find_tid_obstacle(const Definition *definition)
 {
-	if (claim_of(definition)->policies_use.opaque != nullptr && has_policies_for_caller(definition))
+	if (ring_claim_of(definition)->policies_use.opaque != nullptr &&
+		has_policies_for_caller(definition))
 		return {"a row security policy calls a function that may depend on its caller",
 				"Declare the function immutable if it is, or write it as one SQL expression."};
 	if (pg_class_aclcheck(definition->source, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
@@ -101,7 +102,7 @@ choose_path(Definition *definition)
 	if (claim->path == Path::portable)
 		return {Path::portable, claim->obstacle};
 	if (wake::has_unlisted(definition->source) ||
-		(!claim->key.is_sorted && wake::has_offers(definition->source)))
+		(!ring_claim_of(definition)->key.is_sorted && wake::has_offers(definition->source)))
 		return {Path::portable,
 				{"this transaction has made rows of the table claimable",
 				 "Claims of later transactions take another path."}};

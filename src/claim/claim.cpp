@@ -43,14 +43,14 @@ claim_from(Ring *ring, Definition *definition, Path path, Request request, const
 	if (is_settled)
 		return claimed;
 	// The ring may have been given away: look it up again next time.
-	claim_of(definition)->ring = nullptr;
+	ring_claim_of(definition)->ring = nullptr;
 	request.max_jobs -= static_cast<int>(claimed);
 	return claimed + claim_portable(definition, request, output);
 }
 
 // Notes in the ring how this backend's claims are made, if that has not been noted before.
 static void
-tell_path(CompiledClaim *claim, Ring *ring, const Choice &choice)
+tell_path(RingClaim *claim, Ring *ring, const Choice &choice)
 {
 	const char *reason = choice.obstacle.reason;
 	if (claim->told == ring && claim->told_path == choice.path && claim->told_reason == reason)
@@ -73,8 +73,8 @@ claim_by_ring(Definition *definition, const Choice &choice, const Request &reque
 	Ring *ring = ring_of(definition);
 	if (ring == nullptr)
 		return claim_portable(definition, request, output);
-	const RingKey &key = claim_of(definition)->key;
-	tell_path(claim_of(definition), ring, choice);
+	const RingKey &key = ring_claim_of(definition)->key;
+	tell_path(ring_claim_of(definition), ring, choice);
 	const bool was_chosen = request.is_chosen != nullptr && *request.is_chosen;
 	uint64 claimed = 0;
 	if (wake::owes_sweep(ring, key, request.call_time) || wake::has_offers(definition->source) ||

@@ -110,7 +110,7 @@ allocate(const CompiledClaim *claim, int count)
 
 // Returns what is too involved to be run without a statement, or null.
 static const char *
-add_columns(CompiledClaim *claim, const List *targets, Relation table)
+add_columns(DirectClaim *claim, const List *targets, Relation table)
 {
 	const TupleDesc descriptor = row::columns_of(table);
 	claim->columns = allocate<ColumnValue>(claim, list_length(targets));
@@ -130,11 +130,11 @@ add_columns(CompiledClaim *claim, const List *targets, Relation table)
 // Whether the column may be null in a child: before PostgreSQL 18 a child need not keep the NOT NULL
 // of its parent.
 static bool
-is_null_in_leaf(const CompiledClaim *claim, const char *name)
+is_null_in_leaf(const Leaves &leaves, const char *name)
 {
 	bool is_nullable = false;
-	for (int i = 0; i < claim->leaf_count; i++) {
-		HeapTuple tuple = SearchSysCacheAttName(claim->leaves[i], name);
+	for (int i = 0; i < leaves.count; i++) {
+		HeapTuple tuple = SearchSysCacheAttName(leaves.tables[i], name);
 		if (!HeapTupleIsValid(tuple))
 			continue; // the table is gone
 		is_nullable |= !reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple))->attnotnull;
@@ -145,7 +145,7 @@ is_null_in_leaf(const CompiledClaim *claim, const char *name)
 
 // The columns of the order; none if a cursor cannot hold one of them.
 static void
-add_order(CompiledClaim *claim, const Compiled &compiled, TupleDesc descriptor)
+add_order(RingClaim *claim, const Compiled &compiled, TupleDesc descriptor, const Leaves &leaves)
 {
 	const int count = compiled.order_count;
 	claim->order_columns = allocate<definition::OrderColumn>(claim, count);
@@ -156,7 +156,7 @@ add_order(CompiledClaim *claim, const Compiled &compiled, TupleDesc descriptor)
 		const definition::OrderColumn &column = compiled.order_columns[i];
 		const FormData_pg_attribute *attribute = TupleDescAttr(descriptor, column.number - 1);
 		if (!ring::find_form(attribute, &claim->cursor_columns[i]) ||
-			is_null_in_leaf(claim, NameStr(attribute->attname)))
+			is_null_in_leaf(leaves, NameStr(attribute->attname)))
 			return;
 		claim->order_columns[i] = column;
 		if (i == 0 || column.is_descending != compiled.order_columns[i - 1].is_descending)
@@ -217,8 +217,8 @@ file_of(Oid table)
 // The digest of what RingKey::stamp covers. Numbers end in a comma and each text follows its
 // length, so that no two definitions give the same input.
 static Stamp
-stamp_of(const CompiledClaim *claim, const Definition *definition, Relation table, Node *pending,
-		 List *policies)
+stamp_of(const RingClaim *claim, const Definition *definition, Relation table, const Leaves &leaves,
+		 Node *pending, List *policies)
 {
 	const TupleDesc descriptor = RelationGetDescr(table);
 	const Compiled &compiled = *definition->compiled;
@@ -239,8 +239,8 @@ stamp_of(const CompiledClaim *claim, const Definition *definition, Relation tabl
 	for (int i = 0; i < claim->order_count; i++)
 		appendStringInfo(&text, "%d,", claim->order_columns[i].number);
 	appendStringInfo(&text, "%d,", claim->ready_at);
-	for (int i = 0; i < claim->leaf_count; i++)
-		appendStringInfo(&text, "%u,%u,", claim->leaves[i], file_of(claim->leaves[i]));
+	for (int i = 0; i < leaves.count; i++)
+		appendStringInfo(&text, "%u,%u,", leaves.tables[i], file_of(leaves.tables[i]));
 	const Datum digest = DirectFunctionCall1(
 		sha256_bytea, PointerGetDatum(cstring_to_text_with_len(text.data, text.len)));
 	Stamp stamp;
@@ -331,33 +331,35 @@ prepare_row_key(const Definition *definition, Relation table, MemoryContext cont
 		reinterpret_cast<Node *>(castNode(NullTest, compiled.expression)->arg), context);
 }
 
-// Compiles the defaults of the columns that a job's sender does not give. False if a default is too
+// Compiles the defaults of the columns that a job's sender does not give. Null if a default is too
 // involved.
-static bool
-add_defaults(CompiledClaim *claim, Definition *definition, Relation table)
+static const Defaults *
+compile_defaults(const DirectClaim *claim, Definition *definition, Relation table)
 {
 	const TupleDesc descriptor = row::columns_of(table);
-	claim->defaults = allocate<ColumnValue>(claim, descriptor->natts);
+	const ManagedTable &managed = claim->managed;
+	auto *defaults = allocate<Defaults>(claim, 1);
+	defaults->columns = allocate<ColumnValue>(claim, descriptor->natts);
 	for (int i = 0; i < descriptor->natts; i++) {
 		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
 		const AttrNumber number = attribute->attnum;
-		if (attribute->attisdropped || number == claim->payload || number == claim->priority ||
-			number == claim->run_at || number == claim->max_attempts)
+		if (attribute->attisdropped || number == managed.payload || number == managed.priority ||
+			number == managed.run_at || number == managed.max_attempts)
 			continue;
 		Node *expression = build_column_default(table, number);
 		catalog::depend_on_expression(&definition->dependent, expression);
 		ExprState *value =
 			expression == nullptr ? nullptr : row::prepare_expression(expression, claim->context);
 		if (expression != nullptr && value == nullptr)
-			return false;
+			return nullptr;
 		const bool is_domain = getBaseType(attribute->atttypid) != attribute->atttypid;
 		if (value == nullptr && !attribute->attnotnull && !is_domain)
 			continue;
 		if (value == nullptr)
-			return false; // the INSERT raises what is wrong, if anything
-		claim->defaults[claim->default_count++] = {number, value, attribute->attnotnull};
+			return nullptr; // the INSERT raises what is wrong, if anything
+		defaults->columns[defaults->count++] = {number, value, attribute->attnotnull};
 	}
-	return true;
+	return defaults;
 }
 
 // Whether the table's primary key is the id, with an index that can be read for it.
@@ -384,28 +386,28 @@ find_column(Relation table, const char *name, Oid type)
 	return InvalidAttrNumber;
 }
 
-// Finds the columns that every managed queue has. False if the owner has changed them.
-static bool
+// Finds the columns that every managed queue has.
+static void
 find_columns(CompiledClaim *claim, Relation table)
 {
-	claim->id = find_column(table, "id", INT8OID);
-	claim->attempt = find_column(table, "attempt", INT4OID);
-	claim->leased_until = find_column(table, "leased_until", TIMESTAMPTZOID);
-	claim->priority = find_column(table, "priority", INT2OID);
-	claim->run_at = find_column(table, "run_at", TIMESTAMPTZOID);
-	claim->max_attempts = find_column(table, "max_attempts", INT4OID);
-	claim->payload = find_column(table, "payload", JSONBOID);
+	ManagedTable *managed = &claim->managed;
+	managed->id = find_column(table, "id", INT8OID);
+	managed->attempt = find_column(table, "attempt", INT4OID);
+	managed->leased_until = find_column(table, "leased_until", TIMESTAMPTZOID);
+	managed->priority = find_column(table, "priority", INT2OID);
+	managed->run_at = find_column(table, "run_at", TIMESTAMPTZOID);
+	managed->max_attempts = find_column(table, "max_attempts", INT4OID);
+	managed->payload = find_column(table, "payload", JSONBOID);
 	claim->claimed_at = find_column(table, "claimed_at", TIMESTAMPTZOID);
-	claim->unique_key = find_column(table, "unique_key", TEXTOID);
-	claim->dead_at = find_column(table, "dead_at", TIMESTAMPTZOID);
-	claim->kind = find_column(table, "kind", TEXTOID);
-	const AttrNumber found[] = {claim->id,       claim->attempt, claim->leased_until,
-								claim->priority, claim->run_at,  claim->max_attempts,
-								claim->payload};
+	managed->unique_key = find_column(table, "unique_key", TEXTOID);
+	managed->dead_at = find_column(table, "dead_at", TIMESTAMPTZOID);
+	managed->kind = find_column(table, "kind", TEXTOID);
+	const AttrNumber found[] = {managed->id,       managed->attempt, managed->leased_until,
+								managed->priority, managed->run_at,  managed->max_attempts,
+								managed->payload};
+	managed->has_columns = true;
 	for (const AttrNumber number : found)
-		if (number == InvalidAttrNumber)
-			return false;
-	return true;
+		managed->has_columns &= number != InvalidAttrNumber;
 }
 
 // Finds the columns that an attached queue has named. One that was dropped since, or changed, is none.
@@ -420,18 +422,18 @@ find_age_columns(CompiledClaim *claim, const definition::AgeColumns &ages, Relat
 
 // A job in an archived queue is not removed but moved, which takes a statement.
 static void
-fill_in_managed(CompiledClaim *claim, Definition *definition, Relation table)
+fill_in_managed(DirectClaim *claim, Definition *definition, Relation table)
 {
-	claim->can_insert = find_trigger(table, TRIGGER_TYPE_INSERT, nullptr) == nullptr &&
-						add_defaults(claim, definition, table);
+	if (find_trigger(table, TRIGGER_TYPE_INSERT, nullptr) == nullptr)
+		claim->defaults = compile_defaults(claim, definition, table);
 	claim->can_remove = !definition->is_archived &&
 						find_trigger(table, TRIGGER_TYPE_DELETE, nullptr) == nullptr &&
-						is_keyed_by(table, claim->id);
+						is_keyed_by(table, claim->managed.id);
 }
 
 // Whether no two rows are equal in the order.
 static bool
-has_total_order(const CompiledClaim *claim, Relation table)
+has_total_order(const RingClaim *claim, Relation table)
 {
 	auto *columns = static_cast<AttrNumber *>(palloc(sizeof(AttrNumber) * claim->order_count));
 	for (int i = 0; i < claim->order_count; i++)
@@ -440,14 +442,14 @@ has_total_order(const CompiledClaim *claim, Relation table)
 }
 
 static void
-fill_in_key(CompiledClaim *claim, const Definition *definition, Relation table, Node *pending,
-			List *policies)
+fill_in_key(RingClaim *claim, const Definition *definition, Relation table, const Leaves &leaves,
+			Node *pending, List *policies)
 {
 	claim->key.database = MyDatabaseId;
 	claim->key.table = definition->source;
-	claim->key.stamp = stamp_of(claim, definition, table, pending, policies);
+	claim->key.stamp = stamp_of(claim, definition, table, leaves, pending, policies);
 	// Offers go to one ring of a table.
-	claim->key.is_sorted = claim->has_columns && OidIsValid(claim->index) &&
+	claim->key.is_sorted = claim->managed.has_columns && OidIsValid(claim->managed.index) &&
 						   claim->order_count > 0 && !claim->has_policies &&
 						   has_total_order(claim, table);
 	namestrcpy(&claim->key.queue, definition->name);
@@ -489,10 +491,10 @@ is_heap(Oid table)
 // Finds the tables that have the rows: partitions, or the table and its children. A change of one
 // makes the definition invalid. Returns what keeps one of them from the ring.
 static Obstacle
-find_leaves(CompiledClaim *claim, Definition *definition)
+find_leaves(const CompiledClaim *claim, Definition *definition, Leaves *leaves)
 {
 	List *all = find_all_inheritors(definition->source, NoLock, nullptr);
-	claim->leaves = allocate<Oid>(claim, list_length(all));
+	leaves->tables = allocate<Oid>(claim, list_length(all));
 	list_sort(all, list_oid_cmp);
 	ListCell *cell;
 	foreach (cell, all) {
@@ -503,9 +505,9 @@ find_leaves(CompiledClaim *claim, Definition *definition)
 		if (!is_heap(table))
 			return {psprintf("%s is not a heap table", definition::qualified_name(table)),
 					"Attach a queue to each heap table."};
-		claim->leaves[claim->leaf_count++] = table;
+		leaves->tables[leaves->count++] = table;
 	}
-	if (claim->leaf_count > prepared_leaf_count)
+	if (leaves->count > prepared_leaf_count)
 		return {psprintf("the table has more than %d parts with rows", prepared_leaf_count),
 				"Attach a queue to each part, or to groups of them."};
 	return {};
@@ -513,22 +515,22 @@ find_leaves(CompiledClaim *claim, Definition *definition)
 
 // What keeps claims of the queue from its ring.
 static Obstacle
-find_ring_obstacle(CompiledClaim *claim, Definition *definition, const Compiled &compiled,
-				   Relation table)
+find_ring_obstacle(const CompiledClaim *claim, Definition *definition, const Compiled &compiled,
+				   Relation table, Leaves *leaves)
 {
 	if (has_update_rule(table))
 		return {"the table has a rule on UPDATE", "Replace the rule with a trigger."};
 	if (definition->claim_mode != definition::ClaimMode::update && !compiled.row_key.has_key())
 		return {"the table has no key", "Add a primary key."};
-	return row::has_heap(table) ? Obstacle{} : find_leaves(claim, definition);
+	return row::has_heap(table) ? Obstacle{} : find_leaves(claim, definition, leaves);
 }
 
 // A virtual generated column is not stored.
 static bool
-is_order_readable(const CompiledClaim *claim, TupleDesc descriptor)
+is_order_readable(const RingClaim *claim, TupleDesc descriptor, const Leaves &leaves)
 {
 	constexpr char virtual_column = 'v';
-	bool is_readable = claim->order_count > 0 && claim->leaves == nullptr && !claim->key.is_sorted;
+	bool is_readable = claim->order_count > 0 && leaves.tables == nullptr && !claim->key.is_sorted;
 	for (int i = 0; i < claim->order_count; i++)
 		is_readable &=
 			TupleDescAttr(descriptor, claim->order_columns[i].number - 1)->attgenerated !=
@@ -538,8 +540,8 @@ is_order_readable(const CompiledClaim *claim, TupleDesc descriptor)
 
 // What is needed to claim from the ring, by any path.
 static void
-fill_in_ring(CompiledClaim *claim, const Definition *definition, const Compiled &compiled,
-			 Relation table, Node *pending, List *policies)
+fill_in_ring(RingClaim *claim, const Definition *definition, const Compiled &compiled,
+			 Relation table, const Leaves &leaves, Node *pending, List *policies)
 {
 	const Bitmapset *written = row::with_generated(table, compiled.written);
 	MemoryContext old = MemoryContextSwitchTo(claim->context);
@@ -547,14 +549,15 @@ fill_in_ring(CompiledClaim *claim, const Definition *definition, const Compiled 
 	MemoryContextSwitchTo(old);
 	claim->is_timeless = is_timeless(compiled.condition);
 	claim->has_policies = table->rd_rel->relrowsecurity;
-	claim->has_columns = definition->is_managed && find_columns(claim, table);
-	add_order(claim, compiled, RelationGetDescr(table));
-	fill_in_key(claim, definition, table, pending, policies);
-	claim->has_readable_order = is_order_readable(claim, RelationGetDescr(table));
+	if (definition->is_managed)
+		find_columns(claim, table);
+	add_order(claim, compiled, RelationGetDescr(table), leaves);
+	fill_in_key(claim, definition, table, leaves, pending, policies);
+	claim->has_readable_order = is_order_readable(claim, RelationGetDescr(table), leaves);
 	claim->table_version = version_of(definition->source);
 	// Claims of another queue on the table fire no trigger, nor does a statement on a parent table or
 	// on a child.
-	claim->has_wake_trigger = has_wake_trigger(table) && claim->leaves == nullptr &&
+	claim->has_wake_trigger = has_wake_trigger(table) && leaves.tables == nullptr &&
 							  !definition::has_other_queue(definition->source, definition->name) &&
 							  !has_superclass(definition->source);
 }
@@ -575,11 +578,11 @@ obstacle_in(const char *fragment, const char *involved)
 
 // What a claim without a statement needs. Returns what keeps claims from being direct.
 static Obstacle
-fill_in_direct(CompiledClaim *claim, Definition *definition, const Compiled &compiled,
-			   Relation table)
+fill_in_direct(DirectClaim *claim, Definition *definition, const Compiled &compiled, Relation table,
+			   const Leaves &leaves)
 {
 	const bool writes = definition->claim_mode == definition::ClaimMode::update;
-	if (claim->leaves != nullptr)
+	if (leaves.tables != nullptr)
 		return {table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ? "the table is partitioned"
 																	: "the table has children",
 				nullptr};
@@ -587,7 +590,7 @@ fill_in_direct(CompiledClaim *claim, Definition *definition, const Compiled &com
 		claim->pending = row::prepare_condition(compiled.condition, claim->context);
 	if (row::find_special(table) != nullptr)
 		return {row::find_special(table), nullptr};
-	if (definition->is_managed && !claim->has_columns)
+	if (definition->is_managed && !claim->managed.has_columns)
 		return {"columns of the managed queue's table have been changed", nullptr};
 	const char *trigger =
 		writes ? find_trigger(table, TRIGGER_TYPE_UPDATE, claim->written) : nullptr;
@@ -618,40 +621,46 @@ fill_in_direct(CompiledClaim *claim, Definition *definition, const Compiled &com
 // Finds when rows become pending by the clock. A claim knows one ring: where callers differ, others would not hear of
 // it.
 static void
-add_due(CompiledClaim *claim, const Definition *definition, const Compiled &compiled,
-		Relation table)
+add_due(RingClaim *claim, const Definition *definition, const Compiled &compiled, Relation table,
+		const Leaves &leaves)
 {
 	if (definition->is_managed || claim->is_timeless || claim->pending == nullptr ||
-		claim->has_policies || claim->leaves != nullptr || !is_same_for_all(claim->use_of_caller))
+		claim->has_policies || leaves.tables != nullptr || !is_same_for_all(claim->use_of_caller))
 		return;
 	const PendingClock clock = find_pending_clock(compiled.condition, RelationGetRelid(table));
 	if (clock.due == nullptr)
 		return;
-	const definition::CompiledFragment due =
+	const definition::CompiledFragment compiled_due =
 		compile_own(definition, table, clock.due, FragmentKind::order, "pending");
-	auto *expression = static_cast<Node *>(linitial(due.order));
+	auto *expression = static_cast<Node *>(linitial(compiled_due.order));
 	if (exprType(expression) != TIMESTAMPTZOID)
 		return;
-	claim->due = row::prepare_expression(expression, claim->context);
-	claim->due_text = MemoryContextStrdup(claim->context, due.text);
-	claim->due_condition = MemoryContextStrdup(
+	ExprState *state = row::prepare_expression(expression, claim->context);
+	if (state == nullptr)
+		return;
+	auto *due = allocate<DueExpression>(claim, 1);
+	due->state = state;
+	due->text = MemoryContextStrdup(claim->context, compiled_due.text);
+	due->condition = MemoryContextStrdup(
 		claim->context,
 		compile_own(definition, table, clock.condition, FragmentKind::condition, "pending").text);
+	claim->due = due;
 }
 
 // Where the path is portable, what comes after is not filled in.
 static void
-fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, Relation table)
+fill_in(DirectClaim *claim, Leaves *leaves, Definition *definition, const Compiled &compiled,
+		Relation table)
 {
 	depend_on_triggers(definition, table);
 	if (definition->is_managed) {
-		claim->index = definition::claim_index(definition->source);
-		claim->dead_index = definition::dead_index(definition->source);
-		claim->kind_index = definition::kind_index(definition->source);
+		claim->managed.index = definition::claim_index(definition->source);
+		claim->managed.dead_index = definition::dead_index(definition->source);
+		claim->managed.kind_index = definition::kind_index(definition->source);
 	} else
 		find_age_columns(claim, definition->ages, table);
 	claim->path = Path::portable;
-	claim->obstacle = find_ring_obstacle(claim, definition, compiled, table);
+	claim->obstacle = find_ring_obstacle(claim, definition, compiled, table, leaves);
 	if (claim->obstacle.reason != nullptr)
 		return;
 	Node *pending = flatten(definition, compiled.condition);
@@ -666,10 +675,10 @@ fill_in(CompiledClaim *claim, Definition *definition, const Compiled &compiled, 
 	CallerUse policies_use{};
 	add_policies(&policies_use, definition, policies);
 	claim->policies_use = copy_use(policies_use, claim->context);
-	fill_in_ring(claim, definition, compiled, table, pending, policies);
-	claim->obstacle = fill_in_direct(claim, definition, compiled, table);
+	fill_in_ring(claim, definition, compiled, table, *leaves, pending, policies);
+	claim->obstacle = fill_in_direct(claim, definition, compiled, table, *leaves);
 	claim->path = claim->obstacle.reason == nullptr ? Path::direct : Path::tid;
-	add_due(claim, definition, compiled, table);
+	add_due(claim, definition, compiled, table, *leaves);
 }
 
 // The words outlive the scratch context of make_kept().
@@ -683,27 +692,57 @@ keep_obstacle(CompiledClaim *claim)
 		obstacle->hint = MemoryContextStrdup(claim->context, obstacle->hint);
 }
 
+// A copy in the claim's own memory.
+template <typename T>
+static T *
+copy_of(const T &claim)
+{
+	auto *copy = allocate<T>(&claim, 1);
+	*copy = claim;
+	return copy;
+}
+
+// What of it is valid on its path.
+static CompiledClaim *
+keep_of_path(const DirectClaim &claim, const Leaves &leaves)
+{
+	switch (claim.path) {
+		case Path::direct:
+			return copy_of(claim);
+		case Path::tid: {
+			TidClaim by_tid{};
+			static_cast<RingClaim &>(by_tid) = claim;
+			by_tid.leaves = leaves;
+			return copy_of(by_tid);
+		}
+		case Path::portable:
+			return copy_of(static_cast<const CompiledClaim &>(claim));
+	}
+	pg_unreachable();
+}
+
 // Records what was looked at as dependencies of the definition, so that an invalidation discards
 // both.
 static const CompiledClaim *
 compile(Definition *definition)
 {
 	const Compiled &compiled = definition::compiled_of(definition);
-	CompiledClaim *claim = nullptr;
+	CompiledClaim *kept = nullptr;
 	catalog::make_kept("queue_ext compiled claim", definition->context, [&](MemoryContext context) {
-		claim =
-			static_cast<CompiledClaim *>(MemoryContextAllocZero(context, sizeof(CompiledClaim)));
-		claim->context = context;
+		DirectClaim claim{};
+		claim.context = context;
+		Leaves leaves{};
 		catalog::make_dependent(&definition->dependent, [&] {
 			Relation table = table_open(definition->source, AccessShareLock);
-			fill_in(claim, definition, compiled, table);
-			keep_obstacle(claim);
+			fill_in(&claim, &leaves, definition, compiled, table);
+			keep_obstacle(&claim);
 			table_close(table, AccessShareLock);
 		});
+		kept = keep_of_path(claim, leaves);
 	});
-	definition::beside<ClaimsKept>(definition)->compiled = claim;
+	definition::beside<ClaimsKept>(definition)->compiled = kept;
 	definition::note_growth(definition);
-	return claim;
+	return kept;
 }
 
 // Whether the error is one of the definition, for all callers and not for a while.
@@ -748,18 +787,19 @@ compiled_claim_of(Definition *definition)
 }
 
 bool
-is_leaf(const CompiledClaim *claim, Oid table)
+is_leaf(const RingClaim *claim, Oid table)
 {
-	if (claim->leaves == nullptr)
+	const Leaves leaves = leaves_of(claim);
+	if (leaves.tables == nullptr)
 		return table == claim->key.table;
-	return bsearch(&table, claim->leaves, static_cast<size_t>(claim->leaf_count), sizeof(Oid),
+	return bsearch(&table, leaves.tables, static_cast<size_t>(leaves.count), sizeof(Oid),
 				   oid_cmp) != nullptr;
 }
 
 bool
 has_policies_for_caller(const Definition *definition)
 {
-	return claim_of(definition)->has_policies &&
+	return ring_claim_of(definition)->has_policies &&
 		   check_enable_rls(definition->source, InvalidOid, true) == RLS_ENABLED;
 }
 
@@ -769,7 +809,7 @@ static constexpr uint64 unrestricted_variant = 1;
 Variant
 set_variant(Definition *definition, const Request &request)
 {
-	CompiledClaim *claim = claim_of(definition);
+	RingClaim *claim = ring_claim_of(definition);
 	const Variant former{claim->key.variant, claim->kinds};
 	uint64 variant = variant_of(claim->use_of_caller, request, 0);
 	if (has_policies_for_caller(definition))
@@ -786,20 +826,21 @@ set_variant(Definition *definition, const Request &request)
 void
 restore_variant(Definition *definition, const Variant &former)
 {
-	claim_of(definition)->key.variant = former.number;
-	claim_of(definition)->kinds = former.kinds;
+	ring_claim_of(definition)->key.variant = former.number;
+	ring_claim_of(definition)->kinds = former.kinds;
 }
 
 Ring *
 ring_of(Definition *definition)
 {
-	const CompiledClaim *claim = compiled_claim_of(definition);
-	if (claim->path == Path::portable ||
-		(claim->kinds != nullptr && !OidIsValid(claim->kind_index)))
+	if (compiled_claim_of(definition)->path == Path::portable)
+		return nullptr;
+	RingClaim *claim = ring_claim_of(definition);
+	if (claim->kinds != nullptr && !OidIsValid(claim->managed.kind_index))
 		return nullptr;
 	if (claim->ring == nullptr || !seems_of(claim->ring, claim->key)) {
-		claim_of(definition)->ring = get_ring(claim->key, claim->kinds);
-		claim_of(definition)->told = nullptr;
+		claim->ring = get_ring(claim->key, claim->kinds);
+		claim->told = nullptr;
 		if (claim->ring != nullptr)
 			begin_trust(claim->ring, claim->key, claim->table_version);
 	}

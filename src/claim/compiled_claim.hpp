@@ -6,7 +6,8 @@
 // and of immutable ones, on which the definition depends. The same holds for adding a job to a
 // managed queue and for removing it. Other claims of heap tables are by TID (by_tid.hpp).
 // User-defined code may run, so one call at a time evaluates the expressions (row/use.hpp). A
-// compiled claim lives as long as its definition.
+// compiled claim is of the type of its path: CompiledClaim where that is portable, TidClaim or
+// DirectClaim. A call may take a later path than the claim's. It lives as long as its definition.
 
 #pragma once
 
@@ -45,49 +46,10 @@ struct Obstacle
 	const char *hint;   // may be null
 };
 
-// What claims from the ring know of a queue's table; incomplete where the path is portable, and
-// without expressions where it is by TID, but for pending where that can be evaluated on a row.
-struct CompiledClaim
+// The columns and indexes of a managed queue's table. InvalidAttrNumber: the queue is an attached one, its claims are
+// portable, or the owner has dropped the column or given it another type; kind: or the table is of the first layout.
+struct ManagedTable
 {
-	MemoryContext context;   // holds this struct and all it points to
-	Path path;               // the best that the table allows
-	Obstacle obstacle;       // to a better one
-	CallerUse use_of_caller; // what pending asks
-	CallerUse policies_use;  // what the table's policies ask, if they apply to the caller
-	bool has_policies;       // the table has row security, if only for some callers
-	bool can_insert;         // jobs of a managed queue can be sent without a statement
-	bool can_remove;         // jobs of a managed queue can be completed without a statement
-	bool has_wake_trigger;   // which tells of all that statements write (wake/trigger.hpp)
-	uint64 table_version;    // begin_trust() (ring/ring.hpp)
-
-	ExprState *pending; // null if it cannot be evaluated on a row
-	ExprState *row_key; // as text, in the lock modes
-	int column_count;   // of those that a claim writes
-	ColumnValue *columns;
-	Bitmapset *written;   // these columns, and those generated from them
-	bool has_foreign_key; // of columns that a claim does not write
-	row::Checks checks;
-	int default_count; // of a new job's columns that its sender does not give
-	ColumnValue *defaults;
-	bool is_timeless; // pending depends on the row alone
-	// Where it waits for a time that stands in the row, in a queue whose callers choose alike: when a row that is not
-	// pending becomes so (pending_clock.hpp). Null: that is not known.
-	ExprState *due;
-	const char *due_text;      // as SQL, of the row t
-	const char *due_condition; // which all such rows meet
-
-	int order_count;         // 0: there is no cursor
-	bool has_readable_order; // its columns are stored in the table's own rows (news.hpp)
-	definition::OrderColumn *order_columns;
-	ring::cursor::Column *cursor_columns; // the layout of their values in a cursor
-	int run_count;                        // of runs of these columns in one direction
-	int *runs;                            // the first column of each, and behind the last
-	Oid *leaves; // that have the rows, in the order of their OIDs; null: only the table itself
-	int leaf_count;
-
-	// The columns of a managed queue's table. InvalidAttrNumber: the queue is an attached one, or the owner
-	// has dropped the column or given it another type; claimed_at and kind: or the table is of the first
-	// layout.
 	bool has_columns; // all of the first seven
 	AttrNumber id;
 	AttrNumber attempt;
@@ -96,16 +58,58 @@ struct CompiledClaim
 	AttrNumber run_at;
 	AttrNumber max_attempts;
 	AttrNumber payload;
-	AttrNumber claimed_at; // of an attached queue: as ready_at
-	AttrNumber ready_at;   // of an attached queue alone; InvalidAttrNumber: none is named
 	AttrNumber unique_key;
 	AttrNumber dead_at;
 	AttrNumber kind;
-	Oid index;      // of the order; InvalidOid: it is missing, and the ring is not sorted
-	Oid dead_index; // InvalidOid: it is missing
-	Oid kind_index; // by kind; InvalidOid: it is missing, and no worker may name kinds
+	// InvalidOid: the queue is an attached one, or the index is missing.
+	Oid index; // of the order; without it the ring is not sorted
+	Oid dead_index;
+	Oid kind_index; // by kind; without it no worker may name kinds
+};
 
-	row::Use use;             // whether a call is evaluating the expressions
+// What is known of a queue's claims on every path.
+struct CompiledClaim
+{
+	MemoryContext context; // holds this struct and all it points to
+	Path path;             // the best that the table allows
+	Obstacle obstacle;     // to a better one
+	bool has_wake_trigger; // which tells of all that is written; false where path is portable
+	ManagedTable managed;
+	AttrNumber claimed_at; // InvalidAttrNumber as those of ManagedTable, or none is named
+	AttrNumber ready_at;   // of an attached queue alone; InvalidAttrNumber: none is named
+	row::Use use;          // whether a call is evaluating expressions of the queue
+};
+
+// When a row that is not pending becomes so by the clock alone (pending_clock.hpp).
+struct DueExpression
+{
+	ExprState *state;
+	const char *text;      // as SQL, of the row t
+	const char *condition; // which all such rows meet
+};
+
+// What both paths from the ring need: Path::direct and Path::tid.
+struct RingClaim : CompiledClaim
+{
+	CallerUse use_of_caller; // what pending asks
+	CallerUse policies_use;  // what the table's policies ask, if they apply to the caller
+	bool has_policies;       // the table has row security, if only for some callers
+	uint64 table_version;    // begin_trust() (ring/ring.hpp)
+
+	ExprState *pending; // null if it cannot be evaluated on a row; never on the direct path
+	bool is_timeless;   // it depends on the row alone
+	Bitmapset *written; // the columns that a claim writes, and those generated from them
+	// Of an attached queue where it waits for a time that stands in the row, and callers choose alike. Null: it is
+	// not known when a row that is not pending becomes so.
+	const DueExpression *due;
+
+	int order_count;         // 0: there is no cursor
+	bool has_readable_order; // its columns are stored in the table's own rows (news.hpp)
+	definition::OrderColumn *order_columns;
+	ring::cursor::Column *cursor_columns; // the layout of their values in a cursor
+	int run_count;                        // of runs of these columns in one direction
+	int *runs;                            // the first column of each, and behind the last
+
 	ring::RingKey key;        // for the call under way
 	const ring::Kinds *kinds; // of the call under way; null: all
 	ring::Ring *ring;         // where it was seen last; null: not looked up yet
@@ -114,9 +118,66 @@ struct CompiledClaim
 	const char *told_reason;
 };
 
+// The tables that have the rows, in the order of their OIDs. Null: only the queue's table itself.
+struct Leaves
+{
+	Oid *tables;
+	int count;
+};
+
+// What Path::tid needs.
+struct TidClaim : RingClaim
+{
+	Leaves leaves;
+};
+
+// Those of a new job's columns that its sender does not give.
+struct Defaults
+{
+	ColumnValue *columns;
+	int count;
+};
+
+// What Path::direct needs.
+struct DirectClaim : RingClaim
+{
+	ExprState *row_key; // as text; in the lock modes alone
+	// In mode update alone.
+	int column_count; // of those that a claim writes
+	ColumnValue *columns;
+	bool has_foreign_key; // of columns that a claim does not write
+	row::Checks checks;
+	// Of a managed queue without row security alone.
+	const Defaults *defaults; // null: jobs cannot be sent without a statement
+	bool can_remove;          // jobs can be completed without a statement
+};
+
 // The definition's compiled claim, made when first asked for. The table must be locked. Raises what
 // compiling the fragments raises.
 const CompiledClaim *compiled_claim_of(definition::Definition *definition);
+
+// The claim that compiled_claim_of() has made, where the table allows claims from the ring.
+inline RingClaim *
+ring_claim_of(const definition::Definition *definition)
+{
+	CompiledClaim *claim = claim_of(definition);
+	Assert(claim->path != Path::portable);
+	return static_cast<RingClaim *>(claim);
+}
+
+// The claim as one of the direct path; null where the table does not allow that.
+inline const DirectClaim *
+direct_claim(const CompiledClaim *claim)
+{
+	return claim->path == Path::direct ? static_cast<const DirectClaim *>(claim) : nullptr;
+}
+
+// The tables that have the rows of claims by TID, which a table may take that allows direct ones.
+inline Leaves
+leaves_of(const RingClaim *claim)
+{
+	return claim->path == Path::tid ? static_cast<const TidClaim *>(claim)->leaves : Leaves{};
+}
 
 // What a call makes of the claim: its variant, by which it finds its ring, and its kinds.
 struct Variant
@@ -136,7 +197,7 @@ void
 with_variant(definition::Definition *definition, const Request &request, Body &&body)
 {
 	const Variant former = set_variant(definition, request);
-	if (claim_of(definition)->key.variant == former.number && request.kinds == former.kinds) {
+	if (ring_claim_of(definition)->key.variant == former.number && request.kinds == former.kinds) {
 		body();
 		return;
 	}
@@ -155,7 +216,7 @@ with_variant(definition::Definition *definition, const Request &request, Body &&
 bool has_policies_for_caller(const definition::Definition *definition);
 
 // Whether candidates may be of that table.
-bool is_leaf(const CompiledClaim *claim, Oid table);
+bool is_leaf(const RingClaim *claim, Oid table);
 
 // A trigger other than our own that may fire for the event (TRIGGER_TYPE_...), in words; for an
 // update, of these columns. Null if there is none.

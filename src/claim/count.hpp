@@ -54,13 +54,13 @@ attached_job_in(AttrNumber ready_at, TupleTableSlot *row)
 inline ReadyJob
 ready_job_in(const CompiledClaim *claim, TupleTableSlot *row)
 {
-	if (!claim->has_columns)
+	if (!claim->managed.has_columns)
 		return attached_job_in(claim->ready_at, row);
 	bool is_null;
 	bool is_free;
-	const Datum priority = slot_getattr(row, claim->priority, &is_null);
-	const Datum run_at = slot_getattr(row, claim->run_at, &is_null);
-	const Datum lease = slot_getattr(row, claim->leased_until, &is_free);
+	const Datum priority = slot_getattr(row, claim->managed.priority, &is_null);
+	const Datum run_at = slot_getattr(row, claim->managed.run_at, &is_null);
+	const Datum lease = slot_getattr(row, claim->managed.leased_until, &is_free);
 	return managed_job(DatumGetInt16(priority), DatumGetTimestampTz(run_at), !is_free,
 					   is_free ? 0 : DatumGetTimestampTz(lease));
 }

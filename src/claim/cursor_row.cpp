@@ -35,7 +35,7 @@ bytes_of(const FormData_pg_attribute *attribute, Datum value, Datum *word, Value
 
 // Where a value is null there is no cursor, as the comparison would not be true for any row.
 Cursor
-cursor_of(const CompiledClaim *claim, TupleDesc columns, HeapTuple row, int first)
+cursor_of(const RingClaim *claim, TupleDesc columns, HeapTuple row, int first)
 {
 	Cursor result{};
 	auto *values = static_cast<Value *>(palloc(sizeof(Value) * claim->order_count));
@@ -76,7 +76,7 @@ is_encoded(const cursor::Column &column, const Value &value)
 
 // Every value is checked before the first Datum is made.
 bool
-make_row(const CompiledClaim *claim, const Cursor &cursor, Datum *row)
+make_row(const RingClaim *claim, const Cursor &cursor, Datum *row)
 {
 	auto *found = static_cast<Value *>(palloc(sizeof(Value) * claim->order_count));
 	if (cursor.size > max_cursor_size ||

@@ -15,10 +15,10 @@ namespace queue_ext::claim {
 
 // The cursor of a row with these columns, of which the order's begin with that number; one of size 0
 // if they are too large.
-ring::Cursor cursor_of(const CompiledClaim *claim, TupleDesc columns, HeapTuple row, int first);
+ring::Cursor cursor_of(const RingClaim *claim, TupleDesc columns, HeapTuple row, int first);
 
 // Makes a row of the queue's table from the cursor, with the order's columns alone. False if the
 // bytes are no such row. The table must be locked.
-bool make_row(const CompiledClaim *claim, const ring::Cursor &cursor, Datum *row);
+bool make_row(const RingClaim *claim, const ring::Cursor &cursor, Datum *row);
 
 } // namespace queue_ext::claim

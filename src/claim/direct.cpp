@@ -118,7 +118,7 @@ static void
 make_new_row(const Claimer *claimer)
 {
 	const Writer *writer = &claimer->writer;
-	const CompiledClaim *claim = writer->claim;
+	const DirectClaim *claim = writer->claim;
 	TupleTableSlot *row = writer->row;
 	const TupleDesc descriptor = RelationGetDescr(writer->table);
 	slot_getallattrs(claimer->old.slot);
@@ -211,30 +211,31 @@ is_unwritten(const Claimer *claimer, Candidate *candidate, CommandId command)
 static bool
 is_to_be_handed_out(const Claimer *claimer)
 {
-	const CompiledClaim *claim = claimer->writer.claim;
-	if (!claim->has_columns || claim->unique_key == InvalidAttrNumber)
+	const DirectClaim *claim = claimer->writer.claim;
+	if (!claim->managed.has_columns || claim->managed.unique_key == InvalidAttrNumber)
 		return true;
 	bool is_null;
-	const Datum unique_key = slot_getattr(claimer->old.slot, claim->unique_key, &is_null);
+	const Datum unique_key = slot_getattr(claimer->old.slot, claim->managed.unique_key, &is_null);
 	if (is_null || !is_occurrence(unique_key) ||
-		DatumGetInt32(slot_getattr(claimer->old.slot, claim->attempt, &is_null)) != 0)
+		DatumGetInt32(slot_getattr(claimer->old.slot, claim->managed.attempt, &is_null)) != 0)
 		return true;
-	return take_occurrence(claimer->definition, claimer->output->occurrences, unique_key,
-						   DatumGetInt64(slot_getattr(claimer->old.slot, claim->id, &is_null)));
+	return take_occurrence(
+		claimer->definition, claimer->output->occurrences, unique_key,
+		DatumGetInt64(slot_getattr(claimer->old.slot, claim->managed.id, &is_null)));
 }
 
 // Notes when the job that was claimed is claimable again by itself, if it is.
 static void
 note_leased(Claimer *claimer)
 {
-	const CompiledClaim *claim = claimer->writer.claim;
+	const DirectClaim *claim = claimer->writer.claim;
 	TupleTableSlot *row = claimer->writer.row;
 	if (claim->due != nullptr)
 		claimer->leased[claimer->leased_count++] = {
 			due_row_of(claim, claimer->writer.context, row, GetCurrentTransactionId()), no_kind};
 	bool is_null = true;
-	if (claim->dead_at != InvalidAttrNumber)
-		(void) slot_getattr(row, claim->dead_at, &is_null);
+	if (claim->managed.dead_at != InvalidAttrNumber)
+		(void) slot_getattr(row, claim->managed.dead_at, &is_null);
 	if (!claimer->definition->is_managed || !is_null)
 		return;
 	const auto value = [&](AttrNumber column) {
@@ -243,11 +244,12 @@ note_leased(Claimer *claimer)
 	DueJob *leased = &claimer->leased[claimer->leased_count++];
 	Candidate *candidate = &leased->row.candidate;
 	candidate->tid = row->tts_tid;
-	candidate->priority = DatumGetInt16(value(claim->priority));
-	candidate->run_at = DatumGetTimestampTz(value(claim->run_at));
-	candidate->id = DatumGetInt64(value(claim->id));
-	leased->row.due = Max(candidate->run_at, DatumGetTimestampTz(value(claim->leased_until)));
-	leased->kind = ring::kind_in(row, claim->kind);
+	candidate->priority = DatumGetInt16(value(claim->managed.priority));
+	candidate->run_at = DatumGetTimestampTz(value(claim->managed.run_at));
+	candidate->id = DatumGetInt64(value(claim->managed.id));
+	leased->row.due =
+		Max(candidate->run_at, DatumGetTimestampTz(value(claim->managed.leased_until)));
+	leased->kind = ring::kind_in(row, claim->managed.kind);
 }
 
 // Claims by writing. Waits for an index entry: for a transaction that has written the same key into a

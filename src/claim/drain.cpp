@@ -31,7 +31,7 @@ using wake::OwnOffer;
 static bool
 needs_look(const Definition *definition, TimestampTz now)
 {
-	const CompiledClaim *claim = claim_of(definition);
+	const RingClaim *claim = ring_claim_of(definition);
 	return claim->key.is_sorted && claim->kinds == nullptr &&
 		   claim->claimed_at != InvalidAttrNumber &&
 		   !TransactionIdIsValid(GetTopTransactionIdIfAny()) && stats::is_unsure(definition, now);
@@ -41,7 +41,7 @@ needs_look(const Definition *definition, TimestampTz now)
 static bool
 is_told_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
 {
-	const CompiledClaim *claim = claim_of(definition);
+	const RingClaim *claim = ring_claim_of(definition);
 	if (seems_busy(ring))
 		return false;
 	Wakes *wakes = ring::get_wakes(claim->key.table);
@@ -58,7 +58,7 @@ is_told_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
 // Whether no transaction that writes has ended since a sweep found nothing: then nothing is pending
 // at the moment of the snapshot.
 static bool
-is_unchanged(const CompiledClaim *claim, Ring *ring, TimestampTz call_time)
+is_unchanged(const RingClaim *claim, Ring *ring, TimestampTz call_time)
 {
 	if (!may_stay_empty(claim))
 		return false;
@@ -72,7 +72,7 @@ is_unchanged(const CompiledClaim *claim, Ring *ring, TimestampTz call_time)
 bool
 is_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
 {
-	const CompiledClaim *claim = claim_of(definition);
+	const RingClaim *claim = ring_claim_of(definition);
 	return claim->has_wake_trigger ? is_told_idle(definition, ring, call_time)
 								   : is_unchanged(claim, ring, call_time);
 }
@@ -112,7 +112,7 @@ static Tried
 try_taken(Definition *definition, Ring *ring, Request *request, const Trier &trier,
 		  Candidate *candidates, const Taken &taken, TimestampTz *since)
 {
-	const RingKey &key = claim_of(definition)->key;
+	const RingKey &key = ring_claim_of(definition)->key;
 	// Noted before anything can fail, so that a rollback puts them back.
 	const int place = wake::note_taken(ring, key, candidates, taken,
 									   definition->claim_mode == ClaimMode::transaction);
@@ -198,8 +198,8 @@ is_done(const Definition *definition, Ring *ring, const Request *request, const 
 		const Watch &watch, uint64 claimed)
 {
 	return (claimed > 0 && leaves_nothing(pass)) || is_idle(definition, ring, request->call_time) ||
-		   is_exhausted(ring, claim_of(definition)->key, request->call_time, generations_of(watch),
-						watch.sweep_generation);
+		   is_exhausted(ring, ring_claim_of(definition)->key, request->call_time,
+						generations_of(watch), watch.sweep_generation);
 }
 
 namespace {
@@ -219,7 +219,8 @@ list_own(const Definition *definition)
 {
 	Own own{};
 	if (wake::has_offers(definition->source))
-		own.offers = wake::list_offers(definition->source, claim_of(definition)->kinds, &own.count);
+		own.offers =
+			wake::list_offers(definition->source, ring_claim_of(definition)->kinds, &own.count);
 	return own;
 }
 
@@ -239,7 +240,7 @@ next_key(Own *own, TimestampTz call_time, SortKey *key)
 static Tried
 try_own(Definition *definition, Ring *ring, Request *request, const Trier &trier, Own *own)
 {
-	const RingKey &key = claim_of(definition)->key;
+	const RingKey &key = ring_claim_of(definition)->key;
 	OwnOffer *next = &own->offers[own->next++];
 	const OwnOffer offer = *next;
 	const Tried tried = trier.try_all(trier.state, request, &next->candidate, 1);
@@ -269,7 +270,7 @@ bool
 drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, uint64 *claimed)
 {
 	Candidate candidates[run_length];
-	const CompiledClaim *claim = claim_of(definition);
+	const RingClaim *claim = ring_claim_of(definition);
 	const RingKey &key = claim->key;
 	const auto wanted = static_cast<uint64>(request->max_jobs);
 	Watch watch{ring::get_wakes(definition->source)};

@@ -36,7 +36,7 @@ using statement::Statement;
 
 // A column of the order, of that row.
 static const char *
-column_text(const CompiledClaim *claim, int column, const char *row)
+column_text(const RingClaim *claim, int column, const char *row)
 {
 	return psprintf("%s.%s", row,
 					quote_identifier(
@@ -45,7 +45,7 @@ column_text(const CompiledClaim *claim, int column, const char *row)
 
 // The order's columns from first to before end, of that row, as a list in SQL.
 static const char *
-column_list(const CompiledClaim *claim, int first, int end, const char *row)
+column_list(const RingClaim *claim, int first, int end, const char *row)
 {
 	StringInfoData text;
 	initStringInfo(&text);
@@ -57,7 +57,7 @@ column_list(const CompiledClaim *claim, int first, int end, const char *row)
 // The condition for the rows behind the cursor, a row of the table, that are equal to it in all runs of columns before
 // this one.
 static const char *
-behind_cursor(const CompiledClaim *claim, int run)
+behind_cursor(const RingClaim *claim, int run)
 {
 	const int first = claim->runs[run];
 	const int end = claim->runs[run + 1];
@@ -84,7 +84,7 @@ constexpr int first_order_column = 3;
 // cursor, and since when the row has been ready, where an attached queue has named that column. Where rows are read by
 // the index, it reads none (show_to_hook()).
 static const char *
-fill_text(Definition *definition, const CompiledClaim *claim, const char *condition)
+fill_text(Definition *definition, const RingClaim *claim, const char *condition)
 {
 	const char *order = claim->order_count == 0
 							? ""
@@ -101,7 +101,7 @@ fill_text(Definition *definition, const CompiledClaim *claim, const char *condit
 // within the merge would not tell the planner that its index has the order. Where a column of the order may be null, there is
 // nothing to merge by.
 static const char *
-kind_fill_text(Definition *definition, const CompiledClaim *claim, const Kinds &kinds,
+kind_fill_text(Definition *definition, const RingClaim *claim, const Kinds &kinds,
 			   const char *condition)
 {
 	if (kinds.count == 1 || claim->order_count == 0)
@@ -131,7 +131,7 @@ kept_fill(Definition *definition, Statement **place)
 // The statement for the call's kinds, behind the cursor or at the head. Only managed queues have kinds, and their order
 // is one run of columns.
 static const Statement &
-statement_of_kinds(Definition *definition, const CompiledClaim *claim, bool is_behind)
+statement_of_kinds(Definition *definition, const RingClaim *claim, bool is_behind)
 {
 	auto *kept = definition::beside<ClaimsKept>(definition);
 	if (kept->kind_fills == nullptr)
@@ -147,7 +147,7 @@ statement_of_kinds(Definition *definition, const CompiledClaim *claim, bool is_b
 }
 
 static const Statement &
-statement_at_head(Definition *definition, const CompiledClaim *claim)
+statement_at_head(Definition *definition, const RingClaim *claim)
 {
 	return prepared_of(definition, kept_for_claims(definition, ClaimStatement::fill_head),
 					   definition::compiled_of(definition).access,
@@ -155,7 +155,7 @@ statement_at_head(Definition *definition, const CompiledClaim *claim)
 }
 
 static const Statement &
-statement_behind(Definition *definition, const CompiledClaim *claim, int run)
+statement_behind(Definition *definition, const RingClaim *claim, int run)
 {
 	auto *kept = definition::beside<ClaimsKept>(definition);
 	if (kept->fills == nullptr)
@@ -202,7 +202,7 @@ add_rows(Rows *rows, Snapshot snapshot, const Statement &statement, const Argume
 // that are so in all before the run before it, and so on; no statement of these reads what lies
 // before the cursor.
 static void
-add_rows_behind(Rows *rows, Definition *definition, const CompiledClaim *claim, Snapshot snapshot,
+add_rows_behind(Rows *rows, Definition *definition, const RingClaim *claim, Snapshot snapshot,
 				const Arguments &arguments)
 {
 	for (int run = claim->run_count - 1; run >= 0 && !rows->is_full(); run--)
@@ -211,7 +211,7 @@ add_rows_behind(Rows *rows, Definition *definition, const CompiledClaim *claim, 
 
 // False if the bytes of the cursor are no such row (make_row()).
 static bool
-set_cursor_argument(Arguments *arguments, const CompiledClaim *claim, const Cursor &cursor)
+set_cursor_argument(Arguments *arguments, const RingClaim *claim, const Cursor &cursor)
 {
 	Datum row;
 	if (!make_row(claim, cursor, &row))
@@ -223,7 +223,7 @@ set_cursor_argument(Arguments *arguments, const CompiledClaim *claim, const Curs
 // Since when an attached queue's row has been ready, in the last column; DT_NOBEGIN: the queue names no such
 // column, or it is null.
 static TimestampTz
-ready_at_of(const CompiledClaim *claim, const Rows &rows, int row)
+ready_at_of(const RingClaim *claim, const Rows &rows, int row)
 {
 	if (claim->ready_at == InvalidAttrNumber)
 		return DT_NOBEGIN;
@@ -240,7 +240,7 @@ writer_of(const Rows &rows, int row)
 }
 
 static Candidate
-candidate_of(const CompiledClaim *claim, const Rows &rows, int row)
+candidate_of(const RingClaim *claim, const Rows &rows, int row)
 {
 	Candidate candidate{};
 	candidate.tid = *reinterpret_cast<ItemPointer>(DatumGetPointer(rows.value(row, 1)));
@@ -254,7 +254,7 @@ candidate_of(const CompiledClaim *claim, const Rows &rows, int row)
 // Whether two rows are equal in the order, by the comparison of the columns' types. The last column
 // is the one that most likely differs.
 static bool
-are_equal(const CompiledClaim *claim, const Rows &rows, int row, int other)
+are_equal(const RingClaim *claim, const Rows &rows, int row, int other)
 {
 	for (int i = claim->order_count - 1; i >= 0; i--) {
 		const int column = first_order_column + i;
@@ -270,7 +270,7 @@ are_equal(const CompiledClaim *claim, const Rows &rows, int row, int other)
 // How many rows a full fill takes: those before the equals of the row that it has read in excess; 0
 // if all are equal to it.
 static int
-count_before_last(const CompiledClaim *claim, const Rows &rows)
+count_before_last(const RingClaim *claim, const Rows &rows)
 {
 	int count = fill_size;
 	while (count > 0 && are_equal(claim, rows, count - 1, fill_size))
@@ -281,7 +281,7 @@ count_before_last(const CompiledClaim *claim, const Rows &rows)
 // Puts the cursor behind the last row that has no equals behind it, and leaves what comes after that
 // to the next fill. Where there is no such row, the cursor stays where it was.
 static void
-set_cursor(const CompiledClaim *claim, const FillOrder &order, const Rows &rows, Fill *fill)
+set_cursor(const RingClaim *claim, const FillOrder &order, const Rows &rows, Fill *fill)
 {
 	int count = 0;
 	if (claim->order_count > 0)
@@ -329,7 +329,7 @@ leave_offers_out(Oid table, Fill *fill)
 static bool
 read_by_statement(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
 {
-	const CompiledClaim *claim = claim_of(definition);
+	const RingClaim *claim = ring_claim_of(definition);
 	const bool is_behind = !order.is_sweep && claim->order_count > 0;
 	if (is_behind && !set_cursor_argument(arguments, claim, order.cursor))
 		return false;
@@ -359,7 +359,7 @@ show_to_hook(Definition *definition, Snapshot snapshot, const Arguments &argumen
 {
 	if (!row::has_permission_hook())
 		return;
-	(void) statement::run_under(snapshot, statement_at_head(definition, claim_of(definition)),
+	(void) statement::run_under(snapshot, statement_at_head(definition, ring_claim_of(definition)),
 								arguments);
 	SPI_freetuptable(SPI_tuptable);
 }
@@ -368,7 +368,7 @@ show_to_hook(Definition *definition, Snapshot snapshot, const Arguments &argumen
 static void
 read_by_index(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
 {
-	const CompiledClaim *claim = claim_of(definition);
+	const RingClaim *claim = ring_claim_of(definition);
 	auto *rows = static_cast<ReadyRow *>(palloc(sizeof(ReadyRow) * read_size));
 	int count = 0;
 	statement::with_newest(arguments, [&](Snapshot snapshot) {
@@ -390,7 +390,7 @@ read_by_index(Definition *definition, const FillOrder &order, Arguments *argumen
 bool
 read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
 {
-	if (!claim_of(definition)->key.is_sorted)
+	if (!ring_claim_of(definition)->key.is_sorted)
 		return read_by_statement(definition, order, arguments, fill);
 	read_by_index(definition, order, arguments, fill);
 	return true;
@@ -403,16 +403,16 @@ constexpr int due_read_size = due_size + 1;
 static const char *
 attached_due_rows_text(Definition *definition)
 {
-	const CompiledClaim *claim = claim_of(definition);
+	const RingClaim *claim = ring_claim_of(definition);
 	return psprintf("select t.ctid, t.xmin, %s as due from %s as t where %s and (%s) is not true"
 					" and %s operator(pg_catalog.<) %s order by 3 limit %d",
-					claim->due_text, definition->source_name, claim->due_condition,
-					definition::compiled_of(definition).pending, claim->due_text, never_due_text,
+					claim->due->text, definition->source_name, claim->due->condition,
+					definition::compiled_of(definition).pending, claim->due->text, never_due_text,
 					due_read_size);
 }
 
 static DueJob
-attached_due_job_of(const CompiledClaim *claim, HeapTuple row)
+attached_due_job_of(const RingClaim *claim, HeapTuple row)
 {
 	enum Column : int { tid = 1, writer, due };
 	bool is_null;
@@ -435,7 +435,7 @@ read_first_due_by_statement(Definition *definition, Snapshot snapshot, const Arg
 					[&] { return attached_due_rows_text(definition); });
 	const int count = static_cast<int>(statement::run_under(snapshot, statement, arguments));
 	for (int i = 0; i < count; i++)
-		jobs[i] = attached_due_job_of(claim_of(definition), SPI_tuptable->vals[i]);
+		jobs[i] = attached_due_job_of(ring_claim_of(definition), SPI_tuptable->vals[i]);
 	SPI_freetuptable(SPI_tuptable);
 	return count;
 }
@@ -443,7 +443,7 @@ read_first_due_by_statement(Definition *definition, Snapshot snapshot, const Arg
 TimestampTz
 expect_first_due(Definition *definition, Ring *ring, const Arguments &arguments, Numbers *numbers)
 {
-	const CompiledClaim *claim = claim_of(definition);
+	const RingClaim *claim = ring_claim_of(definition);
 	auto *jobs = static_cast<DueJob *>(palloc(sizeof(DueJob) * due_read_size));
 	int count = 0;
 	// The newest rows, but by the time of the call: what has become due since the sweep read is to come.

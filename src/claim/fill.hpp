@@ -21,7 +21,7 @@ namespace queue_ext::claim {
 bool read_rows(definition::Definition *definition, const ring::FillOrder &order,
 			   statement::Arguments *arguments, ring::Fill *fill);
 
-// Enters the first of them into the ring; those of an attached queue, too, if CompiledClaim::due is set. Returns the time from
+// Enters the first of them into the ring; those of an attached queue, too, if RingClaim::due is set. Returns the time from
 // which on there may be more; PG_INT64_MAX: there are none. numbers: null, or of a managed queue. Takes the ring's spinlock. Raises what
 // the executor raises.
 TimestampTz expect_first_due(definition::Definition *definition, ring::Ring *ring,

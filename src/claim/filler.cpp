@@ -52,7 +52,7 @@ has_prepared_transactions()
 static bool
 is_told_of_all(const Definition *definition)
 {
-	const CompiledClaim *claim = claim_of(definition);
+	const RingClaim *claim = ring_claim_of(definition);
 	return claim->has_wake_trigger && !claim->has_policies && ring::is_shared_by_all() &&
 		   !has_prepared_transactions() &&
 		   !definition::has_other_queue(definition->source, definition->name);
@@ -62,7 +62,7 @@ is_told_of_all(const Definition *definition)
 // look different to others, so it must not have an XID. What stands in a ring that is not sorted may be claimed by a
 // lock of whose end nobody tells.
 static bool
-may_be_quiet(const CompiledClaim *claim, const Fill &fill)
+may_be_quiet(const RingClaim *claim, const Fill &fill)
 {
 	return (claim->key.is_sorted || claim->is_timeless || claim->due != nullptr) &&
 		   (fill.count == 0 || (claim->key.is_sorted && fill.is_complete)) &&
@@ -75,7 +75,7 @@ static bool
 ask_attached_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *fill)
 {
 	const TimestampTz now = GetCurrentTimestamp();
-	if (!may_ask_due(ring, claim_of(definition)->key, now, now - fill->began))
+	if (!may_ask_due(ring, ring_claim_of(definition)->key, now, now - fill->began))
 		return false;
 	fill->next_due = expect_first_due(definition, ring, arguments, nullptr);
 	fill->ask_due_cost_us = Max(GetCurrentTimestamp() - now, 1);
@@ -98,7 +98,7 @@ static void
 read_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *fill,
 		 stats::Look *look)
 {
-	const CompiledClaim *claim = compiled_claim_of(definition);
+	const RingClaim *claim = ring_claim_of(definition);
 	fill->next_due = PG_INT64_MAX;
 	if (claim->due != nullptr && !ask_attached_due(definition, ring, arguments, fill))
 		return;
@@ -117,7 +117,7 @@ read_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *f
 }
 
 bool
-may_stay_empty(const CompiledClaim *claim)
+may_stay_empty(const RingClaim *claim)
 {
 	return claim->is_timeless && !claim->has_policies &&
 		   !TransactionIdIsValid(GetTopTransactionIdIfAny());
@@ -159,7 +159,7 @@ static bool
 read(Definition *definition, Ring *ring, const FillOrder &order, const Request &request, Fill *fill,
 	 stats::Look *look)
 {
-	const CompiledClaim *claim = compiled_claim_of(definition);
+	const RingClaim *claim = ring_claim_of(definition);
 	Arguments arguments = arguments_for(definition, request);
 	fill->is_told = order.is_sweep && is_told_of_all(definition);
 	if (order.is_sweep && may_stay_empty(claim))
@@ -218,7 +218,7 @@ note_own_view(Definition *definition, Ring *ring, const stats::LookBegun &begun,
 {
 	if (!TransactionIdIsValid(GetTopTransactionIdIfAny()))
 		return nullptr;
-	wake::note_own_fill(ring, claim_of(definition)->key);
+	wake::note_own_fill(ring, ring_claim_of(definition)->key);
 	const bool is_look = begun.place.entry != nullptr;
 	stats::Tally *tally = is_look || fill->has_own ? stats::tally_of(definition) : nullptr;
 	if (tally != nullptr && fill->has_own)
@@ -231,13 +231,13 @@ note_own_view(Definition *definition, Ring *ring, const stats::LookBegun &begun,
 static Filled
 carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Request &request)
 {
-	const RingKey &key = compiled_claim_of(definition)->key;
+	const RingKey &key = ring_claim_of(definition)->key;
 	auto *fill = static_cast<Fill *>(palloc0(sizeof(Fill)));
 	const UnderWay carried{under_way, ring, key, order};
 	under_way = &carried;
 	volatile bool is_read = false;
 	// A read of some kinds does not show what is ready of all.
-	const bool is_of_all = key.is_sorted && claim_of(definition)->kinds == nullptr;
+	const bool is_of_all = key.is_sorted && ring_claim_of(definition)->kinds == nullptr;
 	stats::Tally *volatile tally = nullptr;
 	stats::LookBegun begun{};
 	stats::Look look{};
@@ -290,7 +290,7 @@ static FillOrder
 take_order(Definition *definition, Ring *ring, TimestampTz now, const Generations &generations,
 		   const Waits &waits)
 {
-	const RingKey &key = compiled_claim_of(definition)->key;
+	const RingKey &key = ring_claim_of(definition)->key;
 	const FillOrder order = begin_fill(ring, key, now, generations, none_lost);
 	if (order.is_mine || order.filler == 0 || !is_lost(order, waits))
 		return order;
@@ -333,7 +333,7 @@ fill_or_wait(Definition *definition, Ring *ring, const Request &request,
 	filled.is_foreign = order.filler == 0;
 	filled.is_stuck = order.takeovers >= most_takeovers;
 	if (!filled.is_foreign && !filled.is_stuck)
-		filled.is_waiting = wait_for(order, ring, compiled_claim_of(definition)->key, waits);
+		filled.is_waiting = wait_for(order, ring, ring_claim_of(definition)->key, waits);
 	return filled;
 }
 

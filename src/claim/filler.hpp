@@ -43,7 +43,7 @@ Filled fill_ahead(definition::Definition *definition, ring::Ring *ring, const Re
 
 // Whether a queue of which nothing is pending stays so while no transaction that writes ends: if
 // its "pending" depends on the row alone, and this transaction has not written itself.
-bool may_stay_empty(const CompiledClaim *claim);
+bool may_stay_empty(const RingClaim *claim);
 
 // The number of transactions that have written and ended, in any database, as of a new snapshot.
 uint64 ended_transactions();

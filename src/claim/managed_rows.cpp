@@ -22,7 +22,7 @@ constexpr SortKey before_all = {PG_INT16_MIN, DT_NOBEGIN, PG_INT64_MIN};
 // What is read, and how.
 struct Reader
 {
-	const CompiledClaim *claim;
+	const RingClaim *claim;
 	Relation table;
 	Relation index;
 	Snapshot snapshot;
@@ -51,13 +51,14 @@ struct Parts
 
 // On ERROR the resource owner closes all of it.
 static Reader
-open_reader(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now)
+open_reader(const RingClaim *claim, Snapshot snapshot, TimestampTz now)
 {
 	Reader reader{};
 	reader.claim = claim;
 	reader.table = table_open(claim->key.table, AccessShareLock);
 	reader.index =
-		index_open(claim->kinds == nullptr ? claim->index : claim->kind_index, AccessShareLock);
+		index_open(claim->kinds == nullptr ? claim->managed.index : claim->managed.kind_index,
+				   AccessShareLock);
 	reader.snapshot = snapshot;
 	reader.now = now;
 	return reader;
@@ -184,7 +185,7 @@ static TimestampTz
 leased_until(const Reader &reader, const Part *part)
 {
 	bool is_null;
-	const Datum until = slot_getattr(part->scan.row, reader.claim->leased_until, &is_null);
+	const Datum until = slot_getattr(part->scan.row, reader.claim->managed.leased_until, &is_null);
 	return is_null ? DT_NOBEGIN : DatumGetTimestampTz(until);
 }
 
@@ -233,7 +234,7 @@ writer_of(const Part *part)
 }
 
 int
-read_ready(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now, const SortKey *behind,
+read_ready(const RingClaim *claim, Snapshot snapshot, TimestampTz now, const SortKey *behind,
 		   ReadyRow *rows, int most)
 {
 	const Reader reader = open_reader(claim, snapshot, now);
@@ -353,10 +354,10 @@ read_due_of_part(const Reader &reader, Part *part, FirstDue *first, Numbers *num
 static void
 count_last_attempts(const Reader &reader, Numbers *numbers)
 {
-	if (!OidIsValid(reader.claim->dead_index))
+	if (!OidIsValid(reader.claim->managed.dead_index))
 		return;
 	numbers->knows_last = true;
-	Relation index = index_open(reader.claim->dead_index, AccessShareLock);
+	Relation index = index_open(reader.claim->managed.dead_index, AccessShareLock);
 	const row::IndexScan scan = row::begin_scan(reader.table, index, reader.snapshot, 1);
 	ScanKeyData key;
 	ScanKeyInit(&key, 1, BTGreaterStrategyNumber, F_TIMESTAMPTZ_GT,
@@ -369,8 +370,8 @@ count_last_attempts(const Reader &reader, Numbers *numbers)
 }
 
 int
-read_first_due(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now, DueJob *jobs,
-			   int most, Numbers *numbers)
+read_first_due(const RingClaim *claim, Snapshot snapshot, TimestampTz now, DueJob *jobs, int most,
+			   Numbers *numbers)
 {
 	const Reader reader = open_reader(claim, snapshot, now);
 	const Parts parts = open_parts(reader, nullptr);

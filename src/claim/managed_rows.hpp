@@ -26,7 +26,7 @@ struct ReadyRow
 // Reads the first jobs of the claim's kinds that are ready at that time, in the order, behind that key or, where it is
 // null, from the head. The snapshot must be registered. Takes ACCESS SHARE on the table and the index until the end of
 // the transaction, and no predicate locks. Returns how many there are, at most `most`.
-int read_ready(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now,
+int read_ready(const RingClaim *claim, Snapshot snapshot, TimestampTz now,
 			   const ring::SortKey *behind, ReadyRow *rows, int most);
 
 // The jobs of a queue that are not dead.
@@ -45,7 +45,7 @@ struct Numbers
 
 // Reads the first jobs of the claim's kinds that become claimable by themselves after that time, in the order of these
 // times, and counts all; numbers: null, or what is counted. Else as read_ready().
-int read_first_due(const CompiledClaim *claim, Snapshot snapshot, TimestampTz now,
-				   ring::DueJob *jobs, int most, Numbers *numbers);
+int read_first_due(const RingClaim *claim, Snapshot snapshot, TimestampTz now, ring::DueJob *jobs,
+				   int most, Numbers *numbers);
 
 } // namespace queue_ext::claim

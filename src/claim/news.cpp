@@ -41,7 +41,8 @@ keep_current(const definition::Definition *definition, Candidate *candidates, in
 	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
 		return count;
 	Relation table = table_open(definition->source, NoLock);
-	CandidateRow row = open_candidate_row(table, claim_of(definition), GetCurrentCommandId(false));
+	CandidateRow row =
+		open_candidate_row(table, ring_claim_of(definition), GetCurrentCommandId(false));
 	int kept = 0;
 	for (int i = 0; i < count; i++) {
 		Candidate candidate = candidates[i];
@@ -67,7 +68,7 @@ tell_due(const RingKey &key, const Candidate *candidates, int count)
 static void
 admit_some(const definition::Definition *definition, Ring *ring, TimestampTz now)
 {
-	const RingKey &key = claim_of(definition)->key;
+	const RingKey &key = ring_claim_of(definition)->key;
 	Candidate candidates[most_due_at_once];
 	const Taken taken = take_due(ring, key, now, candidates);
 	if (taken.count == 0)
@@ -96,9 +97,9 @@ admit_some(const definition::Definition *definition, Ring *ring, TimestampTz now
 static bool
 admit_due(const Definition *definition, Ring *ring, TimestampTz now)
 {
-	const bool is_sorted = claim_of(definition)->key.is_sorted;
+	const bool is_sorted = ring_claim_of(definition)->key.is_sorted;
 	// Read without the spinlock: take() asks under it, and has the queue swept for what is missed here.
-	while ((is_sorted || claim_of(definition)->due != nullptr) &&
+	while ((is_sorted || ring_claim_of(definition)->due != nullptr) &&
 		   first_due(ring->due_rows) <= now) {
 		CHECK_FOR_INTERRUPTS();
 		HOLD_INTERRUPTS(); // an ERROR resumes
@@ -136,7 +137,7 @@ struct Comparison
 // What one look at the news needs.
 struct Reader
 {
-	const CompiledClaim *claim;
+	const RingClaim *claim;
 	CandidateRow row;
 	Comparison *comparisons;
 	ExprContext *evaluation;     // of pending; null: it is not asked here
@@ -163,7 +164,7 @@ compare(const Reader *reader, const Place &one, const Place &other)
 }
 
 static Comparison *
-comparisons_for(const CompiledClaim *claim, Relation table)
+comparisons_for(const RingClaim *claim, Relation table)
 {
 	auto *comparisons = static_cast<Comparison *>(palloc(sizeof(Comparison) * claim->order_count));
 	for (int i = 0; i < claim->order_count; i++) {
@@ -181,7 +182,7 @@ comparisons_for(const CompiledClaim *claim, Relation table)
 static ExprContext *
 evaluation_for(Definition *definition, Request *request, ExprContext *own)
 {
-	const CompiledClaim *claim = claim_of(definition);
+	const RingClaim *claim = ring_claim_of(definition);
 	if (claim->pending == nullptr || claim->has_policies ||
 		(own == nullptr && row::is_in_use(&claim->use)))
 		return nullptr;
@@ -195,7 +196,7 @@ evaluation_for(Definition *definition, Request *request, ExprContext *own)
 
 // If not, it may become so by the clock.
 static bool
-evaluate(Reader *reader, const CompiledClaim *claim, TransactionId writer)
+evaluate(Reader *reader, const RingClaim *claim, TransactionId writer)
 {
 	reader->evaluation->ecxt_scantuple = reader->row.slot;
 	const bool is_pending = ExecQual(claim->pending, reader->evaluation);
@@ -208,7 +209,7 @@ evaluate(Reader *reader, const CompiledClaim *claim, TransactionId writer)
 static bool
 is_pending(Reader *reader, Definition *definition, TransactionId writer)
 {
-	CompiledClaim *claim = claim_of(definition);
+	RingClaim *claim = ring_claim_of(definition);
 	if (reader->evaluation == nullptr)
 		return true;
 	ResetExprContext(reader->evaluation);
@@ -228,7 +229,7 @@ is_pending(Reader *reader, Definition *definition, TransactionId writer)
 static Place
 copy_place(const Reader *reader)
 {
-	const CompiledClaim *claim = reader->claim;
+	const RingClaim *claim = reader->claim;
 	const TupleDesc descriptor = RelationGetDescr(reader->row.table);
 	Place place{static_cast<Datum *>(palloc(sizeof(Datum) * claim->order_count))};
 	for (int i = 0; i < claim->order_count; i++) {
@@ -247,7 +248,7 @@ copy_place(const Reader *reader)
 static bool
 read_cursor(const Reader *reader, Place *place)
 {
-	const CompiledClaim *claim = reader->claim;
+	const RingClaim *claim = reader->claim;
 	Datum row;
 	if (reader->holding->cursor.size == 0 || !make_row(claim, reader->holding->cursor, &row))
 		return false;
@@ -319,7 +320,7 @@ static bool
 read_told(Reader *reader, Definition *definition, const Version *versions, int version_count,
 		  Told *told, int *count)
 {
-	CompiledClaim *claim = claim_of(definition);
+	RingClaim *claim = ring_claim_of(definition);
 	const bool is_at_end = reader->holding->is_at_end;
 	Place cursor{};
 	if (!is_at_end && !read_cursor(reader, &cursor))
@@ -375,7 +376,7 @@ static Reader
 open_reader(Definition *definition, Request *request, ExprContext *evaluation, Holding *holding)
 {
 	Reader reader{};
-	reader.claim = claim_of(definition);
+	reader.claim = ring_claim_of(definition);
 	Relation table = table_open(definition->source, NoLock);
 	reader.row = open_candidate_row(table, reader.claim, GetCurrentCommandId(false));
 	reader.comparisons = comparisons_for(reader.claim, table);
@@ -410,7 +411,7 @@ enum class Outcome {
 static Outcome
 admit(Definition *definition, Ring *ring, Request *request, ExprContext *evaluation)
 {
-	CompiledClaim *claim = claim_of(definition);
+	RingClaim *claim = ring_claim_of(definition);
 	const RingKey key = claim->key;
 	Version versions[log_size];
 	Told told[most_placed];
@@ -451,7 +452,7 @@ static News
 admit_news(Definition *definition, Ring *ring, Request *request, ExprContext *evaluation)
 {
 	constexpr int most_tries = log_size / most_placed + 3;
-	const CompiledClaim *claim = claim_of(definition);
+	const RingClaim *claim = ring_claim_of(definition);
 	if (!claim->has_readable_order)
 		return News::all;
 	Wakes *wakes = ring::get_wakes(definition->source);

@@ -58,12 +58,11 @@ make_evaluation(const CompiledClaim *claim, const statement::Arguments &argument
 }
 
 DueRow
-due_row_of(const CompiledClaim *claim, ExprContext *context, TupleTableSlot *row,
-		   TransactionId writer)
+due_row_of(const RingClaim *claim, ExprContext *context, TupleTableSlot *row, TransactionId writer)
 {
 	context->ecxt_scantuple = row;
 	bool is_null;
-	const Datum due = ExecEvalExprSwitchContext(claim->due, context, &is_null);
+	const Datum due = ExecEvalExprSwitchContext(claim->due->state, context, &is_null);
 	const TimestampTz when = is_null ? PG_INT64_MIN : DatumGetTimestampTz(due);
 	return {ring::attached_candidate(row->tts_tid, writer, claim->key.table),
 			when < never_due ? when : PG_INT64_MAX};
@@ -74,21 +73,22 @@ open_writer(definition::Definition *definition, const statement::Arguments &argu
 			CmdType command)
 {
 	Writer writer{};
-	writer.claim = claim_of(definition);
+	writer.claim = direct_claim(claim_of(definition));
+	writer.use = &claim_of(definition)->use;
 	writer.table = table_open(definition->source, NoLock);
 	CheckCmdReplicaIdentity(writer.table, command);
 	writer.target = row::open_target(writer.table);
 	writer.context = GetPerTupleExprContext(writer.target.estate);
 	prepare_evaluation(writer.context, writer.claim, arguments);
 	writer.row = table_slot_create(writer.table, nullptr);
-	row::begin_use(&writer.claim->use);
+	row::begin_use(writer.use);
 	return writer;
 }
 
 void
 close_writer(Writer *writer)
 {
-	row::end_use(&writer->claim->use);
+	row::end_use(writer->use);
 	ExecDropSingleTupleTableSlot(writer->row);
 	row::close_target(&writer->target);
 	table_close(writer->table, NoLock);

@@ -17,7 +17,8 @@ namespace queue_ext::claim {
 // The state of one call that writes.
 struct Writer
 {
-	CompiledClaim *claim;
+	const DirectClaim *claim;
+	row::Use *use; // of its expressions
 	Relation table;
 	row::Target target;
 	ExprContext *context; // with the parameters of the expressions
@@ -39,7 +40,7 @@ ExprContext *make_evaluation(const CompiledClaim *claim, const statement::Argume
 
 // The row of an attached queue that is not pending, and that the XID has written; when it becomes so by the clock alone, by
 // the claim's expression for that (PG_INT64_MAX: never). Evaluates it in the context.
-ring::DueRow due_row_of(const CompiledClaim *claim, ExprContext *context, TupleTableSlot *row,
+ring::DueRow due_row_of(const RingClaim *claim, ExprContext *context, TupleTableSlot *row,
 						TransactionId writer);
 
 // Opens the table, which must be locked, with the claim compiled. command: what will be done.

@@ -91,7 +91,8 @@ compile(const Subject &subject)
 		const claim::CompiledClaim *claim = claim::compiled_claim_of(definition);
 		compiled->path = claim->path;
 		compiled->obstacle = claim->obstacle;
-		compiled->is_noted = claim->path != claim::Path::portable && !claim->has_policies;
+		compiled->is_noted =
+			claim->path != claim::Path::portable && !claim::ring_claim_of(definition)->has_policies;
 		compiled->is_served = true;
 		if (!definition->is_managed)
 			statement::with_spi(

@@ -197,9 +197,10 @@ can_complete_directly(Definition *definition)
 	if (!claim::is_direct_allowed())
 		return false;
 	const Completion *completion = completion_of(definition);
-	const CompiledClaim *claim = claim::compiled_claim_of(definition);
+	const claim::DirectClaim *claim = claim::direct_claim(claim::compiled_claim_of(definition));
 	return completion->is_direct && !claim::is_writing(definition) &&
-		   (definition->claim_mode == ClaimMode::update || claim->row_key != nullptr) &&
+		   (definition->claim_mode == ClaimMode::update ||
+			(claim != nullptr && claim->row_key != nullptr)) &&
 		   row::has_rights(definition->source,
 						   ACL_SELECT | (completion->deletes ? ACL_DELETE : ACL_UPDATE));
 }
@@ -239,8 +240,8 @@ row_key_of_receipt(Definition *definition, const Row &job)
 	with_expressions(definition, [&] {
 		evaluation->ecxt_scantuple = slot;
 		bool is_null;
-		const Datum value =
-			ExecEvalExprSwitchContext(claim::claim_of(definition)->row_key, evaluation, &is_null);
+		const Datum value = ExecEvalExprSwitchContext(
+			claim::direct_claim(claim::claim_of(definition))->row_key, evaluation, &is_null);
 		if (!is_null)
 			row_key = TextDatumGetCString(value);
 	});
@@ -383,12 +384,22 @@ needs_foreign_key_check(const Completer *completer)
 static void
 note_to_come(const Completer *completer)
 {
-	const CompiledClaim *claim = claim::claim_of(completer->definition);
+	const claim::RingClaim *claim = claim::ring_claim_of(completer->definition);
 	const TransactionId writer = GetCurrentTransactionId();
 	const DueRow row =
 		due_row_of(claim, completer->completion->evaluation, completer->new_row, writer);
 	if (row.due != PG_INT64_MAX)
 		wake::note_version(claim->key.table, {row.candidate.tid, writer});
+}
+
+// Whether the new version may be pending. It is asked only where claims rely on the trigger.
+static bool
+may_be_pending(const Completer *completer)
+{
+	if (!claim::claim_of(completer->definition)->has_wake_trigger)
+		return true;
+	const claim::RingClaim *claim = claim::ring_claim_of(completer->definition);
+	return claim->pending == nullptr || ExecQual(claim->pending, completer->completion->evaluation);
 }
 
 // Notes what the trigger would: that rows of the table may be claimable, unless the new version is
@@ -397,15 +408,13 @@ static void
 note_completed(const Completer *completer)
 {
 	const Completion *completion = completer->completion;
-	const CompiledClaim *claim = claim::claim_of(completer->definition);
 	wake::note_replaced(completer->definition->source, completer->replaced);
 	if (!completion->fires_wake)
 		return;
 	completion->evaluation->ecxt_scantuple = completer->new_row;
-	if (!claim->has_wake_trigger || claim->pending == nullptr ||
-		ExecQual(claim->pending, completion->evaluation))
+	if (may_be_pending(completer))
 		wake::note_wake(completer->definition->source);
-	else if (claim->due != nullptr)
+	else if (claim::ring_claim_of(completer->definition)->due != nullptr)
 		note_to_come(completer);
 }
 

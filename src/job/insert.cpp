@@ -16,6 +16,9 @@ namespace queue_ext::job {
 
 using claim::ColumnValue;
 using claim::CompiledClaim;
+using claim::Defaults;
+using claim::DirectClaim;
+using claim::ManagedTable;
 using claim::Writer;
 using definition::Definition;
 
@@ -24,12 +27,12 @@ constexpr int chunk_size = 64;
 
 // The rights that INSERT ... RETURNING id needs.
 static bool
-may_insert(Oid table, const CompiledClaim *claim)
+may_insert(Oid table, const ManagedTable &managed)
 {
-	const AttrNumber given[] = {claim->payload, claim->priority, claim->run_at,
-								claim->max_attempts};
+	const AttrNumber given[] = {managed.payload, managed.priority, managed.run_at,
+								managed.max_attempts};
 	return row::has_right_on(table, ACL_INSERT, given, lengthof(given)) &&
-		   row::has_right_on(table, ACL_SELECT, &claim->id, 1);
+		   row::has_right_on(table, ACL_SELECT, &managed.id, 1);
 }
 
 // Whether the table has that column, which not all jobs need, and the caller may give it.
@@ -43,10 +46,12 @@ bool
 can_insert_directly(Definition *definition, const NewJobs &jobs)
 {
 	const CompiledClaim *claim = claim::compiled_claim_of(definition);
-	return claim::is_direct_allowed() && claim->can_insert && !claim::is_writing(definition) &&
-		   may_insert(definition->source, claim) &&
-		   (jobs.unique_keys == nullptr || may_give(definition->source, claim->unique_key)) &&
-		   (jobs.kind == nullptr || may_give(definition->source, claim->kind));
+	const DirectClaim *direct = claim::direct_claim(claim);
+	const ManagedTable &managed = claim->managed;
+	return claim::is_direct_allowed() && direct != nullptr && direct->defaults != nullptr &&
+		   !claim::is_writing(definition) && may_insert(definition->source, managed) &&
+		   (jobs.unique_keys == nullptr || may_give(definition->source, managed.unique_key)) &&
+		   (jobs.kind == nullptr || may_give(definition->source, managed.kind));
 }
 
 static void
@@ -60,9 +65,9 @@ set_value(TupleTableSlot *row, AttrNumber number, Datum value)
 static void
 name_given(const Writer *writer)
 {
-	const CompiledClaim *claim = writer->claim;
-	const AttrNumber given[] = {claim->payload,      claim->priority,   claim->run_at,
-								claim->max_attempts, claim->unique_key, claim->kind};
+	const ManagedTable &managed = writer->claim->managed;
+	const AttrNumber given[] = {managed.payload,      managed.priority,   managed.run_at,
+								managed.max_attempts, managed.unique_key, managed.kind};
 	Bitmapset *columns = nullptr;
 	for (const AttrNumber number : given)
 		if (number != InvalidAttrNumber && !writer->row->tts_isnull[number - 1])
@@ -74,26 +79,27 @@ name_given(const Writer *writer)
 static void
 make_row(const Writer *writer, const NewJobs &jobs, int index)
 {
-	const CompiledClaim *claim = writer->claim;
+	const ManagedTable &managed = writer->claim->managed;
+	const Defaults &defaults = *writer->claim->defaults;
 	TupleTableSlot *row = writer->row;
 	ExecClearTuple(row);
 	memset(row->tts_isnull, true, sizeof(bool) * RelationGetDescr(writer->table)->natts);
-	set_value(row, claim->payload, jobs.payloads[index]);
-	set_value(row, claim->priority, Int16GetDatum(jobs.priority));
-	set_value(row, claim->run_at, TimestampTzGetDatum(jobs.run_at));
-	set_value(row, claim->max_attempts, Int32GetDatum(jobs.max_attempts));
-	for (int i = 0; i < claim->default_count; i++) {
-		const ColumnValue &column = claim->defaults[i];
+	set_value(row, managed.payload, jobs.payloads[index]);
+	set_value(row, managed.priority, Int16GetDatum(jobs.priority));
+	set_value(row, managed.run_at, TimestampTzGetDatum(jobs.run_at));
+	set_value(row, managed.max_attempts, Int32GetDatum(jobs.max_attempts));
+	for (int i = 0; i < defaults.count; i++) {
+		const ColumnValue &column = defaults.columns[i];
 		row->tts_values[column.number - 1] = ExecEvalExprSwitchContext(
 			column.value, writer->context, &row->tts_isnull[column.number - 1]);
 	}
 	if (jobs.unique_keys != nullptr)
-		set_value(row, claim->unique_key, jobs.unique_keys[index]);
+		set_value(row, managed.unique_key, jobs.unique_keys[index]);
 	if (jobs.kind != nullptr)
-		set_value(row, claim->kind, PointerGetDatum(jobs.kind));
+		set_value(row, managed.kind, PointerGetDatum(jobs.kind));
 	ExecStoreVirtualTuple(row);
 	row->tts_tableOid = RelationGetRelid(writer->table);
-	if (!keeps_constraints(writer, claim->defaults, claim->default_count)) {
+	if (!keeps_constraints(writer, defaults.columns, defaults.count)) {
 		name_given(writer);
 		raise_violation(writer);
 	}
@@ -105,10 +111,10 @@ settle(Writer *writer, const NewJobs &jobs, TupleTableSlot *row)
 {
 	index_new_row(writer, row);
 	bool is_null;
-	const int64 id = DatumGetInt64(slot_getattr(row, writer->claim->id, &is_null));
+	const int64 id = DatumGetInt64(slot_getattr(row, writer->claim->managed.id, &is_null));
 	wake::note_offer(RelationGetRelid(writer->table),
 					 {row->tts_tid, jobs.priority, jobs.run_at, {id}},
-					 ring::kind_in(row, writer->claim->kind));
+					 ring::kind_in(row, writer->claim->managed.kind));
 	return id;
 }
 

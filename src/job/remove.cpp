@@ -21,61 +21,62 @@
 
 namespace queue_ext::job {
 
-using claim::CompiledClaim;
+using claim::DirectClaim;
 using definition::Definition;
 
 bool
 can_remove_directly(Definition *definition)
 {
-	return claim::is_direct_allowed() && claim::compiled_claim_of(definition)->can_remove &&
+	const DirectClaim *claim = claim::direct_claim(claim::compiled_claim_of(definition));
+	return claim::is_direct_allowed() && claim != nullptr && claim->can_remove &&
 		   row::has_rights(definition->source, ACL_DELETE | ACL_SELECT);
 }
 
 // The fence: the receipt is of the current attempt, and the job is still leased.
 static bool
-is_good(const CompiledClaim *claim, TupleTableSlot *row, const Receipt &receipt)
+is_good(const DirectClaim *claim, TupleTableSlot *row, const Receipt &receipt)
 {
 	bool is_null;
-	const Datum attempt = slot_getattr(row, claim->attempt, &is_null);
+	const Datum attempt = slot_getattr(row, claim->managed.attempt, &is_null);
 	return !is_null && DatumGetInt32(attempt) == receipt.attempt &&
-		   !slot_attisnull(row, claim->leased_until);
+		   !slot_attisnull(row, claim->managed.leased_until);
 }
 
 // The receipt was good, so there is a lease.
 static TimestampTz
-lease_end_of(const CompiledClaim *claim, TupleTableSlot *row)
+lease_end_of(const DirectClaim *claim, TupleTableSlot *row)
 {
 	bool is_null;
-	return DatumGetTimestampTz(slot_getattr(row, claim->leased_until, &is_null));
+	return DatumGetTimestampTz(slot_getattr(row, claim->managed.leased_until, &is_null));
 }
 
 // When the job would have died with its lease; PG_INT64_MAX: it has another attempt.
 static TimestampTz
-death_of(const CompiledClaim *claim, TupleTableSlot *row)
+death_of(const DirectClaim *claim, TupleTableSlot *row)
 {
 	bool is_null;
-	if (claim->dead_at == InvalidAttrNumber)
+	if (claim->managed.dead_at == InvalidAttrNumber)
 		return lease_end_of(claim, row);
-	const Datum dead_at = slot_getattr(row, claim->dead_at, &is_null);
+	const Datum dead_at = slot_getattr(row, claim->managed.dead_at, &is_null);
 	return is_null ? PG_INT64_MAX : DatumGetTimestampTz(dead_at);
 }
 
 // A job whose lease has ended was ready again, and may stand in the ring, or has died.
 static void
-note_late(stats::Tally *tally, const CompiledClaim *claim, TupleTableSlot *row, TimestampTz now)
+note_late(stats::Tally *tally, const DirectClaim *claim, TupleTableSlot *row, TimestampTz now)
 {
 	bool is_null;
 	claim::note_death(claim->key.table, tally, death_of(claim, row));
 	if (lease_end_of(claim, row) > now)
 		return;
-	const Datum priority = slot_getattr(row, claim->priority, &is_null);
-	const Datum run_at = slot_getattr(row, claim->run_at, &is_null);
+	const Datum priority = slot_getattr(row, claim->managed.priority, &is_null);
+	const Datum run_at = slot_getattr(row, claim->managed.run_at, &is_null);
 	stats::note_left(tally, DatumGetInt16(priority), DatumGetTimestampTz(run_at));
 }
 
 // Counts how long the job that was found has run.
 static void
-count_run(Definition *definition, const CompiledClaim *claim, TupleTableSlot *row)
+count_run(Definition *definition, const DirectClaim *claim, TupleTableSlot *row)
 {
 	stats::Tally *tally = stats::tally_of(definition);
 	if (tally == nullptr)
@@ -93,7 +94,7 @@ count_run(Definition *definition, const CompiledClaim *claim, TupleTableSlot *ro
 // Deletes the job's row. A row that this command has deleted before counts as gone. Waits for its
 // lock. *lease_end: lowered to when the row's lease ends.
 static bool
-remove(Definition *definition, const CompiledClaim *claim, const Locator &locator,
+remove(Definition *definition, const DirectClaim *claim, const Locator &locator,
 	   const Receipt &receipt, TimestampTz *lease_end)
 {
 	ScanKeyData key;
@@ -130,7 +131,7 @@ remove_directly(Definition *definition, const Receipt *receipts, int count, int6
 {
 	// Make what this command has written so far visible.
 	CommandCounterIncrement();
-	const CompiledClaim *claim = claim::compiled_claim_of(definition);
+	const DirectClaim *claim = claim::direct_claim(claim::compiled_claim_of(definition));
 	Relation table = table_open(definition->source, NoLock);
 	CheckCmdReplicaIdentity(table, CMD_DELETE);
 	Locator locator = open_locator(table, compat::primary_key_of(table));

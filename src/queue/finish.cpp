@@ -285,7 +285,7 @@ text_of(Definition *definition, Action action, const Source &source, bool tells_
 										 tells_more ? states_text(definition) : ""});
 	// Who may not read when the job would have died takes any late one for dead.
 	const char *death = tells_more ? "t.dead_at" : "t.leased_until";
-	const bool has_columns = claim::compiled_claim_of(definition)->has_columns;
+	const bool has_columns = claim::compiled_claim_of(definition)->managed.has_columns;
 	return removal_text(definition, {source.tables, fence, rule.final_state, source.result,
 									 tells_more, has_columns ? lease_text(definition, death) : ""});
 }
@@ -298,8 +298,8 @@ is_timed(Definition *definition, Action action)
 	if ((action != Action::complete && action != Action::fail) || !stats::is_on())
 		return false;
 	const claim::CompiledClaim *claim = claim::compiled_claim_of(definition);
-	const AttrNumber columns[] = {claim->claimed_at, claim->dead_at};
-	if (claim->claimed_at == InvalidAttrNumber || claim->dead_at == InvalidAttrNumber ||
+	const AttrNumber columns[] = {claim->claimed_at, claim->managed.dead_at};
+	if (claim->claimed_at == InvalidAttrNumber || claim->managed.dead_at == InvalidAttrNumber ||
 		!row::has_right_on(definition->source, ACL_SELECT, columns,
 						   action == Action::fail ? 1 : lengthof(columns)))
 		return false;
@@ -339,7 +339,7 @@ telling_more(CallStatement which)
 	}
 }
 
-// The statement is kept in the definition and so goes with it.
+// The statement is kept beside the definition and so goes with it.
 static const statement::Statement &
 statement_for(Definition *definition, Action action, bool is_many)
 {

@@ -87,9 +87,9 @@ static const char *
 told_of(Definition *definition)
 {
 	const claim::CompiledClaim *claim = claim::compiled_claim_of(definition);
-	if (!claim->has_columns)
+	if (!claim->managed.has_columns)
 		return "";
-	const char *death = claim->dead_at == InvalidAttrNumber
+	const char *death = claim->managed.dead_at == InvalidAttrNumber
 							? "t.leased_until"
 							: psprintf("case when (%1$s).dead_at is not null or (%1$s).leased_until"
 									   " is null then t.leased_until end",

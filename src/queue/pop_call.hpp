@@ -35,7 +35,7 @@ check_kinds(definition::Definition *definition, const claim::Request &request)
 	if (!definition->is_managed)
 		error::not_managed(definition->name,
 						   "Attach a queue for each kind, whose \"pending\" has the condition.");
-	if (claim::compiled_claim_of(definition)->kind_index != InvalidOid)
+	if (claim::compiled_claim_of(definition)->managed.kind_index != InvalidOid)
 		return;
 	if (!definition::has_kind(definition->source))
 		error::no_kinds(definition->name, definition->source_name);

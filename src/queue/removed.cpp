@@ -83,10 +83,10 @@ may_tell_states(Definition *definition)
 	if (!stats::is_on())
 		return false;
 	const claim::CompiledClaim *claim = claim::compiled_claim_of(definition);
-	if (!claim->has_columns || claim->dead_at == InvalidAttrNumber)
+	if (!claim->managed.has_columns || claim->managed.dead_at == InvalidAttrNumber)
 		return false;
-	const AttrNumber columns[] = {claim->priority, claim->run_at, claim->leased_until,
-								  claim->dead_at};
+	const AttrNumber columns[] = {claim->managed.priority, claim->managed.run_at,
+								  claim->managed.leased_until, claim->managed.dead_at};
 	return definition->is_archived ||
 		   row::has_right_on(definition->source, ACL_SELECT, columns, lengthof(columns));
 }

@@ -88,7 +88,7 @@ is_ready_in_ring(Definition *definition, Request request)
 	Ring *ring = claim::ring_of(definition);
 	if (ring == nullptr)
 		return is_ready_by_statement(definition, request);
-	const RingKey &key = claim::claim_of(definition)->key;
+	const RingKey &key = claim::ring_claim_of(definition)->key;
 	claim::Waits waits{};
 	for (int i = 0; i < most_fills; i++) {
 		CHECK_FOR_INTERRUPTS();

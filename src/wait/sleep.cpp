@@ -105,7 +105,7 @@ find_ticket(Ticket *ticket, Definition *definition, const Request &request)
 	with_variant(definition, request, [&] {
 		Ring *ring = claim::ring_of(definition);
 		if (ring != nullptr && ring::is_shared_by_all() &&
-			!take_ticket(ring, claim::claim_of(definition)->key,
+			!take_ticket(ring, claim::ring_claim_of(definition)->key,
 						 &ring::get_wakes(definition->source)->generation, ticket))
 			ticket->ring = nullptr;
 	});
