@@ -37,8 +37,8 @@ struct Fragments
 	const char *on_extend;
 };
 
-struct Compiled; // compiled.hpp
-struct Meaning;  // meaning.hpp
+struct Compiled;   // compiled.hpp
+struct CachedName; // name_cache.hpp
 
 // How the claim of a worker keeps others from the job.
 enum class ClaimMode {
@@ -75,12 +75,12 @@ struct Definition
 	catalog::Links<Definition> age;
 	// Among those with statements: by when the last of these was prepared.
 	catalog::Links<Definition> statements_age;
-	Size size;              // with its statements and meanings, when last measured
-	Size statements_size;   // of its statements alone
-	bool gave_statements;   // has given up statements before
-	bool has_grown;         // since it was measured
-	Definition *next_grown; // the next definition that has grown
-	Meaning *meanings;      // what is remembered to mean it, the newest first
+	Size size;                // with its statements and names, when last measured
+	Size statements_size;     // of its statements alone
+	bool gave_statements;     // has given up statements before
+	bool has_grown;           // since it was measured
+	Definition *next_grown;   // the next definition that has grown
+	CachedName *cached_names; // those that lead to it, the newest first
 
 	const char *name;           // as stored: one part, not quoted
 	Oid source;                 // the table

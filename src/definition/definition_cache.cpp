@@ -8,7 +8,7 @@
 #include "../catalog/named_dependency.hpp"
 #include "../catalog/own_table.hpp"
 #include "../compat.hpp"
-#include "meaning.hpp"
+#include "name_cache.hpp"
 #include "name.hpp"
 #include "registry.hpp"
 #include "shape.hpp"
@@ -123,7 +123,7 @@ measure(Definition *definition)
 		definition->statements_size += size_of(*statement);
 	});
 	definition->size = MemoryContextMemAllocated(definition->context, true) +
-					   size_of_meanings(definition) + definition->statements_size;
+					   size_of_cached_names(definition) + definition->statements_size;
 }
 
 // Takes the definition out of the sums, and of those with statements.
@@ -169,7 +169,7 @@ static void
 free_definition(Definition *definition)
 {
 	Assert(!definition->has_grown);
-	forget_meanings_of(definition);
+	remove_names_of(definition);
 	by_use.remove(definition);
 	by_age.remove(definition);
 	take_out(definition);
@@ -284,7 +284,7 @@ tidy()
 	if (invalidations_seen == catalog::invalidation_count())
 		return;
 	invalidations_seen = catalog::invalidation_count();
-	forget_invalid_meanings();
+	remove_invalid_names();
 	for (Definition *next, *definition = by_use.first; definition != nullptr; definition = next) {
 		next = definition->links.next;
 		if (!definition->dependent.is_valid)

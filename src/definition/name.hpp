@@ -13,7 +13,7 @@ namespace queue_ext::definition {
 // The longest spelling of a name: two quoted parts of nothing but doubled quotes.
 constexpr int max_name_text = 2 * (2 * (NAMEDATALEN - 1) + 2) + 1;
 
-// The first byte of the keys by which meanings of tables are remembered; no name begins with it.
+// The first byte of the keys by which tables are cached as names are; no name begins with it.
 constexpr char table_mark = '\1';
 
 // A name without quotes and escapes.

@@ -1,6 +1,6 @@
 // open.cpp - see open.hpp.
 //
-// There are two caches: what a name, as written, means under a search path (meaning.hpp), and the
+// There are two caches: which definition a name, as written, leads to under a search path (name_cache.hpp), and the
 // definition of a queue (definition_cache.hpp).
 
 #include "../postgres.hpp"
@@ -13,7 +13,7 @@
 #include "../error.hpp"
 #include "../missing_rights.hpp"
 #include "definition_cache.hpp"
-#include "meaning.hpp"
+#include "name_cache.hpp"
 #include "name.hpp"
 #include "registry.hpp"
 #include "shape.hpp"
@@ -123,23 +123,23 @@ open(Use use, Find &&find)
 	return definition;
 }
 
-// Looks the name up unless its meaning is remembered.
+// Looks the name up unless it is cached.
 static Definition *
 find_by_name(const char *text)
 {
-	if (*text == table_mark) // the key of a table's meaning
+	if (*text == table_mark) // the key of a table
 		error::invalid_name(text);
-	return meaning_of(text, [&](Meaning *meaning) {
+	return definition_named(text, [&](CachedName *cached) {
 		const Name name = parse_name(text);
-		const Oid source = find_source(name, text, &meaning->dependent);
+		const Oid source = find_source(name, text, &cached->dependent);
 		if (OidIsValid(source))
-			meaning->definition = find_definition(source, name.name);
-		meaning->schema = name.is_qualified() ? get_rel_namespace(source) : InvalidOid;
-		meaning->is_path_free = name.is_qualified();
+			cached->definition = find_definition(source, name.name);
+		cached->schema = name.is_qualified() ? get_rel_namespace(source) : InvalidOid;
+		cached->is_path_free = name.is_qualified();
 	});
 }
 
-// Copies the text to the stack, since a remembered meaning needs no allocation.
+// Copies the text to the stack, since a cached name needs no allocation.
 Definition *
 open_queue_if_exists(const text *name, Use use)
 {
@@ -186,7 +186,7 @@ open_managed_queue(const text *name, Use use, const char *hint)
 	return definition;
 }
 
-// Past the cache of meanings: the definition cache has (table, name) as its key.
+// Past the cache of names: the definition cache has (table, name) as its key.
 Definition *
 open_queue_of_name(Oid table, const char *name, Use use)
 {
@@ -199,13 +199,13 @@ find_by_table(Oid table)
 {
 	char text[max_name_text + 1];
 	snprintf(text, sizeof(text), "%c%u", table_mark, table);
-	return meaning_of(text, [&](Meaning *meaning) {
+	return definition_named(text, [&](CachedName *cached) {
 		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(table)))
 			error::no_such_table(table);
-		const char *name = find_only_name(table, &meaning->dependent);
+		const char *name = find_only_name(table, &cached->dependent);
 		if (name != nullptr)
-			meaning->definition = find_definition(table, name);
-		meaning->is_path_free = true;
+			cached->definition = find_definition(table, name);
+		cached->is_path_free = true;
 	});
 }
 
