@@ -16,7 +16,7 @@
 #include "ring/shared_memory.hpp"
 #include "row/use.hpp"
 #include "statement/plan.hpp"
-#include "stats/tally.hpp"
+#include "stats/transaction_counters.hpp"
 #include "unique/rule_cache.hpp"
 #include "wait/sleep.hpp"
 #include "wake/transaction_callbacks.hpp"
@@ -45,7 +45,7 @@ _PG_init(void)
 	queue_ext::definition::register_definition_cache();
 	queue_ext::health::define_patience();
 	MarkGUCPrefixReserved("queue_ext");
-	queue_ext::stats::register_tallies();
+	queue_ext::stats::register_transaction_counters();
 	queue_ext::held::register_held_row_callbacks();
 	queue_ext::statement::register_planning();
 	queue_ext::row::register_uses();

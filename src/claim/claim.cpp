@@ -121,12 +121,13 @@ claim_with_lost(Definition *definition, const Request &request, const Output &ou
 static void
 count_claims(Definition *definition, const Request &request, uint64 claimed)
 {
-	stats::Tally *tally = claimed == 0 ? nullptr : stats::tally_of(definition);
-	if (tally == nullptr)
+	stats::TransactionCounters *counters = claimed == 0 ? nullptr : stats::counters_of(definition);
+	if (counters == nullptr)
 		return;
-	tally->counts.add(stats::Counter::claimed, static_cast<int64>(claimed));
+	counters->counts.add(stats::Counter::claimed, static_cast<int64>(claimed));
 	if (definition->is_managed)
-		stats::note_clock(tally, tally->claimed.priorities.to, lease_end(definition, request));
+		stats::note_clock(counters, counters->claimed.priorities.to,
+						  lease_end(definition, request));
 }
 
 // Whether an error is for its queue's owner to see to: none that ends the call from outside, that passes, or that is

@@ -5,7 +5,7 @@
 #include "../postgres.hpp"
 
 #include "../interval.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "compiled_claim.hpp"
 #include "request.hpp"
 
@@ -77,18 +77,18 @@ inline void
 count_ready(definition::Definition *definition, const ReadyJob &job, TimestampTz call_time,
 			ClaimedFrom from)
 {
-	stats::Tally *tally = job.is_known ? stats::tally_of(definition) : nullptr;
-	if (tally == nullptr)
+	stats::TransactionCounters *counters = job.is_known ? stats::counters_of(definition) : nullptr;
+	if (counters == nullptr)
 		return;
 	if (job.was_leased)
-		tally->counts.add(stats::Counter::expired, 1);
-	stats::add_duration(&tally->counts.waiting,
+		counters->counts.add(stats::Counter::expired, 1);
+	stats::add_duration(&counters->counts.waiting,
 						TIMESTAMP_NOT_FINITE(job.when) ? 0 : call_time - job.when);
 	if (!job.has_place)
 		return;
-	stats::note_claim(tally, job.priority, job.run_at);
+	stats::note_claim(counters, job.priority, job.run_at);
 	if (from != ClaimedFrom::ring)
-		stats::note_left(tally, job.priority, job.run_at);
+		stats::note_left(counters, job.priority, job.run_at);
 }
 
 // When the lease of a claim of that call ends, or would.

@@ -7,7 +7,7 @@
 #include "../compat.hpp"
 #include "../ring/shared_memory.hpp"
 #include "../stats/look.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "filler.hpp"
 #include "news.hpp"
@@ -127,9 +127,9 @@ try_taken(Definition *definition, Ring *ring, Request *request, const Trier &tri
 	if (tried.is_due_unknown)
 		disquiet(ring, key);
 	if (tried.counters.gone + tried.counters.not_pending > 0) {
-		stats::Tally *tally = stats::tally_of(definition);
-		if (tally != nullptr)
-			stats::note_vain(tally);
+		stats::TransactionCounters *counters = stats::counters_of(definition);
+		if (counters != nullptr)
+			stats::note_vain(counters);
 	}
 	note_leases(ring, key, tried);
 	return tried;

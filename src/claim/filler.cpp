@@ -7,7 +7,7 @@
 #include "../definition/registry.hpp"
 #include "../ring/shared_memory.hpp"
 #include "../stats/look.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "claim_text.hpp"
 #include "fill.hpp"
@@ -212,18 +212,19 @@ register_filler()
 }
 
 // A transaction that has written reads its own versions of rows, and not the rows that it has deleted: what it leaves
-// in the ring is doubted if it is rolled back. Returns its tally; null if it has not written, or nothing is counted.
-static stats::Tally *
+// in the ring is doubted if it is rolled back. Returns its counters; null if it has not written, or nothing is counted.
+static stats::TransactionCounters *
 note_own_view(Definition *definition, Ring *ring, const stats::LookBegun &begun, const Fill *fill)
 {
 	if (!TransactionIdIsValid(GetTopTransactionIdIfAny()))
 		return nullptr;
 	wake::note_own_fill(ring, ring_claim_of(definition)->key);
 	const bool is_look = begun.place.entry != nullptr;
-	stats::Tally *tally = is_look || fill->has_own ? stats::tally_of(definition) : nullptr;
-	if (tally != nullptr && fill->has_own)
-		stats::note_vain(tally);
-	return tally;
+	stats::TransactionCounters *counters =
+		is_look || fill->has_own ? stats::counters_of(definition) : nullptr;
+	if (counters != nullptr && fill->has_own)
+		stats::note_vain(counters);
+	return counters;
 }
 
 // Carries out an order to fill; on ERROR another backend may. A cursor that cannot be read is no
@@ -238,7 +239,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	volatile bool is_read = false;
 	// A read of some kinds does not show what is ready of all.
 	const bool is_of_all = key.is_sorted && ring_claim_of(definition)->kinds == nullptr;
-	stats::Tally *volatile tally = nullptr;
+	stats::TransactionCounters *volatile counters = nullptr;
 	stats::LookBegun begun{};
 	stats::Look look{};
 	PG_TRY();
@@ -247,7 +248,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 			begun = stats::begin_look(definition);
 		statement::with_spi([&] { is_read = read(definition, ring, order, request, fill, &look); });
 		if (is_of_all)
-			tally = note_own_view(definition, ring, begun, fill);
+			counters = note_own_view(definition, ring, begun, fill);
 	}
 	PG_CATCH();
 	{
@@ -264,7 +265,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 			wake::note_own_sweep(ring, key, request.call_time, fill->ended);
 		if (begun.place.entry != nullptr) {
 			describe(order, *fill, request.call_time, filled.added, &look);
-			stats::finish_look(begun, look, tally);
+			stats::finish_look(begun, look, counters);
 		}
 		filled.is_mine = true;
 		filled.is_sweep = order.is_sweep;

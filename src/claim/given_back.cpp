@@ -19,9 +19,9 @@ note_given_back(definition::Definition *definition, TimestampTz due)
 {
 	if (definition->is_managed && compiled_claim_of(definition)->has_wake_trigger)
 		return; // the trigger has fired
-	stats::Tally *tally = stats::tally_of(definition);
-	if (tally != nullptr)
-		tally->is_blind = true;
+	stats::TransactionCounters *counters = stats::counters_of(definition);
+	if (counters != nullptr)
+		counters->is_blind = true;
 	wake::note_writes(definition->source, at_once);
 	if (due == 0)
 		wake::note_wake(definition->source);
@@ -39,9 +39,9 @@ note_neighbour(Oid table, const char *name)
 }
 
 void
-note_death(Oid table, stats::Tally *tally, TimestampTz at)
+note_death(Oid table, stats::TransactionCounters *counters, TimestampTz at)
 {
-	stats::note_death(tally, at);
+	stats::note_death(counters, at);
 	if (at != PG_INT64_MAX)
 		wake::note_death(table, at);
 }

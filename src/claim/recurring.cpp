@@ -7,7 +7,7 @@
 #include "../catalog/owner.hpp"
 #include "../definition/shape.hpp"
 #include "../statement/search_path.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "claims_kept.hpp"
 #include "given_back.hpp"
@@ -196,12 +196,12 @@ add_removed(stats::Removed *removed, TimestampTz now)
 static void
 count_removed(Definition *definition, const stats::Removed &removed, bool is_told)
 {
-	stats::Tally *tally = stats::tally_of(definition);
-	if (tally == nullptr)
+	stats::TransactionCounters *counters = stats::counters_of(definition);
+	if (counters == nullptr)
 		return;
-	tally->counts.add(stats::Counter::cancelled, 1);
-	tally->is_blind |= !is_told;
-	stats::note_removed(tally, removed);
+	counters->counts.add(stats::Counter::cancelled, 1);
+	counters->is_blind |= !is_told;
+	stats::note_removed(counters, removed);
 }
 
 // Deletes the occurrence, if the condition holds: by its key, too, as a table that was truncated may give

@@ -9,7 +9,7 @@
 #include "../claim/writer.hpp"
 #include "../compat.hpp"
 #include "../row/rights.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "../wake/transaction_callbacks.hpp"
 
 namespace queue_ext::job {
@@ -162,12 +162,12 @@ insert_many(Writer *writer, const NewJobs &jobs, int64 *ids)
 static void
 count_sent(Definition *definition, const NewJobs &jobs)
 {
-	stats::Tally *tally = stats::tally_of(definition);
-	if (tally == nullptr)
+	stats::TransactionCounters *counters = stats::counters_of(definition);
+	if (counters == nullptr)
 		return;
-	tally->counts.add(stats::Counter::sent, jobs.count);
+	counters->counts.add(stats::Counter::sent, jobs.count);
 	for (int i = 0; i < jobs.count; i++)
-		stats::note_ready(tally, jobs.priority, jobs.run_at, true);
+		stats::note_ready(counters, jobs.priority, jobs.run_at, true);
 }
 
 // The command counter is advanced as after an INSERT, so that the caller's next command sees the

@@ -63,32 +63,33 @@ death_of(const DirectClaim *claim, TupleTableSlot *row)
 
 // A job whose lease has ended was ready again, and may stand in the ring, or has died.
 static void
-note_late(stats::Tally *tally, const DirectClaim *claim, TupleTableSlot *row, TimestampTz now)
+note_late(stats::TransactionCounters *counters, const DirectClaim *claim, TupleTableSlot *row,
+		  TimestampTz now)
 {
 	bool is_null;
-	claim::note_death(claim->key.table, tally, death_of(claim, row));
+	claim::note_death(claim->key.table, counters, death_of(claim, row));
 	if (lease_end_of(claim, row) > now)
 		return;
 	const Datum priority = slot_getattr(row, claim->managed.priority, &is_null);
 	const Datum run_at = slot_getattr(row, claim->managed.run_at, &is_null);
-	stats::note_left(tally, DatumGetInt16(priority), DatumGetTimestampTz(run_at));
+	stats::note_left(counters, DatumGetInt16(priority), DatumGetTimestampTz(run_at));
 }
 
 // Counts how long the job that was found has run.
 static void
 count_run(Definition *definition, const DirectClaim *claim, TupleTableSlot *row)
 {
-	stats::Tally *tally = stats::tally_of(definition);
-	if (tally == nullptr)
+	stats::TransactionCounters *counters = stats::counters_of(definition);
+	if (counters == nullptr)
 		return;
 	const TimestampTz now = GetCurrentTimestamp();
-	note_late(tally, claim, row, now);
+	note_late(counters, claim, row, now);
 	if (claim->claimed_at == InvalidAttrNumber)
 		return;
 	bool is_null;
 	const Datum claimed_at = slot_getattr(row, claim->claimed_at, &is_null);
 	if (!is_null)
-		stats::add_duration(&tally->counts.running, now - DatumGetTimestampTz(claimed_at));
+		stats::add_duration(&counters->counts.running, now - DatumGetTimestampTz(claimed_at));
 }
 
 // Deletes the job's row. A row that this command has deleted before counts as gone. Waits for its

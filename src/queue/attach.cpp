@@ -22,7 +22,7 @@
 #include "../definition/time_zone.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "../wake/trigger.hpp"
 
 namespace queue_ext::queue {

@@ -22,7 +22,7 @@
 #include "../error.hpp"
 #include "../schedule/store.hpp"
 #include "../statement/search_path.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "../unique/history.hpp"
 #include "../wake/trigger.hpp"
 

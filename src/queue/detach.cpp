@@ -9,7 +9,7 @@
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
 #include "../schedule/store.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "../unique/history.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "../wake/trigger.hpp"

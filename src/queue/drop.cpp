@@ -10,7 +10,7 @@
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../schedule/store.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "../unique/history.hpp"
 #include "../wake/transaction_callbacks.hpp"
 

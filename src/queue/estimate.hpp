@@ -1,5 +1,5 @@
 // estimate.hpp - what is known of a managed queue's ready jobs without its table: from what commits have told
-// (stats/tally.hpp), from what fills have read (stats/look.hpp), and from the ring.
+// (stats/transaction_counters.hpp), from what fills have read (stats/look.hpp), and from the ring.
 
 #pragma once
 

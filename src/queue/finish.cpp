@@ -12,7 +12,7 @@
 #include "../error.hpp"
 #include "../interval.hpp"
 #include "../row/rights.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "../unique/allocate.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "backoff.hpp"
@@ -499,9 +499,10 @@ count_finished(Definition *definition, Action action, int64 number, int64 dead)
 			stats::count(definition, stats::Counter::cancelled, number);
 			return;
 		case Action::requeue: {
-			stats::Tally *tally = number == 0 ? nullptr : stats::tally_of(definition);
-			if (tally != nullptr)
-				tally->requeued += number;
+			stats::TransactionCounters *counters =
+				number == 0 ? nullptr : stats::counters_of(definition);
+			if (counters != nullptr)
+				counters->requeued += number;
 			return;
 		}
 		case Action::extend:
@@ -512,9 +513,9 @@ count_finished(Definition *definition, Action action, int64 number, int64 dead)
 void
 count_run(Definition *definition, TimestampTz claimed_at, const FinishOptions &options)
 {
-	stats::Tally *tally = stats::tally_of(definition);
-	if (tally != nullptr)
-		stats::add_duration(&tally->counts.running, options.call_time - claimed_at);
+	stats::TransactionCounters *counters = stats::counters_of(definition);
+	if (counters != nullptr)
+		stats::add_duration(&counters->counts.running, options.call_time - claimed_at);
 }
 
 // Counts how long the jobs in SPI_tuptable have run, if the statement has returned that.

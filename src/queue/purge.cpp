@@ -7,7 +7,7 @@
 #include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../missing_rights.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "../unique/history.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "by_state.hpp"
@@ -54,9 +54,9 @@ static void
 note_purged(Definition *definition)
 {
 	wake::note_writes(definition->source, wake::at_once);
-	stats::Tally *tally = stats::tally_of(definition);
-	if (tally != nullptr)
-		tally->is_blind = true;
+	stats::TransactionCounters *counters = stats::counters_of(definition);
+	if (counters != nullptr)
+		counters->is_blind = true;
 }
 
 // Also deletes the expired history of all queues, whatever the state.

@@ -114,12 +114,13 @@ note_late(Definition *definition, TimestampTz now)
 {
 	const TimestampTz death = first_time(death_at);
 	const bool is_late = first_time(lease_end) <= now;
-	stats::Tally *tally = is_late || death != PG_INT64_MAX ? stats::tally_of(definition) : nullptr;
-	if (tally == nullptr)
+	stats::TransactionCounters *counters =
+		is_late || death != PG_INT64_MAX ? stats::counters_of(definition) : nullptr;
+	if (counters == nullptr)
 		return;
 	if (is_late)
-		stats::note_some_left(tally);
-	claim::note_death(definition->source, tally, death);
+		stats::note_some_left(counters);
+	claim::note_death(definition->source, counters, death);
 }
 
 void
@@ -199,16 +200,17 @@ read_deleted(TimestampTz now)
 void
 note_cancelled(Definition *definition, TimestampTz now)
 {
-	stats::Tally *tally = SPI_tuptable->numvals == 0 ? nullptr : stats::tally_of(definition);
-	if (tally == nullptr)
+	stats::TransactionCounters *counters =
+		SPI_tuptable->numvals == 0 ? nullptr : stats::counters_of(definition);
+	if (counters == nullptr)
 		return;
 	if (SPI_tuptable->tupdesc->natts == 1) {
-		tally->is_blind = true;
+		counters->is_blind = true;
 		return;
 	}
 	const Removed removed = definition->is_archived ? read_finished() : read_deleted(now);
-	note_removed(tally, removed);
-	claim::note_death(definition->source, tally, removed.death);
+	note_removed(counters, removed);
+	claim::note_death(definition->source, counters, removed.death);
 }
 
 } // namespace queue_ext::queue

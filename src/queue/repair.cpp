@@ -25,7 +25,7 @@
 #include "../result.hpp"
 #include "../statement/search_path.hpp"
 #include "../statement/subtransaction.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "../steady_time.hpp"
 #include "expiry.hpp"
 #include "finish.hpp"
@@ -336,9 +336,9 @@ tell(const Order &order, const Batch &batch, int64 jobs)
 	}
 	if (order.repair != Repair::requeue) {
 		// In which states they were is not known.
-		stats::Tally *tally = stats::tally_of(definition);
-		if (tally != nullptr)
-			tally->is_blind = true;
+		stats::TransactionCounters *counters = stats::counters_of(definition);
+		if (counters != nullptr)
+			counters->is_blind = true;
 	}
 	if (order.repair == Repair::requeue)
 		claim::note_given_back(definition, 0);

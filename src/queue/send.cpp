@@ -7,7 +7,7 @@
 #include "../error.hpp"
 #include "../job/insert.hpp"
 #include "../result.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "calls_kept.hpp"
 #include "send_options.hpp"
 

@@ -10,7 +10,7 @@
 #include "../error.hpp"
 #include "../result.hpp"
 #include "../statement/row_type.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "../unique/allocate.hpp"
 #include "../unique/row_insert.hpp"
 #include "../unique/rule_cache.hpp"

@@ -15,7 +15,7 @@
 #include "../error.hpp"
 #include "../result.hpp"
 #include "../statement/subtransaction.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "../steady_time.hpp"
 #include "../wait/ready.hpp"
 #include "../wait/sleep.hpp"

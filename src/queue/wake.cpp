@@ -98,14 +98,15 @@ read_job(HeapTuple row, TupleDesc descriptor)
 // Notes what an update has made of a job that was ready, or would have been: the ring may still have it at its
 // former place.
 static void
-count_former(Oid table, stats::Tally *tally, const JobRow &job, const JobRow &former)
+count_former(Oid table, stats::TransactionCounters *counters, const JobRow &job,
+			 const JobRow &former)
 {
 	const TimestampTz now = GetCurrentTimestamp();
 	if ((former.is_ready(now) || former.is_scheduled(now)) && !job.is_free_at(former))
-		stats::note_left(tally, former.priority, former.run_at);
+		stats::note_left(counters, former.priority, former.run_at);
 	const bool is_same = job.is_leased && job.is_dead && job.dead_at == former.dead_at;
 	if (former.is_leased && former.is_dead && !is_same)
-		claim::note_death(table, tally, former.dead_at);
+		claim::note_death(table, counters, former.dead_at);
 }
 
 // Counts a row that was inserted, by us or others; notes since when one is ready, or when its lease ends. former: null, or
@@ -113,22 +114,22 @@ count_former(Oid table, stats::Tally *tally, const JobRow &job, const JobRow &fo
 static void
 count_row(Oid table, const JobRow &job, const JobRow *former)
 {
-	stats::Tally *tally = stats::tally_of_table(table);
-	if (tally == nullptr)
+	stats::TransactionCounters *counters = stats::counters_of_table(table);
+	if (counters == nullptr)
 		return;
 	bool was_scheduled = false;
 	if (former == nullptr)
-		tally->counts.add(stats::Counter::sent, 1);
+		counters->counts.add(stats::Counter::sent, 1);
 	else {
 		was_scheduled = former->is_scheduled(GetCurrentTimestamp());
-		count_former(table, tally, job, *former);
+		count_former(table, counters, job, *former);
 	}
 	if (job.is_dead)
 		return;
 	if (job.is_leased)
-		stats::note_clock(tally, job.priority, Max(job.leased_until, job.run_at));
+		stats::note_clock(counters, job.priority, Max(job.leased_until, job.run_at));
 	else
-		stats::note_ready(tally, job.priority, job.run_at, !was_scheduled);
+		stats::note_ready(counters, job.priority, job.run_at, !was_scheduled);
 }
 
 static uint64

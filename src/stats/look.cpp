@@ -151,7 +151,7 @@ take_all(Estimate *estimate, const Look &look, bool is_unchanged)
 }
 
 void
-finish_look(const LookBegun &begun, const Look &look, Tally *tally)
+finish_look(const LookBegun &begun, const Look &look, TransactionCounters *counters)
 {
 	if (begun.place.entry == nullptr)
 		return;
@@ -159,8 +159,8 @@ finish_look(const LookBegun &begun, const Look &look, Tally *tally)
 		Estimate *estimate = &entry->estimate;
 		if (estimate->looks != begun.number)
 			return;
-		if (tally != nullptr)
-			note_look(tally, *estimate);
+		if (counters != nullptr)
+			note_look(counters, *estimate);
 		estimate->marks = marks_after(estimate, look);
 		if (look.is_from_head)
 			pass_clock(estimate, look);

@@ -8,7 +8,7 @@
 
 #include "../postgres.hpp"
 
-#include "tally.hpp"
+#include "transaction_counters.hpp"
 
 namespace queue_ext::stats {
 
@@ -52,8 +52,8 @@ bool is_to_count(const definition::Definition *definition, TimestampTz now);
 // raises.
 LookBegun begin_look(definition::Definition *definition);
 
-// Ends it. Another that has begun since then is told instead. tally: of the transaction, if that has written, and so
+// Ends it. Another that has begun since then is told instead. counters: of the transaction, if that has written, and so
 // does not see what others see; else null. Never raises.
-void finish_look(const LookBegun &begun, const Look &look, Tally *tally);
+void finish_look(const LookBegun &begun, const Look &look, TransactionCounters *counters);
 
 } // namespace queue_ext::stats

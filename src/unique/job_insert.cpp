@@ -6,7 +6,7 @@
 
 #include "../claim/given_back.hpp"
 #include "../job/insert.hpp"
-#include "../stats/tally.hpp"
+#include "../stats/transaction_counters.hpp"
 #include "allocate.hpp"
 #include "find.hpp"
 #include "history.hpp"

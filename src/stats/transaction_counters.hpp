@@ -1,4 +1,4 @@
-// tally.hpp - what a transaction adds to the statistics of queues.
+// transaction_counters.hpp - what a transaction adds to the statistics of queues.
 //
 // Invariant: what a (sub)transaction has counted reaches the shared table (shared_table.hpp) when the
 // transaction has committed, in one stay under the entry's spinlock, and is forgotten if the
@@ -50,9 +50,9 @@ struct Former
 enum class Change { none, begins, ends };
 
 // What one (sub)transaction has counted of one queue.
-struct Tally
+struct TransactionCounters
 {
-	Tally *next;
+	TransactionCounters *next;
 	Place place;
 	SubTransactionId made_in;
 	Change change;
@@ -74,13 +74,13 @@ struct Tally
 	Former former;   // before these looks
 };
 
-// The tally of the current subtransaction for the queue, until the next call; null if nothing is
+// The counters of the current subtransaction for the queue, until the next call; null if nothing is
 // counted. Raises 53200.
-Tally *tally_of(definition::Definition *definition);
+TransactionCounters *counters_of(definition::Definition *definition);
 
-// The tally of the current subtransaction for the managed queue of the table, until the next call; null if
+// The counters of the current subtransaction for the managed queue of the table, until the next call; null if
 // nothing is counted. Raises 53200.
-Tally *tally_of_table(Oid table);
+TransactionCounters *counters_of_table(Oid table);
 
 // Adds to a counter of the queue. Raises 53200.
 void count(definition::Definition *definition, Counter counter, int64 number);
@@ -101,40 +101,40 @@ int64 counted_by_trigger(Oid table);
 void note_begin(Oid table, const char *queue, bool is_managed, bool is_empty);
 
 // Notes a job that is ready from that time on. is_new: it was not so before. Never raises.
-void note_ready(Tally *tally, int16 priority, TimestampTz run_at, bool is_new);
+void note_ready(TransactionCounters *counters, int16 priority, TimestampTz run_at, bool is_new);
 
 // Notes a job that was claimed. Never raises.
-void note_claim(Tally *tally, int16 priority, TimestampTz run_at);
+void note_claim(TransactionCounters *counters, int16 priority, TimestampTz run_at);
 
 // Notes a job that was ready, or would have been, and has left in another way than by a claim from the ring.
 // Never raises.
-void note_left(Tally *tally, int16 priority, TimestampTz run_at);
+void note_left(TransactionCounters *counters, int16 priority, TimestampTz run_at);
 
 // Notes that some jobs have left in another way than by a claim from the ring, and no more is known of them.
 // Never raises.
-void note_some_left(Tally *tally);
+void note_some_left(TransactionCounters *counters);
 
 // Notes jobs that were removed, or would be lost otherwise.
-void note_removed(Tally *tally, const Removed &removed);
+void note_removed(TransactionCounters *counters, const Removed &removed);
 
 // Notes that a job in its last attempt is not leased any more, or for longer, which would have died with
 // its lease then. Once that time has come, nobody knows whether the job counted as leased.
-void note_death(Tally *tally, TimestampTz at);
+void note_death(TransactionCounters *counters, TimestampTz at);
 
 // Notes that the transaction, which has written, has looked at the queue's table, and what was known before. Never
 // raises.
-void note_look(Tally *tally, const Estimate &before);
+void note_look(TransactionCounters *counters, const Estimate &before);
 
 // Notes that candidates were tried in vain.
-void note_vain(Tally *tally);
+void note_vain(TransactionCounters *counters);
 
 // Notes that jobs of no larger priority than that become ready by the clock, at that time or later.
-void note_clock(Tally *tally, int32 priority, TimestampTz at);
+void note_clock(TransactionCounters *counters, int32 priority, TimestampTz at);
 
 // Notes that the queue is gone once this transaction has committed. Raises 53200.
 void note_end(Oid table, const char *queue, bool is_managed);
 
 // Registers the callbacks. Called once, by _PG_init.
-void register_tallies();
+void register_transaction_counters();
 
 } // namespace queue_ext::stats
