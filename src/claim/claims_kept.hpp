@@ -24,7 +24,7 @@ enum class ClaimStatement {
 	claim_located,       // for a table without a key: updates the rows at these TIDs
 	fill_head,           // reads candidates for the ring, from the head of the order
 	any_pending,         // whether a row is pending, locked or not
-	any_pending_of_one,  // the same of jobs of one kind, and of some kinds (ring::KindForm)
+	any_pending_of_one,  // and this of jobs of one kind, and of some kinds (ring::KindForm)
 	any_pending_of_some,
 	due_rows,          // of an attached queue: the first rows that become claimable by themselves
 	recheck,           // in mode session: the row, if it is still pending

@@ -335,7 +335,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		// What that sweep has left in the ring has been tried as well.
 		if (is_last && has_read_none)
 			return true;
-		// Whatever comes back is announced to those who wait.
+		// Whatever comes back is announced to the waiters.
 		if (is_last && !is_owed && request->is_waiting && taken.is_quiet &&
 			ring::is_shared_by_all())
 			return true;

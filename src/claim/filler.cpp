@@ -47,7 +47,7 @@ has_prepared_transactions()
 
 // Whether the ring is told of all rows that become claimable by a write after a sweep that begins
 // now. Must be asked before the sweep takes its snapshot: a transaction prepared later requests
-// another sweep. The registry is asked again for other queues of the table: the commit of an attach wakes those who wait
+// another sweep. The registry is asked again for other queues of the table: the commit of an attach wakes the waiters
 // before its invalidations are sent.
 static bool
 is_told_of_all(const Definition *definition)

@@ -19,7 +19,7 @@
 
 namespace queue_ext::claim {
 
-// In the frame of a call. On ERROR whoever catches it takes it off PostgreSQL's list.
+// In the frame of a call. On ERROR the handler that catches it takes it off PostgreSQL's list.
 struct RowContext
 {
 	ErrorContextCallback callback;

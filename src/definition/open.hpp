@@ -19,10 +19,10 @@ enum class Use {
 	name,          // only read the definition: no lock, no right needed
 	read,          // ACCESS SHARE, SELECT
 	insert,        // ROW EXCLUSIVE, INSERT
-	insert_unique, // the same
+	insert_unique, // as insert
 	write,         // ROW EXCLUSIVE, UPDATE or DELETE
-	remove,        // the same; what it deletes goes to the archive
-	purge,         // the same; what it deletes is gone
+	remove,        // as write; what it deletes goes to the archive
+	purge,         // as write; what it deletes is gone
 	claim,         // as write; in mode session, which writes nothing, as read
 	release,       // as write if the queue has on_release, else as read
 	fail,          // as write if the queue has on_fail, else as read

@@ -81,7 +81,7 @@ const AddedColumn added_columns[] = {
 static_assert(lengthof(second_columns) == added_column_count);
 const AddedColumn added_released_column = {"released", "pg_catalog.int4", "max_attempts"};
 
-// Of archives alone; whoever may write the last error there may write a result.
+// Of archives alone; a role that may write the last error there may write a result.
 static constexpr Column slot_column = {"slot", INT2OID, Kind::required};
 static constexpr Column result_column = {"result", JSONBOID, Kind::nullable};
 const AddedColumn added_result_column = {"result", "pg_catalog.jsonb", "last_error"};

@@ -62,7 +62,7 @@ Oid find_id_index(Relation table, AttrNumber *column);
 struct HeadJobs
 {
 	TimestampTz oldest_at; // since when the oldest that is ready has been so; DT_NOEND: none is
-	TimestampTz there_at;  // the same, but for the time before a job was made
+	TimestampTz there_at;  // as oldest_at, but for the time before a job was made
 	bool is_all;           // there are no more jobs than these
 };
 

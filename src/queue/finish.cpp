@@ -34,7 +34,7 @@ namespace {
 enum class Fence {
 	held, // the receipt's claim still holds the job
 	any,  // the job exists, under the attempt of the receipt if that has one
-	dead, // the same, and the job is dead
+	dead, // as any, and the job is dead
 };
 
 // The statements of an action, and which rows they may touch.

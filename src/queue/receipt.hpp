@@ -3,7 +3,7 @@
 //
 // A receipt has the values of a row by which the functions for rows (finish_row.hpp) know it: those
 // of the key, and of the fence. They are written in the binary form of their types, in the server's
-// encoding, so the text depends on no setting of a session. It is no secret and no proof: whoever
+// encoding, so the text depends on no setting of a session. It is no secret and no proof: a role that
 // has the rights to finish a row could pass the row as well.
 //
 // Invariant: a text that make_receipt() did not return for this queue, under these columns, is

@@ -61,7 +61,7 @@ request_sweep(Ring *ring)
 	announce(ring, 1); // at least
 }
 
-// Takes out those who wait and were announced something. Returns false if there are more than can
+// Takes out the waiters that were announced something. Returns false if there are more than can
 // be woken at once.
 inline bool
 end_stay(Ring *ring, Woken *woken)
@@ -88,7 +88,7 @@ wake_all(Ring *ring, Woken *woken, bool is_all)
 }
 
 // Runs body under the spinlock if the ring is of the key, and returns whether it is; then wakes
-// those who wait for what body has announced. Body must not raise, wait or take another lock.
+// the waiters for what body has announced. Body must not raise, wait or take another lock.
 // section: the caller's name (probe.hpp).
 template <typename Body>
 bool

@@ -15,7 +15,7 @@
 //
 // Locking: every field is written and read under the ring's spinlock, except that key changes only
 // under the LWLock of shared_memory.cpp as well, whose holders read it without the spinlock, and
-// that hints are read without it, too: used_at, the numbers of those who wait, seems_of() and
+// that hints are read without it, too: used_at, the numbers of waiters, seems_of() and
 // seems_busy(). The spinlock is held for a few instructions, for one pass over the candidates of the
 // ring or for one copy of it, however many candidates a caller has, and never while anything can
 // raise. Every function below but those two and sort_candidates() takes it; only wait_for_fill() waits
@@ -32,11 +32,11 @@ namespace queue_ext::ring {
 // A sweep may begin when so many times the cost of the last one is over.
 constexpr int64 sweep_interval_factor = 20;
 
-// Empties the ring and gives it the key, and the kinds of its jobs (null: all); those who wait are woken, to look
+// Empties the ring and gives it the key, and the kinds of its jobs (null: all); its waiters are woken, to look
 // again. The LWLock of shared_memory.cpp must be held exclusively.
 void reset(Ring *ring, const RingKey &key, const Kinds *kinds);
 
-// Takes all those who wait out of their list, and wakes them, to look again.
+// Takes all waiters out of their list, and wakes them, to look again.
 void dismiss(Ring *ring);
 
 // Whether the ring seems to be (still) of the key. Read without the spinlock: a hint, which take() confirms.
@@ -140,8 +140,8 @@ constexpr int most_due_at_once = 16;
 // Takes so many of the rows that are due at that time. They are in flight until admit().
 Taken take_due(Ring *ring, const RingKey &key, TimestampTz now, Candidate *candidates);
 
-// Inserts those of them that are still there, in the order of their sort keys, as candidates, and lets all go. Those
-// who wait are announced all but the one that the caller is about to take.
+// Inserts those of them that are still there, in the order of their sort keys, as candidates, and lets all go. The
+// waiters are announced all but the one that the caller is about to take.
 void admit(Ring *ring, const RingKey &key, const Candidate *candidates, int count,
 		   const Taken &taken);
 

@@ -35,7 +35,7 @@ struct Set
 	Wakes wakes[wakes_per_set];
 };
 
-// The layout of the segment; after the sets come the entries of those who wait (waiters.hpp).
+// The layout of the segment; after the sets come the entries of the waiters (waiters.hpp).
 struct SharedMemory
 {
 	LWLock lock;
@@ -417,7 +417,7 @@ visit_waiting(Visit &&visit)
 		}
 }
 
-// Raises the generation by an event for each of the versions. Of those who wait one looks which of them are claimable,
+// Raises the generation by an event for each of the versions. One of the waiters looks which of them are claimable,
 // and announces the rest.
 static void
 add_events(Oid table, Wakes *wakes, const Version *versions, int count)

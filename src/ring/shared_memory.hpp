@@ -94,8 +94,8 @@ constexpr int unknown_rows = -1;    // some of these events were about rows anyw
 constexpr int too_many_events = -2; // none was, but they were more than it holds
 int read_log(Oid table, Wakes *wakes, uint32 from, Version *versions);
 
-// Wakes all who wait at the table's rings, since a queue of it has ended. Takes the spinlocks of the rings
-// at which some wait, one after the other. Never raises.
+// Wakes all waiters of the table's rings, since a queue of it has ended. Takes the spinlocks of the rings
+// that have some, one after the other. Never raises.
 void dismiss_waiting(Oid table);
 
 // The ring of that index, and its key in *key; null if it is not of this database. Takes the ring's

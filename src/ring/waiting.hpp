@@ -1,4 +1,4 @@
-// waiting.hpp - standing in a ring's list of those who wait for its jobs.
+// waiting.hpp - standing in a ring's list of waiters, the backends that wait for its jobs.
 //
 // Invariant: the last in the list keeps time for all. It sleeps no longer than until the next moment
 // at which a row may become claimable that no event tells of, and while a backend that was woken has

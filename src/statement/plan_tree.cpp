@@ -123,7 +123,7 @@ find_loose_among(const List *plans)
 	return index;
 }
 
-// The same path as judge()'s, as far as it keeps the order.
+// Goes down the plan as judge() does, as far as that keeps the order.
 Oid
 find_loose_index(const Plan *plan)
 {
@@ -428,7 +428,7 @@ add_all_reads(const List *plans, const List *range_table, List **reads)
 		add_reads(static_cast<Plan *>(lfirst(cell)), range_table, reads);
 }
 
-// The same path as judge()'s, as far as it keeps the order.
+// Goes down the plan as judge() does, as far as that keeps the order.
 static void
 add_reads(const Plan *plan, const List *range_table, List **reads)
 {

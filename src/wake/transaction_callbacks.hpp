@@ -68,7 +68,7 @@ void note_moved(Oid table);
 // transaction has committed, the next claim is to look at the table.
 void note_death(Oid table, TimestampTz death);
 
-// Notes that a queue of the table is gone once this transaction has committed: those who wait for
+// Notes that a queue of the table is gone once this transaction has committed: the waiters for
 // its jobs are to look.
 void note_queue_end(Oid table);
 
