@@ -91,6 +91,7 @@ initialize(Set *set)
 		pg_atomic_init_u32(&wakes.waiting, 0);
 		pg_atomic_init_u32(&wakes.has_kinds, 0);
 		pg_atomic_init_u32(&wakes.is_partial, 0);
+		pg_atomic_init_u32(&wakes.ended, 0);
 		for (pg_atomic_uint32 &place : wakes.of_kinds)
 			pg_atomic_init_u32(&place, 0);
 		SpinLockInit(&wakes.mutex);

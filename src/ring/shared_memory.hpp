@@ -48,6 +48,7 @@ struct Wakes
 	pg_atomic_uint32 waiting;    // backends that wait for a job of it
 	pg_atomic_uint32 has_kinds;  // 1: there is, or was, a sorted ring for some kinds of its jobs
 	pg_atomic_uint32 is_partial; // 1: a sorted ring may be neither at sorted nor in the list
+	pg_atomic_uint32 ended;      // how many of its queues have been detached or dropped
 	pg_atomic_uint32 of_kinds[most_kind_rings]; // the list: their indexes plus one; 0: none
 	slock_t mutex;                              // of the log
 	uint32 anywhere;       // the generation after the last event about rows that are not known

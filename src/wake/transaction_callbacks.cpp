@@ -82,6 +82,7 @@ struct Note
 	TimestampTz undone_due; // when what it has written is claimable, if it is rolled back
 	bool has_moved;         // rows that can be claimed after the commit are at other TIDs
 	bool ends;              // a queue of the table has ended
+	uint32 ended;           // how many queues of the table had ended when the note was made
 };
 
 } // namespace
@@ -116,6 +117,7 @@ add_note(Ring *ring, const RingKey &key)
 	note->death = PG_INT64_MAX;
 	note->undone_due = PG_INT64_MAX;
 	note->shared = ring::get_wakes(key.table);
+	note->ended = pg_atomic_read_u32(&note->shared->ended);
 	note->next = notes;
 	notes = note;
 	return note;
@@ -643,12 +645,20 @@ set_future_offers_apart(Note *note)
 	note->offered.count = count;
 }
 
+// Whether a queue of the table has ended since the transaction began to claim from one. One that ends after the commit has
+// asked this has the rings swept later.
+static bool
+has_lost_queue(const Note *note)
+{
+	return note->ring != nullptr && pg_atomic_read_u32(&note->shared->ended) != note->ended;
+}
+
 // Counts the transaction as under way before its rows become visible, so that no backend trusts an
 // idle ring until it has been told.
 static void
 announce(Note *note)
 {
-	if (!has_wake(note))
+	if (!has_wake(note) && !has_lost_queue(note))
 		return;
 	set_future_offers_apart(note);
 	sort_offers(&note->offered);
@@ -883,15 +893,18 @@ after_abort(const Note *note)
 static void
 after_commit(const Note *note)
 {
+	// Comes before the queues that are left are told to sweep.
+	if (note->ends) {
+		pg_atomic_fetch_add_u32(&note->shared->ended, 1);
+		ring::dismiss_waiting(note->key.table);
+	}
 	// A callback of another extension may have written after ours had put the offers in order.
 	if (has_wake(note) && (note->is_in_order || note->offered.count == 0))
 		wake(note);
 	else if (has_wake(note))
 		wake_table(note);
-	if (note->has_moved || is_over(note->death))
+	if (note->has_moved || is_over(note->death) || has_lost_queue(note))
 		wake_table(note);
-	if (note->ends)
-		ring::dismiss_waiting(note->key.table);
 	if (note->ring != nullptr && note->due != PG_INT64_MAX)
 		tell_leases(note);
 	// Where the claim was a row lock it has ended.

@@ -19,7 +19,9 @@
 namespace queue_ext::wake {
 
 // Makes the note to which note_taken(), note_tried(), note_own_fill(), note_lease() and note_leased() write,
-// so that they have it before memory can run out.
+// so that they have it before memory can run out. If a queue of the table ends until the transaction has committed, all
+// rings of the table are to sweep then: it may have been this one, and a queue that is left alone trusts the trigger, which
+// does not fire for direct claims that make rows ready for it.
 void prepare_note(ring::Ring *ring, const ring::RingKey &key);
 
 // Notes that this (sub)transaction has taken the candidates; returns their place in the note.
