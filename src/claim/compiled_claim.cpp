@@ -108,25 +108,6 @@ allocate(const CompiledClaim *claim, int count)
 	return static_cast<T *>(MemoryContextAllocZero(claim->context, sizeof(T) * Max(count, 1)));
 }
 
-// Returns what is too involved to be run without a statement, or null.
-static const char *
-add_columns(DirectClaim *claim, const List *targets, Relation table)
-{
-	const TupleDesc descriptor = row::columns_of(table);
-	claim->columns = allocate<ColumnValue>(claim, list_length(targets));
-	ListCell *cell;
-	foreach (cell, targets) {
-		const auto *target = lfirst_node(TargetEntry, cell);
-		auto *expression = reinterpret_cast<Node *>(target->expr);
-		ExprState *value = row::prepare_expression(expression, claim->context);
-		if (value == nullptr)
-			return row::find_involved(expression);
-		claim->columns[claim->column_count++] = {
-			target->resno, value, TupleDescAttr(descriptor, target->resno - 1)->attnotnull};
-	}
-	return nullptr;
-}
-
 // Whether the column may be null in a child: before PostgreSQL 18 a child need not keep the NOT NULL
 // of its parent.
 static bool
@@ -339,7 +320,7 @@ compile_defaults(const DirectClaim *claim, Definition *definition, Relation tabl
 	const TupleDesc descriptor = row::columns_of(table);
 	const ManagedTable &managed = claim->managed;
 	auto *defaults = allocate<Defaults>(claim, 1);
-	defaults->columns = allocate<ColumnValue>(claim, descriptor->natts);
+	defaults->columns = allocate<row::ColumnValue>(claim, descriptor->natts);
 	for (int i = 0; i < descriptor->natts; i++) {
 		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
 		const AttrNumber number = attribute->attnum;
@@ -607,7 +588,8 @@ fill_in_direct(DirectClaim *claim, Definition *definition, const Compiled &compi
 			return {"the key has a type with user-defined functions", nullptr};
 		return {};
 	}
-	const char *involved = add_columns(claim, compiled.assignments, table);
+	const char *involved = row::prepare_columns(compiled.assignments, table, claim->context,
+												&claim->columns, &claim->column_count);
 	if (involved != nullptr)
 		return obstacle_in("\"on_claim\"", involved);
 	catalog::depend_on_checks(&definition->dependent, table);

@@ -17,20 +17,13 @@
 #include "../definition/fragment.hpp"
 #include "../ring/cursor.hpp"
 #include "../ring/ring.hpp"
+#include "../row/computed.hpp"
 #include "../row/plain.hpp"
 #include "../row/use.hpp"
 #include "caller.hpp"
 #include "claims_kept.hpp"
 
 namespace queue_ext::claim {
-
-// A column that is written, and the expression that gives its value.
-struct ColumnValue
-{
-	AttrNumber number;
-	ExprState *value;
-	bool not_null;
-};
 
 // How a claim finds and writes its row.
 enum class Path {
@@ -134,7 +127,7 @@ struct TidClaim : RingClaim
 // Those of a new job's columns that its sender does not give.
 struct Defaults
 {
-	ColumnValue *columns;
+	row::ColumnValue *columns;
 	int count;
 };
 
@@ -144,7 +137,7 @@ struct DirectClaim : RingClaim
 	ExprState *row_key; // as text; in the lock modes alone
 	// In mode update alone.
 	int column_count; // of those that a claim writes
-	ColumnValue *columns;
+	row::ColumnValue *columns;
 	bool has_foreign_key; // of columns that a claim does not write
 	row::Checks checks;
 	// Of a managed queue without row security alone.

@@ -119,26 +119,11 @@ make_new_row(const Claimer *claimer)
 {
 	const Writer *writer = &claimer->writer;
 	const DirectClaim *claim = writer->claim;
-	TupleTableSlot *row = writer->row;
-	const TupleDesc descriptor = RelationGetDescr(writer->table);
-	slot_getallattrs(claimer->old.slot);
-	ExecClearTuple(row);
-	memcpy(row->tts_values, claimer->old.slot->tts_values, sizeof(Datum) * descriptor->natts);
-	memcpy(row->tts_isnull, claimer->old.slot->tts_isnull, sizeof(bool) * descriptor->natts);
-	for (int i = 0; i < descriptor->natts; i++)
-		if (TupleDescAttr(descriptor, i)->attisdropped)
-			row->tts_isnull[i] = true;
-	writer->context->ecxt_scantuple = claimer->old.slot;
-	for (int i = 0; i < claim->column_count; i++) {
-		const ColumnValue &column = claim->columns[i];
-		const int index = column.number - 1;
-		row->tts_values[index] =
-			ExecEvalExprSwitchContext(column.value, writer->context, &row->tts_isnull[index]);
-	}
-	ExecStoreVirtualTuple(row);
-	row->tts_tableOid = RelationGetRelid(writer->table);
-	if (!keeps_constraints(writer, claim->columns, claim->column_count))
-		raise_violation(writer);
+	row::compute_new_version(writer->table, claimer->old.slot, claim->columns, claim->column_count,
+							 writer->context, writer->row);
+	if (!row::keeps_constraints(claim->checks, claim->columns, claim->column_count, writer->row,
+								writer->context))
+		row::check_constraints(&writer->target, writer->row);
 }
 
 // Takes the row's lock without waiting. False if it is locked by another transaction, or not the

@@ -94,27 +94,4 @@ close_writer(Writer *writer)
 	table_close(writer->table, NoLock);
 }
 
-// Tests NOT NULL only of the columns given: the others are unchanged, or have a value.
-bool
-keeps_constraints(const Writer *writer, const ColumnValue *columns, int count)
-{
-	for (int i = 0; i < count; i++)
-		if (columns[i].not_null && writer->row->tts_isnull[columns[i].number - 1])
-			return false;
-	return row::satisfies(writer->claim->checks, writer->row, writer->context);
-}
-
-// Has the executor test again, for its own message.
-void
-raise_violation(const Writer *writer)
-{
-	ExecConstraints(writer->target.relation, writer->row, writer->target.estate);
-}
-
-void
-index_new_row(Writer *writer, TupleTableSlot *row)
-{
-	row::insert_new_index_entries(&writer->target, row);
-}
-
 } // namespace queue_ext::claim

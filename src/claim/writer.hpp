@@ -52,15 +52,4 @@ Writer open_writer(definition::Definition *definition, const statement::Argument
 // Closes what open_writer() opened; the lock stays.
 void close_writer(Writer *writer);
 
-// Whether NOT NULL of these columns and all CHECK constraints hold for the writer's row. Evaluates
-// the checks.
-bool keeps_constraints(const Writer *writer, const ColumnValue *columns, int count);
-
-// Raises what the executor raises for the constraint that is violated.
-void raise_violation(const Writer *writer);
-
-// Makes the index entries of an inserted row. Waits for a transaction that has written the same
-// unique key; raises 23505.
-void index_new_row(Writer *writer, TupleTableSlot *row);
-
 } // namespace queue_ext::claim

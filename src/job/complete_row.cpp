@@ -21,7 +21,6 @@
 
 namespace queue_ext::job {
 
-using claim::ColumnValue;
 using claim::CompiledClaim;
 using definition::ClaimMode;
 using definition::Compiled;
@@ -41,7 +40,7 @@ struct Completion
 	bool has_foreign_key; // of columns that on_complete does not write
 	bool fires_wake;      // the table has our trigger, which the statement would fire
 	int column_count;     // of those that on_complete writes
-	claim::ColumnValue *columns;
+	row::ColumnValue *columns;
 	row::Checks checks;
 	Oid index; // of the receipt's key
 	int key_count;
@@ -66,25 +65,6 @@ static T *
 allocate(const Completion *completion, int count)
 {
 	return static_cast<T *>(MemoryContextAllocZero(completion->context, sizeof(T) * Max(count, 1)));
-}
-
-// False if an expression is too involved to be run without a statement.
-static bool
-add_columns(Completion *completion, const List *targets, Relation table)
-{
-	const TupleDesc descriptor = row::columns_of(table);
-	completion->columns = allocate<claim::ColumnValue>(completion, list_length(targets));
-	ListCell *cell;
-	foreach (cell, targets) {
-		const auto *target = lfirst_node(TargetEntry, cell);
-		ExprState *value =
-			row::prepare_expression(reinterpret_cast<Node *>(target->expr), completion->context);
-		if (value == nullptr)
-			return false;
-		completion->columns[completion->column_count++] = {
-			target->resno, value, TupleDescAttr(descriptor, target->resno - 1)->attnotnull};
-	}
-	return true;
 }
 
 static Bitmapset *
@@ -140,7 +120,8 @@ fill_in(Completion *completion, Definition *definition, const Compiled &compiled
 		return false;
 	if (!completion->deletes) {
 		catalog::depend_on_checks(&definition->dependent, table);
-		if (!add_columns(completion, compiled.completion, table) ||
+		if (row::prepare_columns(compiled.completion, table, completion->context,
+								 &completion->columns, &completion->column_count) != nullptr ||
 			!row::prepare_checks(table, &completion->checks, completion->context) ||
 			claim::find_trigger(table, TRIGGER_TYPE_UPDATE, written_by(completion)) != nullptr)
 			return false;
@@ -316,49 +297,19 @@ is_good(const Completer *completer)
 	return true;
 }
 
-// Raises what the executor raises for a constraint that the new row violates.
-static void
-check_constraints(const Completer *completer)
-{
-	const Completion *completion = completer->completion;
-	TupleTableSlot *row = completer->new_row;
-	bool is_forbidden = false;
-	for (int i = 0; i < completion->column_count; i++) {
-		const ColumnValue &column = completion->columns[i];
-		is_forbidden |= column.not_null && row->tts_isnull[column.number - 1];
-	}
-	if (!is_forbidden && row::satisfies(completion->checks, row, completion->evaluation))
-		return;
-	row::Target target = row::open_target(completer->locator.table);
-	ExecConstraints(target.relation, row, target.estate);
-	row::close_target(&target);
-}
-
-// Computes the new version by on_complete.
+// Computes the new version by on_complete. Raises what the executor raises for a constraint that it
+// violates.
 static void
 make_new_row(const Completer *completer)
 {
 	const Completion *completion = completer->completion;
-	TupleTableSlot *old_row = completer->locator.row;
+	Relation table = completer->locator.table;
 	TupleTableSlot *row = completer->new_row;
-	const TupleDesc descriptor = RelationGetDescr(completer->locator.table);
-	slot_getallattrs(old_row);
-	ExecClearTuple(row);
-	memcpy(row->tts_values, old_row->tts_values, sizeof(Datum) * descriptor->natts);
-	memcpy(row->tts_isnull, old_row->tts_isnull, sizeof(bool) * descriptor->natts);
-	for (int i = 0; i < descriptor->natts; i++)
-		if (TupleDescAttr(descriptor, i)->attisdropped)
-			row->tts_isnull[i] = true;
-	completion->evaluation->ecxt_scantuple = old_row;
-	for (int i = 0; i < completion->column_count; i++) {
-		const ColumnValue &column = completion->columns[i];
-		const int index = column.number - 1;
-		row->tts_values[index] = ExecEvalExprSwitchContext(column.value, completion->evaluation,
-														   &row->tts_isnull[index]);
-	}
-	ExecStoreVirtualTuple(row);
-	row->tts_tableOid = RelationGetRelid(completer->locator.table);
-	check_constraints(completer);
+	row::compute_new_version(table, completer->locator.row, completion->columns,
+							 completion->column_count, completion->evaluation, row);
+	if (!row::keeps_constraints(completion->checks, completion->columns, completion->column_count,
+								row, completion->evaluation))
+		row::check_constraints(table, row);
 	// The values may point into the old row, which pruning its page would materialize anew.
 	ExecMaterializeSlot(row);
 }
@@ -418,17 +369,6 @@ note_completed(const Completer *completer)
 		note_to_come(completer);
 }
 
-// Inserts index entries where the update needs them: the executor state is made for these alone.
-static void
-insert_index_entries(const Completer *completer, compat::UpdatedIndexes updated)
-{
-	if (!compat::any_index(updated))
-		return;
-	row::Target target = row::open_target(completer->locator.table);
-	row::insert_index_entries(&target, completer->new_row, updated);
-	row::close_target(&target);
-}
-
 // Writes over the version found. *needs_statement: user-defined code has run in between, and may
 // have written the row.
 static TM_Result
@@ -450,7 +390,7 @@ update(const Completer *completer, bool *needs_statement)
 									true, &failure, &mode, &updated);
 	});
 	if (result == TM_Ok)
-		insert_index_entries(completer, updated);
+		row::insert_index_entries(table, completer->new_row, updated);
 	return result;
 }
 

@@ -14,7 +14,6 @@
 
 namespace queue_ext::job {
 
-using claim::ColumnValue;
 using claim::CompiledClaim;
 using claim::Defaults;
 using claim::DirectClaim;
@@ -88,20 +87,17 @@ make_row(const Writer *writer, const NewJobs &jobs, int index)
 	set_value(row, managed.priority, Int16GetDatum(jobs.priority));
 	set_value(row, managed.run_at, TimestampTzGetDatum(jobs.run_at));
 	set_value(row, managed.max_attempts, Int32GetDatum(jobs.max_attempts));
-	for (int i = 0; i < defaults.count; i++) {
-		const ColumnValue &column = defaults.columns[i];
-		row->tts_values[column.number - 1] = ExecEvalExprSwitchContext(
-			column.value, writer->context, &row->tts_isnull[column.number - 1]);
-	}
+	row::compute_columns(defaults.columns, defaults.count, writer->context, row);
 	if (jobs.unique_keys != nullptr)
 		set_value(row, managed.unique_key, jobs.unique_keys[index]);
 	if (jobs.kind != nullptr)
 		set_value(row, managed.kind, PointerGetDatum(jobs.kind));
 	ExecStoreVirtualTuple(row);
 	row->tts_tableOid = RelationGetRelid(writer->table);
-	if (!keeps_constraints(writer, defaults.columns, defaults.count)) {
+	if (!row::keeps_constraints(writer->claim->checks, defaults.columns, defaults.count, row,
+								writer->context)) {
 		name_given(writer);
-		raise_violation(writer);
+		row::check_constraints(&writer->target, row);
 	}
 }
 
@@ -109,7 +105,7 @@ make_row(const Writer *writer, const NewJobs &jobs, int index)
 static int64
 settle(Writer *writer, const NewJobs &jobs, TupleTableSlot *row)
 {
-	index_new_row(writer, row);
+	row::insert_new_index_entries(&writer->target, row);
 	bool is_null;
 	const int64 id = DatumGetInt64(slot_getattr(row, writer->claim->managed.id, &is_null));
 	wake::note_offer(RelationGetRelid(writer->table),

@@ -151,8 +151,8 @@ has_forbidden_null(TupleDesc descriptor, const Changes *changes)
 	return false;
 }
 
-// The fast check is without an executor state. Where it fails, ExecConstraints() raises the error
-// with its own wording (23502, 23514).
+// The fast check is without an executor state. Where it fails, the executor raises the error with
+// its own wording (23502, 23514).
 static void
 check_constraints(const Opened &opened, TupleTableSlot *slot, const Changes *changes)
 {
@@ -161,20 +161,7 @@ check_constraints(const Opened &opened, TupleTableSlot *slot, const Changes *cha
 	if (!has_forbidden_null(RelationGetDescr(opened.relation), changes) &&
 		satisfies(opened.shape->checks, slot, evaluation))
 		return;
-	Target target = open_target(opened.relation);
-	ExecConstraints(target.relation, slot, target.estate);
-	close_target(&target);
-}
-
-// Makes an executor state only if the update needs index entries: most are HOT.
-static void
-insert_index_entries(const Opened &opened, TupleTableSlot *slot, compat::UpdatedIndexes updated)
-{
-	if (!compat::any_index(updated))
-		return;
-	Target target = open_target(opened.relation);
-	insert_index_entries(&target, slot, updated);
-	close_target(&target);
+	check_constraints(opened.relation, slot);
 }
 
 // The changed columns, offset as in pull_varattnos().
@@ -207,7 +194,7 @@ write(const Opened &opened, HeapTuple row, Changes *changes)
 		update_at_once(opened.relation, &row->t_self, written, scratch, slot, &updated);
 	bms_free(written);
 	if (result == TM_Ok)
-		insert_index_entries(opened, slot, updated);
+		insert_index_entries(opened.relation, slot, updated);
 	ExecDropSingleTupleTableSlot(scratch);
 	ExecDropSingleTupleTableSlot(slot);
 	heap_freetuple(changed);

@@ -4,8 +4,6 @@
 
 #include "own_row.hpp"
 
-#include "write.hpp"
-
 namespace queue_ext::row {
 
 // Columns of a newer version may have defaults, too.
@@ -26,14 +24,22 @@ set_defaults(const Target &target, const RowValues &row)
 }
 
 void
+insert_own_row(Target *target, TupleTableSlot *slot, const RowValues &row)
+{
+	set_defaults(*target, row);
+	ExecClearTuple(slot);
+	memcpy(slot->tts_values, row.values, sizeof(Datum) * row.width);
+	memcpy(slot->tts_isnull, row.nulls, sizeof(bool) * row.width);
+	ExecStoreVirtualTuple(slot);
+	insert_row(target, slot);
+}
+
+void
 insert_own_row(Relation table, const RowValues &row)
 {
 	Target target = open_target(table);
 	TupleTableSlot *slot = table_slot_create(table, nullptr);
-	set_defaults(target, row);
-	ExecForceStoreHeapTuple(heap_form_tuple(RelationGetDescr(table), row.values, row.nulls), slot,
-							false);
-	insert_row(&target, slot);
+	insert_own_row(&target, slot, row);
 	ExecDropSingleTupleTableSlot(slot);
 	close_target(&target);
 }

@@ -11,6 +11,7 @@
 #include "../postgres.hpp"
 
 #include "newest.hpp"
+#include "write.hpp"
 
 namespace queue_ext::row {
 
@@ -52,6 +53,9 @@ struct RowValues
 // Inserts the row. Raises what constraints and indexes raise, and may wait for a transaction that has written the same
 // unique key.
 void insert_own_row(Relation table, const RowValues &row);
+
+// Inserts one of several rows, by the slot, which is of the table.
+void insert_own_row(Target *target, TupleTableSlot *slot, const RowValues &row);
 
 // Locks the newest version of the row, for which it may wait, and returns a copy; null if the row has been deleted.
 HeapTuple lock_own_row(Relation table, const ItemPointerData &tid);

@@ -32,7 +32,7 @@ open_target(Relation table)
 
 // FreeExecutorState() does not close the indexes.
 void
-close_target(Target *target)
+close_target(const Target *target)
 {
 	if (target->has_indexes_open)
 		ExecCloseIndices(target->relation);
@@ -187,11 +187,30 @@ insert_index_entries(Target *target, TupleTableSlot *new_row, UpdatedIndexes upd
 	compat::insert_index_tuples(target->relation, new_row, target->estate, updated);
 }
 
-static void
+// The executor state is made only where the update needs entries: most updates are HOT.
+void
+insert_index_entries(Relation table, TupleTableSlot *new_row, UpdatedIndexes updated)
+{
+	if (!compat::any_index(updated))
+		return;
+	Target target = open_target(table);
+	insert_index_entries(&target, new_row, updated);
+	close_target(&target);
+}
+
+void
 check_constraints(const Target *target, TupleTableSlot *row)
 {
 	if (RelationGetDescr(target->relation->ri_RelationDesc)->constr != nullptr)
 		ExecConstraints(target->relation, row, target->estate);
+}
+
+void
+check_constraints(Relation table, TupleTableSlot *row)
+{
+	const Target target = open_target(table);
+	check_constraints(&target, row);
+	close_target(&target);
 }
 
 void

@@ -23,7 +23,7 @@ struct Target
 // Makes the executor state, in the current context. Takes no lock.
 Target open_target(Relation table);
 
-void close_target(Target *target);
+void close_target(const Target *target);
 
 // These columns and the generated ones that are computed from them, which an update of them writes,
 // too. In the current context.
@@ -44,6 +44,10 @@ TM_Result update_at_once(Relation table, ItemPointer tid, const Bitmapset *writt
 						 TupleTableSlot *scratch, TupleTableSlot *new_row,
 						 compat::UpdatedIndexes *updated);
 
+// Has the executor check the row's constraints. Raises 23502, 23514, and what their functions raise.
+void check_constraints(const Target *target, TupleTableSlot *row);
+void check_constraints(Relation table, TupleTableSlot *row);
+
 // Inserts the index entries of a new row. May wait for a transaction that has written the same unique
 // key, and raises 23505 or 23P01 for a duplicate.
 void insert_new_index_entries(Target *target, TupleTableSlot *row);
@@ -51,6 +55,7 @@ void insert_new_index_entries(Target *target, TupleTableSlot *row);
 // Inserts the index entries that the new version needs, if any. May wait for a transaction that has
 // written the same unique key, and raises 23505 or 23P01 for a duplicate.
 void insert_index_entries(Target *target, TupleTableSlot *new_row, compat::UpdatedIndexes updated);
+void insert_index_entries(Relation table, TupleTableSlot *new_row, compat::UpdatedIndexes updated);
 
 // Inserts a row of a table of ours, to which its owner may have added indexes and constraints: checks
 // these, and makes the entries. Raises 23502, 23514, 23505, 23P01, and what their functions raise. May

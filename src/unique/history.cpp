@@ -7,8 +7,7 @@
 #include "../catalog/own_table.hpp"
 #include "../definition/registry.hpp"
 #include "../row/newest.hpp"
-#include "../row/write.hpp"
-#include "allocate.hpp"
+#include "../row/own_row.hpp"
 #include "shard_bucket.hpp"
 
 namespace queue_ext::unique {
@@ -159,31 +158,22 @@ remember(Oid source, const Datum *digests, const int64 *jobs, const int16 *bucke
 	catalog::check_columns(table, columns, lengthof(columns));
 	row::Target target = row::open_target(table);
 	TupleTableSlot *row = table_slot_create(table, nullptr);
+	const row::RowValues values(table);
 	// The table of a newer version may have more columns, which are left null.
-	const int width = RelationGetNumberOfAttributes(table);
-	auto *values = allocate<Datum>(width);
-	auto *nulls = allocate<bool>(width);
-	for (int i = column_count; i < width; i++)
-		nulls[i] = true;
-	values[column_source - 1] = ObjectIdGetDatum(source);
-	values[column_expires_at - 1] = TimestampTzGetDatum(expires_at);
+	for (int column = column_count + 1; column <= values.width; column++)
+		values.set(static_cast<AttrNumber>(column), 0, true);
+	values.set(column_source, ObjectIdGetDatum(source));
+	values.set(column_expires_at, TimestampTzGetDatum(expires_at));
 	const bool with_bucket = has_shard_bucket(table);
 	for (int i = 0; i < count; i++) {
 		CHECK_FOR_INTERRUPTS();
-		if (with_bucket) {
-			values[column_shard_bucket - 1] = Int16GetDatum(buckets[i]);
-			nulls[column_shard_bucket - 1] = buckets[i] == no_shard_bucket;
-		}
-		values[column_digest - 1] = digests[i];
-		values[column_job - 1] = Int64GetDatum(jobs[i]);
-		ExecClearTuple(row);
-		memcpy(row->tts_values, values, sizeof(Datum) * width);
-		memcpy(row->tts_isnull, nulls, sizeof(bool) * width);
-		ExecStoreVirtualTuple(row);
-		row::insert_row(&target, row);
+		if (with_bucket)
+			values.set(column_shard_bucket, Int16GetDatum(buckets[i]),
+					   buckets[i] == no_shard_bucket);
+		values.set(column_digest, digests[i]);
+		values.set(column_job, Int64GetDatum(jobs[i]));
+		row::insert_own_row(&target, row, values);
 	}
-	pfree(values);
-	pfree(nulls);
 	ExecDropSingleTupleTableSlot(row);
 	row::close_target(&target);
 	table_close(table, NoLock);
