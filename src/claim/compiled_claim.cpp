@@ -4,6 +4,7 @@
 
 #include "compiled_claim.hpp"
 
+#include "../catalog/column.hpp"
 #include "../catalog/kept.hpp"
 #include "../catalog/named_dependency.hpp"
 #include "../catalog/owner.hpp"
@@ -23,6 +24,7 @@
 namespace queue_ext::claim {
 
 namespace cursor = ring::cursor;
+using catalog::find_column;
 using definition::Compiled;
 using definition::Definition;
 using definition::Fragment;
@@ -355,16 +357,6 @@ is_keyed_by(Relation table, AttrNumber id)
 					   index->rd_index->indkey.values[0] == id && index->rd_index->indisvalid;
 	index_close(index, AccessShareLock);
 	return is_it;
-}
-
-// InvalidAttrNumber if the column is gone or of another type.
-static AttrNumber
-find_column(Relation table, const char *name, Oid type)
-{
-	const AttrNumber number = get_attnum(RelationGetRelid(table), name);
-	if (number != InvalidAttrNumber && get_atttype(RelationGetRelid(table), number) == type)
-		return number;
-	return InvalidAttrNumber;
 }
 
 // Finds the columns that every managed queue has.

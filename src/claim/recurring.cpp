@@ -4,6 +4,7 @@
 
 #include "recurring.hpp"
 
+#include "../catalog/column.hpp"
 #include "../catalog/owner.hpp"
 #include "../definition/shape.hpp"
 #include "../statement/search_path.hpp"
@@ -14,6 +15,7 @@
 
 namespace queue_ext::claim {
 
+using catalog::find_column;
 using definition::Definition;
 using schedule::Schedule;
 using statement::Arguments;
@@ -73,15 +75,6 @@ take_occurrence(const Definition *definition, Occurrences *occurrences, Datum un
 	return !taken->is_dropped;
 }
 
-// The number of the column in what the last statement has returned; 0 if there is none of that type: the
-// owner may have changed it.
-static int
-find_column(const SPITupleTable *rows, const char *name, Oid type)
-{
-	const int column = SPI_fnumber(rows->tupdesc, name);
-	return column > 0 && SPI_gettypeid(rows->tupdesc, column) == type ? column : 0;
-}
-
 uint64
 take_occurrences(const Definition *definition, Occurrences *occurrences, uint64 count)
 {
@@ -89,9 +82,9 @@ take_occurrences(const Definition *definition, Occurrences *occurrences, uint64 
 		return count;
 	// A function that is called meanwhile may change SPI_tuptable.
 	const SPITupleTable *rows = SPI_tuptable;
-	const int key_column = find_column(rows, "unique_key", TEXTOID);
-	const int attempt_column = find_column(rows, "attempt", INT4OID);
-	const int id_column = find_column(rows, "id", INT8OID);
+	const int key_column = find_column(rows->tupdesc, "unique_key", TEXTOID);
+	const int attempt_column = find_column(rows->tupdesc, "attempt", INT4OID);
+	const int id_column = find_column(rows->tupdesc, "id", INT8OID);
 	if (key_column == 0 || attempt_column == 0 || id_column == 0)
 		return count;
 	uint64 left = 0;
@@ -180,8 +173,8 @@ static bool
 add_removed(stats::Removed *removed, TimestampTz now)
 {
 	const SPITupleTable *rows = SPI_tuptable;
-	const int priority_column = find_column(rows, "priority", INT2OID);
-	const int run_at_column = find_column(rows, "run_at", TIMESTAMPTZOID);
+	const int priority_column = find_column(rows->tupdesc, "priority", INT2OID);
+	const int run_at_column = find_column(rows->tupdesc, "run_at", TIMESTAMPTZOID);
 	if (priority_column == 0 || run_at_column == 0)
 		return false;
 	const auto value = [&](int column) {

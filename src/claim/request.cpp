@@ -4,6 +4,8 @@
 
 #include "request.hpp"
 
+#include "../catalog/column.hpp"
+
 namespace queue_ext::claim {
 
 void
@@ -23,8 +25,8 @@ bool
 get_time(HeapTuple row, const char *name, TimestampTz *time)
 {
 	const TupleDesc columns = SPI_tuptable->tupdesc;
-	const int number = SPI_fnumber(columns, name);
-	if (number <= 0 || SPI_gettypeid(columns, number) != TIMESTAMPTZOID)
+	const AttrNumber number = catalog::find_column(columns, name, TIMESTAMPTZOID);
+	if (number == InvalidAttrNumber)
 		return false;
 	bool is_null;
 	*time = DatumGetTimestampTz(heap_getattr(row, number, columns, &is_null));

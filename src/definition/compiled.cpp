@@ -5,6 +5,7 @@
 #include "compiled.hpp"
 
 #include "../catalog/citus.hpp"
+#include "../catalog/column.hpp"
 #include "../catalog/kept.hpp"
 #include "../catalog/named_dependency.hpp"
 #include "../catalog/owner.hpp"
@@ -206,8 +207,8 @@ attempt_column(const Definition *definition)
 {
 	constexpr const char *name = "attempt";
 	const Oid table = definition->source;
-	const AttrNumber number = get_attnum(table, name);
-	if (number <= 0 || get_atttype(table, number) != INT4OID)
+	const AttrNumber number = catalog::find_column(table, name, INT4OID);
+	if (number == InvalidAttrNumber)
 		error::column_changed(get_rel_name(table), name, INT4OID, definition->source_name);
 	return number;
 }

@@ -4,25 +4,14 @@
 
 #include "job_rows.hpp"
 
+#include "../catalog/column.hpp"
 #include "../catalog/index_predicate.hpp"
 #include "../definition/shape.hpp"
 #include "../row/index_scan.hpp"
 
 namespace queue_ext::health {
 
-// The column of that name and type, or InvalidAttrNumber.
-static AttrNumber
-find_column(Relation table, const char *name, Oid type)
-{
-	const TupleDesc descriptor = RelationGetDescr(table);
-	for (int i = 0; i < descriptor->natts; i++) {
-		const FormData_pg_attribute *attribute = TupleDescAttr(descriptor, i);
-		if (!attribute->attisdropped && strcmp(NameStr(attribute->attname), name) == 0 &&
-			attribute->atttypid == type)
-			return attribute->attnum;
-	}
-	return InvalidAttrNumber;
-}
+using catalog::find_column;
 
 bool
 find_job_columns(Relation table, JobColumns *columns)

@@ -5,6 +5,7 @@
 #include "receipt.hpp"
 
 #include "../argument.hpp"
+#include "../catalog/column.hpp"
 #include "../catalog/own_table.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/open.hpp"
@@ -127,12 +128,9 @@ static AttrNumber
 column_of_job(const Definition *definition, TupleDesc job, AttrNumber number, Oid type)
 {
 	const char *name = get_attname(definition->source, number, false);
-	for (int i = 0; i < job->natts; i++) {
-		const Form_pg_attribute attribute = TupleDescAttr(job, i);
-		if (!attribute->attisdropped && attribute->atttypid == type &&
-			strcmp(NameStr(attribute->attname), name) == 0)
-			return attribute->attnum;
-	}
+	const AttrNumber found = catalog::find_column(job, name, type);
+	if (found != InvalidAttrNumber)
+		return found;
 	error::wrong_row_type(definition->name, definition->row_type, job->tdtypeid);
 }
 

@@ -4,6 +4,7 @@
 
 #include "find.hpp"
 
+#include "../catalog/column.hpp"
 #include "../catalog/index_predicate.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/shape.hpp"
@@ -13,6 +14,7 @@
 
 namespace queue_ext::unique {
 
+using catalog::find_column;
 using definition::Definition;
 using row::close_newest;
 using row::NewestScan;
@@ -69,22 +71,12 @@ has_all_keys(Relation index, AttrNumber key)
 	return predicate == NIL || definition::is_null_test(predicate, key, IS_NOT_NULL);
 }
 
-// Returns the number of the column; InvalidAttrNumber if it is gone or its type has changed.
-static AttrNumber
-column_of(Oid source, const char *name, Oid type)
-{
-	const AttrNumber number = get_attnum(source, name);
-	if (number > 0 && get_atttype(source, number) == type)
-		return number;
-	return InvalidAttrNumber;
-}
-
 // Returns an index that serves lookups by unique_key, or InvalidOid. Keeps ACCESS SHARE on all
 // indexes of the table until the end of the transaction.
 static Oid
 find_index(Oid source)
 {
-	const AttrNumber key = column_of(source, "unique_key", TEXTOID);
+	const AttrNumber key = find_column(source, "unique_key", TEXTOID);
 	if (key == InvalidAttrNumber)
 		return InvalidOid;
 	Oid found = InvalidOid;
@@ -112,11 +104,11 @@ lookup_of(Definition *definition)
 		auto *lookup =
 			static_cast<Lookup *>(definition::allocate_beside(definition, sizeof(Lookup)));
 		const Oid source = definition->source;
-		lookup->id = column_of(source, "id", INT8OID);
-		lookup->run_at = column_of(source, "run_at", TIMESTAMPTZOID);
-		lookup->leased_until = column_of(source, "leased_until", TIMESTAMPTZOID);
-		lookup->dead_at = column_of(source, "dead_at", TIMESTAMPTZOID);
-		lookup->payload = column_of(source, "payload", JSONBOID);
+		lookup->id = find_column(source, "id", INT8OID);
+		lookup->run_at = find_column(source, "run_at", TIMESTAMPTZOID);
+		lookup->leased_until = find_column(source, "leased_until", TIMESTAMPTZOID);
+		lookup->dead_at = find_column(source, "dead_at", TIMESTAMPTZOID);
+		lookup->payload = find_column(source, "payload", JSONBOID);
 		const bool has_all = lookup->id > 0 && lookup->run_at > 0 && lookup->leased_until > 0 &&
 							 lookup->dead_at > 0 && lookup->payload > 0;
 		const bool is_plain = !definition->is_partitioned && !definition->has_children &&

@@ -4,6 +4,7 @@
 
 #include "history.hpp"
 
+#include "../catalog/column.hpp"
 #include "../catalog/own_table.hpp"
 #include "../definition/registry.hpp"
 #include "../row/newest.hpp"
@@ -142,12 +143,7 @@ is_pass_due(int added)
 static bool
 has_shard_bucket(Relation table)
 {
-	if (RelationGetNumberOfAttributes(table) < column_shard_bucket)
-		return false;
-	const Form_pg_attribute column =
-		TupleDescAttr(RelationGetDescr(table), column_shard_bucket - 1);
-	return !column->attisdropped && column->atttypid == INT2OID &&
-		   strcmp(NameStr(column->attname), "shard_bucket") == 0;
+	return catalog::find_column(table, "shard_bucket", INT2OID) == column_shard_bucket;
 }
 
 void
