@@ -270,16 +270,14 @@ select_candidates(Claimer *claimer, Request *request, Candidate *candidates, int
 	return batch;
 }
 
-// Evaluates "pending" on the row that was read.
+// Whether the row that was read is pending.
 static bool
-is_pending(const Claimer *claimer, const CandidateRow *row, const Request &request)
+is_pending_now(const Claimer *claimer, const CandidateRow *row, const Request &request)
 {
 	RingClaim *claim = ring_claim_of(claimer->definition);
 	ExprContext *context = make_evaluation(claim, arguments_for(claimer->definition, request));
-	context->ecxt_scantuple = row->slot;
-	row::begin_use(&claim->use);
-	const bool is_it = ExecQual(claim->pending, context);
-	row::end_use(&claim->use);
+	bool is_it = false;
+	row::with_use(&claim->use, [&] { is_it = is_pending(claim, context, row->slot); });
 	FreeExprContext(context, true);
 	return is_it;
 }
@@ -296,7 +294,7 @@ lock_pending(const Claimer *claimer, const Request &request, Batch *batch, Tried
 	begin_context(&error_context, claimer->definition, act_of(ClaimStatement::claim_by_tid));
 	if (!claimer->claim->has_policies)
 		error_context.row = row->slot;
-	const bool is_it = is_pending(claimer, row, request);
+	const bool is_it = is_pending_now(claimer, row, request);
 	TM_FailureData failure;
 	const TM_Result result =
 		!is_it ? TM_Ok

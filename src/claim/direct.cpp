@@ -92,24 +92,18 @@ close_claimer(Claimer *claimer)
 	close_writer(&claimer->writer);
 }
 
-static bool
-is_pending(const Claimer *claimer, TupleTableSlot *row)
-{
-	claimer->writer.context->ecxt_scantuple = row;
-	return ExecQual(claimer->writer.claim->pending, claimer->writer.context);
-}
-
 // Whether the row read is pending. A job may have become due after this call began.
 static bool
 is_pending_by_now(Claimer *claimer)
 {
-	if (is_pending(claimer, claimer->old.slot))
+	const Writer &writer = claimer->writer;
+	if (is_pending(writer.claim, writer.context, claimer->old.slot))
 		return true;
-	if (!claimer->writer.claim->key.is_sorted)
+	if (!writer.claim->key.is_sorted)
 		return false;
 	claimer->request->call_time = GetCurrentTimestamp();
-	set_clock(claimer->writer.context, claimer->request->call_time);
-	return is_pending(claimer, claimer->old.slot);
+	set_clock(writer.context, claimer->request->call_time);
+	return is_pending(writer.claim, writer.context, claimer->old.slot);
 }
 
 // Computes the new version by on_claim. Raises what the executor raises for a constraint that it
@@ -266,7 +260,7 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 	}
 	row::insert_index_entries(&writer->target, writer->row, updated);
 	Definition *definition = claimer->definition;
-	if (is_pending(claimer, claimer->writer.row))
+	if (is_pending(writer->claim, writer->context, writer->row))
 		error::still_pending(definition->name, definition->fragments.pending,
 							 definition->fragments.on_claim);
 	if (!is_to_be_handed_out(claimer)) {

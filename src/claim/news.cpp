@@ -194,20 +194,20 @@ evaluation_for(Definition *definition, Request *request, ExprContext *own)
 	return make_evaluation(claim, arguments_for(definition, *request));
 }
 
-// If not, it may become so by the clock.
+// Whether the row that was read is pending. If not, it may become so by the clock.
 static bool
 evaluate(Reader *reader, const RingClaim *claim, TransactionId writer)
 {
-	reader->evaluation->ecxt_scantuple = reader->row.slot;
-	const bool is_pending = ExecQual(claim->pending, reader->evaluation);
-	if (!is_pending && claim->due != nullptr)
+	const bool is_it = is_pending(claim, reader->evaluation, reader->row.slot);
+	if (!is_it && claim->due != nullptr)
 		reader->to_come[reader->to_come_count++] = {
 			due_row_of(claim, reader->evaluation, reader->row.slot, writer), no_kind};
-	return is_pending;
+	return is_it;
 }
 
+// Where that is not asked here, the claim asks.
 static bool
-is_pending(Reader *reader, Definition *definition, TransactionId writer)
+may_be_pending(Reader *reader, Definition *definition, TransactionId writer)
 {
 	RingClaim *claim = ring_claim_of(definition);
 	if (reader->evaluation == nullptr)
@@ -216,11 +216,11 @@ is_pending(Reader *reader, Definition *definition, TransactionId writer)
 	RowContext context;
 	begin_context(&context, definition, act_of(ClaimStatement::any_pending));
 	context.row = reader->row.slot;
-	if (!reader->is_borrowed)
-		row::begin_use(&claim->use);
-	const bool is_it = evaluate(reader, claim, writer);
-	if (!reader->is_borrowed)
-		row::end_use(&claim->use);
+	bool is_it = false;
+	if (reader->is_borrowed)
+		is_it = evaluate(reader, claim, writer);
+	else
+		row::with_use(&claim->use, [&] { is_it = evaluate(reader, claim, writer); });
 	end_context(&context);
 	return is_it;
 }
@@ -339,7 +339,7 @@ read_told(Reader *reader, Definition *definition, const Version *versions, int v
 		// before a sweep has read to the end, which asks for these.
 		if (place.values != nullptr && !is_before)
 			continue;
-		if (!is_pending(reader, definition, versions[i].writer))
+		if (!may_be_pending(reader, definition, versions[i].writer))
 			continue;
 		if (place.values == nullptr)
 			return false;

@@ -57,6 +57,13 @@ make_evaluation(const CompiledClaim *claim, const statement::Arguments &argument
 	return context;
 }
 
+bool
+is_pending(const RingClaim *claim, ExprContext *context, TupleTableSlot *row)
+{
+	context->ecxt_scantuple = row;
+	return ExecQual(claim->pending, context);
+}
+
 DueRow
 due_row_of(const RingClaim *claim, ExprContext *context, TupleTableSlot *row, TransactionId writer)
 {

@@ -38,6 +38,9 @@ void set_clock(const ExprContext *context, TimestampTz call_time);
 // A context in which the claim's expressions can be evaluated without a writer. The caller frees it.
 ExprContext *make_evaluation(const CompiledClaim *claim, const statement::Arguments &arguments);
 
+// Whether the row is pending. Evaluates that in the context; no call further up the stack may be using the expressions.
+bool is_pending(const RingClaim *claim, ExprContext *context, TupleTableSlot *row);
+
 // The row of an attached queue that is not pending, and that the XID has written; when it becomes so by the clock alone, by
 // the claim's expression for that (PG_INT64_MAX: never). Evaluates it in the context.
 ring::DueRow due_row_of(const RingClaim *claim, ExprContext *context, TupleTableSlot *row,

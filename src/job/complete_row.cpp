@@ -191,11 +191,10 @@ template <typename Body>
 static void
 with_expressions(Definition *definition, Body &&body)
 {
-	row::Use *use = &claim::claim_of(definition)->use;
-	row::begin_use(use);
-	ResetExprContext(known_completion_of(definition)->evaluation);
-	body();
-	row::end_use(use);
+	row::with_use(&claim::claim_of(definition)->use, [&] {
+		ResetExprContext(known_completion_of(definition)->evaluation);
+		body();
+	});
 }
 
 // The receipt's row as a tuple, which is not copied.
@@ -350,7 +349,8 @@ may_be_pending(const Completer *completer)
 	if (!claim::claim_of(completer->definition)->has_wake_trigger)
 		return true;
 	const claim::RingClaim *claim = claim::ring_claim_of(completer->definition);
-	return claim->pending == nullptr || ExecQual(claim->pending, completer->completion->evaluation);
+	return claim->pending == nullptr ||
+		   is_pending(claim, completer->completion->evaluation, completer->new_row);
 }
 
 // Notes what the trigger would: that rows of the table may be claimable, unless the new version is
@@ -362,7 +362,6 @@ note_completed(const Completer *completer)
 	wake::note_replaced(completer->definition->source, completer->replaced);
 	if (!completion->fires_wake)
 		return;
-	completion->evaluation->ecxt_scantuple = completer->new_row;
 	if (may_be_pending(completer))
 		wake::note_wake(completer->definition->source);
 	else if (claim::ring_claim_of(completer->definition)->due != nullptr)

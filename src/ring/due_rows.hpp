@@ -12,6 +12,7 @@
 #include "../postgres.hpp"
 
 #include "gap.hpp"
+#include "sorted_run.hpp"
 #include "state.hpp"
 
 namespace queue_ext::ring {
@@ -52,16 +53,7 @@ first_due(const DueRows &rows)
 inline uint32
 count_until(const DueRows &rows, TimestampTz due)
 {
-	uint32 low = 0;
-	uint32 high = rows.count;
-	while (low < high) {
-		const uint32 middle = (low + high) / 2;
-		if (at(rows, middle).due <= due)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return find_first(0U, rows.count, [&](uint32 i) { return at(rows, i).due <= due; });
 }
 
 // Enters a row that is due at a known time. Returns the time of the one that had to go, or of this one;

@@ -197,16 +197,8 @@ let_go(Ring *ring, const RingKey &key, int count, uint32 sweep_generation)
 static uint32
 find_index(Ring *ring, const SortKey &sort_key)
 {
-	uint32 low = 0;
-	uint32 high = ring->candidates.count;
-	while (low < high) {
-		const uint32 middle = (low + high) / 2;
-		if (at(ring, middle)->sort_key() < sort_key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return find_first(0U, ring->candidates.count,
+					  [&](uint32 i) { return at(ring, i)->sort_key() < sort_key; });
 }
 
 // Remembers the lowest sort key for which there was no room during a fill, as the snapshot of that
@@ -318,16 +310,7 @@ acceptable(const Ring *ring, const Candidate *candidates, int count)
 {
 	if (ring->fill.filler != 0)
 		return count;
-	int low = 0;
-	int high = count;
-	while (low < high) {
-		const int middle = (low + high) / 2;
-		if (covers(ring, candidates[middle].sort_key()))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return find_first(0, count, [&](int i) { return covers(ring, candidates[i].sort_key()); });
 }
 
 // Inserts candidates, in the order of their sort keys. A single one moves the shorter side of the

@@ -1,6 +1,6 @@
-// sorted_run.hpp - merging two sorted runs in one pass.
+// sorted_run.hpp - searching a sorted run, and merging two in one pass.
 //
-// An element is a version of a row: it has sort_key(), with < and ==, and is_at_place_of(), which
+// An element that is merged is a version of a row: it has sort_key(), with < and ==, and is_at_place_of(), which
 // is true of another element with the same TID.
 //
 // Includes nothing of PostgreSQL, so that it can be unit-tested alone. Allocates nothing, as it runs
@@ -9,6 +9,22 @@
 #pragma once
 
 namespace queue_ext::ring {
+
+// The first index from low on, below high, for which is_before() is false; high if it is true for all. Up to that index it
+// must be true, and false from there on.
+template <typename Index, typename IsBefore>
+Index
+find_first(Index low, Index high, IsBefore &&is_before)
+{
+	while (low < high) {
+		const Index middle = low + (high - low) / 2;
+		if (is_before(middle))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
 
 // What the elements to be added are, where the other run has elements with the same sort key.
 enum class Added {

@@ -6,6 +6,7 @@
 
 #include "locked.hpp"
 #include "shared_memory.hpp"
+#include "sorted_run.hpp"
 
 namespace queue_ext::ring {
 
@@ -25,16 +26,8 @@ static uint32
 next_priority(Ring *ring, uint32 from)
 {
 	const int16 priority = at(ring, from)->priority;
-	uint32 first = from + 1;
-	uint32 end = ring->candidates.count;
-	while (first < end) {
-		const uint32 middle = first + (end - first) / 2;
-		if (at(ring, middle)->priority > priority)
-			end = middle;
-		else
-			first = middle + 1;
-	}
-	return first;
+	return find_first(from + 1, ring->candidates.count,
+					  [&](uint32 i) { return at(ring, i)->priority <= priority; });
 }
 
 // The first candidate of a priority is the one that has been ready longest. A candidate behind the

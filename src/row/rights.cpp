@@ -21,11 +21,9 @@ has_rights(Oid table, AclMode rights)
 }
 
 // A right on the table suffices, as in ExecCheckPermissions().
-bool
-has_right_on(Oid table, AclMode right, const AttrNumber *columns, int count)
+static bool
+is_granted(Oid table, AclMode right, const AttrNumber *columns, int count)
 {
-	if (has_permission_hook())
-		return false;
 	if (pg_class_aclcheck(table, GetUserId(), right) == ACLCHECK_OK)
 		return true;
 	for (int i = 0; i < count; i++)
@@ -35,10 +33,15 @@ has_right_on(Oid table, AclMode right, const AttrNumber *columns, int count)
 }
 
 bool
+has_right_on(Oid table, AclMode right, const AttrNumber *columns, int count)
+{
+	return !has_permission_hook() && is_granted(table, right, columns, count);
+}
+
+bool
 may_read(Oid table, AttrNumber column)
 {
-	return pg_class_aclcheck(table, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
-		   pg_attribute_aclcheck(table, column, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+	return is_granted(table, ACL_SELECT, &column, 1);
 }
 
 bool

@@ -7,11 +7,8 @@
 // own.
 //
 // Example:
-//     if (!is_in_use(&claim->use)) {
-//         begin_use(&claim->use);
-//         ...
-//         end_use(&claim->use);
-//     }
+//     if (!is_in_use(&claim->use))
+//         with_use(&claim->use, [&] { ... });
 
 #pragma once
 
@@ -33,6 +30,17 @@ bool is_in_use(const Use *use);
 // Begin and end a use, in pairs. The abort of the subtransaction in which it began ends a use, too.
 void begin_use(Use *use);
 void end_use(Use *use);
+
+// Calls body() between them. Raises what that raises.
+template <typename Body>
+void
+with_use(Use *use, Body &&body)
+{
+	static_assert(std::is_trivially_destructible_v<std::remove_reference_t<Body>>);
+	begin_use(use);
+	body();
+	end_use(use);
+}
 
 // Registers the transaction and subtransaction callbacks. Called once, by _PG_init.
 void register_uses();

@@ -85,37 +85,33 @@ end_of(TimestampTz bucket, int64 period)
 	return pg_add_s64_overflow(bucket, period, &end) || end >= END_TIMESTAMP ? DT_NOEND : end;
 }
 
-// By the clock of a zone, which may be changed between the beginning of the period and the moment. An hour that it shows
-// twice is two hours.
+// Fits the bucket, which begins at that moment of the zone's clock, to changes of the clock between its beginning and the
+// moment. An hour that it shows twice is two hours.
 static void
-set_bucket_in(Criteria *criteria, TimestampTz moment, pg_tz *zone)
+fit_bucket(Criteria *criteria, TimestampTz moment, Timestamp begin, int64 offset, pg_tz *zone)
 {
-	const int64 offset = schedule::offset_at(moment, zone);
-	const Timestamp begin = round_down(moment - offset, criteria->period);
-	criteria->bucket = begin + offset;
 	TimestampTz shown;
 	if (IS_VALID_TIMESTAMP(criteria->bucket) &&
 		schedule::offset_at(criteria->bucket, zone) != offset &&
 		schedule::moment_of(begin, zone, &shown))
 		criteria->bucket = Min(shown, moment);
-	criteria->bucket_end = end_of(begin, criteria->period);
 	if (criteria->bucket_end != DT_NOEND && schedule::moment_of(criteria->bucket_end, zone, &shown))
 		criteria->bucket_end = Max(shown, moment);
 }
 
-// An infinite moment is a bucket of its own.
+// By the clock of a zone; null: UTC. An infinite moment is a bucket of its own.
 static void
 set_bucket(Criteria *criteria, TimestampTz moment, pg_tz *zone)
 {
 	criteria->bucket = criteria->bucket_end = moment;
 	if (TIMESTAMP_NOT_FINITE(moment))
 		return;
-	if (zone != nullptr) {
-		set_bucket_in(criteria, moment, zone);
-		return;
-	}
-	criteria->bucket = round_down(moment, criteria->period);
-	criteria->bucket_end = end_of(criteria->bucket, criteria->period);
+	const int64 offset = zone == nullptr ? 0 : schedule::offset_at(moment, zone);
+	const Timestamp begin = round_down(moment - offset, criteria->period);
+	criteria->bucket = begin + offset;
+	criteria->bucket_end = end_of(begin, criteria->period);
+	if (zone != nullptr)
+		fit_bucket(criteria, moment, begin, offset, zone);
 }
 
 Criteria

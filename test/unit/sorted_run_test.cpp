@@ -1,4 +1,4 @@
-// sorted_run_test.cpp - merging what becomes claimable into a ring.
+// sorted_run_test.cpp - searching the candidates of a ring, and merging what becomes claimable into them.
 
 #include "ring/sorted_run.hpp"
 
@@ -13,6 +13,7 @@
 #include <vector>
 
 using queue_ext::ring::Added;
+using queue_ext::ring::find_first;
 using queue_ext::ring::merge_runs;
 using queue_ext::ring::MergedRun;
 
@@ -80,6 +81,14 @@ insert_one_by_one(Elements run, const Elements &added, Added kind)
 }
 
 constexpr int plenty = 100;
+
+TEST(FindFirst, FindsTheFirstIndexThatIsNotBefore)
+{
+	for (int low = 0; low < 4; low++)
+		for (int high = low; high < 9; high++)
+			for (int first = low; first <= high; first++)
+				EXPECT_EQ(find_first(low, high, [&](int i) { return i < first; }), first);
+}
 
 TEST(SortedRun, KeepsTheOrder)
 {
