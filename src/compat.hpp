@@ -608,7 +608,7 @@ plan_between(Arguments... arguments)
 }
 
 inline void
-register_planner_hook(void (*begin)(), void (*end)())
+set_planner_hook(void (*begin)(), void (*end)())
 {
 	begin_planning = begin;
 	end_planning = end;

@@ -29,7 +29,7 @@ need_of(Oid relation, AclMode rights)
 }
 
 Bitmapset *
-columns_of(Oid relation, const char *const *names, int count)
+column_set(Oid relation, const char *const *names, int count)
 {
 	Bitmapset *columns = nullptr;
 	for (int i = 0; i < count; i++) {

@@ -26,7 +26,7 @@ struct Need
 Need *need_of(Oid relation, AclMode rights);
 
 // The set of the columns of these names; if one of them does not exist, the whole relation.
-Bitmapset *columns_of(Oid relation, const char *const *names, int count);
+Bitmapset *column_set(Oid relation, const char *const *names, int count);
 
 // What the executor will check for the query, as it was analyzed and rewritten: a list of Need *.
 List *needs_of(Query *query);

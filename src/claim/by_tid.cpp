@@ -581,7 +581,7 @@ count_claimed(const Claimer *claimer, const Batch &batch, const Request &request
 {
 	for (int i = 0; i < batch.count; i++)
 		if (batch.chosen[i].row != nullptr)
-			count_ready(claimer->definition, batch.chosen[i].job, request.call_time,
+			count_claim(claimer->definition, batch.chosen[i].job, request.call_time,
 						claimed_from(request));
 }
 

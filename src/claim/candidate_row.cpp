@@ -146,7 +146,7 @@ is_of_kinds(const CandidateRow *row, const Kinds *kinds)
 	if (kinds == nullptr)
 		return true;
 	const Oid table = RelationGetRelid(row->table);
-	return has_kind(*kinds, row->slot,
+	return includes(*kinds, row->slot,
 					table == row->claim->key.table ? row->claim->managed.kind
 												   : get_attnum(table, "kind"));
 }

@@ -127,7 +127,7 @@ count_claims(Definition *definition, const Request &request, uint64 claimed)
 	counters->counts.add(stats::Counter::claimed, static_cast<int64>(claimed));
 	if (definition->is_managed)
 		stats::note_clock(counters, counters->claimed.priorities.to,
-						  lease_end(definition, request));
+						  lease_end(definition, request.call_time, request.lease));
 }
 
 // Whether an error is for its queue's owner to see to: none that ends the call from outside, that passes, or that is

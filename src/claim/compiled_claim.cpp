@@ -319,7 +319,7 @@ prepare_row_key(const Definition *definition, Relation table, MemoryContext cont
 static const Defaults *
 compile_defaults(const DirectClaim *claim, Definition *definition, Relation table)
 {
-	const TupleDesc descriptor = row::columns_of(table);
+	const TupleDesc descriptor = row::copy_columns(table);
 	const ManagedTable &managed = claim->managed;
 	auto *defaults = allocate<Defaults>(claim, 1);
 	defaults->columns = allocate<row::ColumnValue>(claim, descriptor->natts);

@@ -70,7 +70,7 @@ struct CompiledClaim
 	ManagedTable managed;
 	AttrNumber claimed_at; // InvalidAttrNumber as those of ManagedTable, or none is named
 	AttrNumber ready_at;   // of an attached queue alone; InvalidAttrNumber: none is named
-	row::Use use;          // whether a call is evaluating expressions of the queue
+	row::StackedUse use;   // whether a call is evaluating expressions of the queue
 };
 
 // When a row that is not pending becomes so by the clock alone (pending_clock.hpp).

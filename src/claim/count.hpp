@@ -4,7 +4,6 @@
 
 #include "../postgres.hpp"
 
-#include "../interval.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "compiled_claim.hpp"
 #include "request.hpp"
@@ -74,7 +73,7 @@ enum class ClaimedFrom {
 // Counts the claim of a job that was claimed at that time. Of a job that has always been ready nobody
 // knows how long it has waited: it counts as none. Raises 53200.
 inline void
-count_ready(definition::Definition *definition, const ReadyJob &job, TimestampTz call_time,
+count_claim(definition::Definition *definition, const ReadyJob &job, TimestampTz call_time,
 			ClaimedFrom from)
 {
 	stats::TransactionCounters *counters = job.is_known ? stats::counters_of(definition) : nullptr;
@@ -89,13 +88,6 @@ count_ready(definition::Definition *definition, const ReadyJob &job, TimestampTz
 	stats::note_claim(counters, job.priority, job.run_at);
 	if (from != ClaimedFrom::ring)
 		stats::note_left(counters, job.priority, job.run_at);
-}
-
-// When the lease of a claim of that call ends, or would.
-inline TimestampTz
-lease_end(const definition::Definition *definition, const Request &request)
-{
-	return end_of_interval(request.call_time, definition::lease_of(definition, request.lease));
 }
 
 inline ClaimedFrom

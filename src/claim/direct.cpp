@@ -269,7 +269,7 @@ claim_by_update(Claimer *claimer, Candidate *candidate)
 	}
 	note_leased(claimer);
 	put(claimer, claimer->writer.row);
-	count_ready(definition, job, claimer->request->call_time, claimed_from(*claimer->request));
+	count_claim(definition, job, claimer->request->call_time, claimed_from(*claimer->request));
 	return true;
 }
 

@@ -50,7 +50,7 @@ is_told_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
 	pg_read_barrier();
 	const Generations generations{&wakes->generation, pg_atomic_read_u32(&wakes->generation),
 								  false};
-	return is_told && ring::is_shared_by_all() &&
+	return is_told && ring::are_rings_shared() &&
 		   take(ring, claim->key, call_time, generations, nullptr, nullptr, 0, nullptr).is_idle &&
 		   !(needs_look(definition, call_time) && end_quiet(ring, claim->key, call_time));
 }
@@ -337,13 +337,13 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			return true;
 		// Whatever comes back is announced to the waiters.
 		if (is_last && !is_owed && request->is_waiting && taken.is_quiet &&
-			ring::is_shared_by_all())
+			ring::are_rings_shared())
 			return true;
 		if (is_last && !is_owed && is_done(definition, ring, request, pass, watch, *claimed))
-			return *claimed > 0 || ring::is_shared_by_all();
+			return *claimed > 0 || ring::are_rings_shared();
 		// Others have the last candidates in hand, and claim them or put them back, or tell of some more.
 		if (is_last && !is_owed && taken.is_quiet && rests < most_rests &&
-			ring::is_shared_by_all()) {
+			ring::are_rings_shared()) {
 			rests++;
 			pg_usleep(rest_us);
 			request->call_time = GetCurrentTimestamp();

@@ -53,7 +53,7 @@ static bool
 is_told_of_all(const Definition *definition)
 {
 	const RingClaim *claim = ring_claim_of(definition);
-	return claim->has_wake_trigger && !claim->has_policies && ring::is_shared_by_all() &&
+	return claim->has_wake_trigger && !claim->has_policies && ring::are_rings_shared() &&
 		   !has_prepared_transactions() &&
 		   !definition::has_other_queue(definition->source, definition->name);
 }

@@ -39,11 +39,11 @@ note_neighbour(Oid table, const char *name)
 }
 
 void
-note_death(Oid table, stats::TransactionCounters *counters, TimestampTz at)
+note_death_of(Oid table, stats::TransactionCounters *counters, TimestampTz at)
 {
 	stats::note_death(counters, at);
 	if (at != PG_INT64_MAX)
-		wake::note_death(table, at);
+		wake::note_deadline(table, at);
 }
 
 void

@@ -20,7 +20,7 @@ bool note_neighbour(Oid table, const char *name);
 
 // Calls stats::note_death(); if that time has come when the transaction commits, the next claim is to look at the
 // table, and count. Raises 53200.
-void note_death(Oid table, stats::TransactionCounters *counters, TimestampTz at);
+void note_death_of(Oid table, stats::TransactionCounters *counters, TimestampTz at);
 
 // Counts rows that a statement of ours has inserted, as far as the trigger has not: counted is what
 // had been before it. Raises 53200.

@@ -87,7 +87,7 @@ count_attached(Definition *definition, const Request &request, uint64 count)
 	for (uint64 i = 0; i < count; i++) {
 		TimestampTz when;
 		if (get_time(SPI_tuptable->vals[i], definition->ages.ready_at, &when))
-			count_ready(definition, ready_job(when, false, 0), request.call_time,
+			count_claim(definition, ready_job(when, false, 0), request.call_time,
 						ClaimedFrom::other);
 	}
 }
@@ -122,7 +122,7 @@ count_claimed(Definition *definition, const Request &request, uint64 count)
 	for (uint64 i = 0; definition->is_managed && i < count; i++) {
 		ReadyJob job;
 		if (get_job(SPI_tuptable->vals[i], &job))
-			count_ready(definition, job, request.call_time, ClaimedFrom::other);
+			count_claim(definition, job, request.call_time, ClaimedFrom::other);
 	}
 }
 

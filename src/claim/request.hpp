@@ -4,6 +4,8 @@
 
 #include "../postgres.hpp"
 
+#include "../definition/definition.hpp"
+#include "../interval.hpp"
 #include "../ring/kinds.hpp"
 
 namespace queue_ext::claim {
@@ -21,6 +23,13 @@ struct Request
 	bool is_rolled_back;      // what the call writes is undone at once, so it must not write
 	bool *is_chosen; // it was woken for a job, and has taken none yet (wait/sleep.hpp); may be null
 };
+
+// When a lease ends that begins at that time; lease: the request's. Raises 22008 if that is no timestamp any more.
+inline TimestampTz
+lease_end(const definition::Definition *definition, TimestampTz begin, const Interval *lease)
+{
+	return end_of_interval(begin, definition::lease_of(definition, lease));
+}
 
 struct Occurrences; // recurring.hpp
 

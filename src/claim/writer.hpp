@@ -18,7 +18,7 @@ namespace queue_ext::claim {
 struct Writer
 {
 	const DirectClaim *claim;
-	row::Use *use; // of its expressions
+	row::StackedUse *use; // of its expressions
 	Relation table;
 	row::Target target;
 	ExprContext *context; // with the parameters of the expressions

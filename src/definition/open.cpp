@@ -48,8 +48,8 @@ insert_need(const Definition *definition, Use use)
 	const bool is_unique = use == Use::insert_unique;
 	const Oid source = definition->source;
 	missing_rights::Need *need = missing_rights::need_of(source, ACL_SELECT | ACL_INSERT);
-	need->inserted = missing_rights::columns_of(source, inserted, is_unique ? 5 : 4);
-	need->selected = missing_rights::columns_of(source, selected, is_unique ? 6 : 1);
+	need->inserted = missing_rights::column_set(source, inserted, is_unique ? 5 : 4);
+	need->selected = missing_rights::column_set(source, selected, is_unique ? 6 : 1);
 	return need;
 }
 
@@ -60,7 +60,7 @@ archive_need(const Definition *definition)
 	static constexpr const char *selected[] = {"id"};
 	missing_rights::Need *need =
 		missing_rights::need_of(definition->archive, ACL_SELECT | ACL_INSERT);
-	need->selected = missing_rights::columns_of(definition->archive, selected, lengthof(selected));
+	need->selected = missing_rights::column_set(definition->archive, selected, lengthof(selected));
 	return need;
 }
 

@@ -67,7 +67,7 @@ note_late(stats::TransactionCounters *counters, const DirectClaim *claim, TupleT
 		  TimestampTz now)
 {
 	bool is_null;
-	claim::note_death(claim->key.table, counters, death_of(claim, row));
+	claim::note_death_of(claim->key.table, counters, death_of(claim, row));
 	if (lease_end_of(claim, row) > now)
 		return;
 	const Datum priority = slot_getattr(row, claim->managed.priority, &is_null);

@@ -102,12 +102,12 @@ static constexpr AclMode rights[] = {
 static row::KeyedTable locks = {"named_lock", columns,    lengthof(columns),   statements,
 								rights,       parameters, lengthof(parameters)};
 
-using Arguments = row::Arguments<lengthof(parameters)>;
+using KeyedArguments = row::KeyedArguments<lengthof(parameters)>;
 
 // Returns the token for statement_acquire, 1 for other statements, and 0 if the statement processed
 // no row.
 static int64
-run(StatementNumber statement, const Arguments &arguments)
+run(StatementNumber statement, const KeyedArguments &arguments)
 {
 	int64 result = 0;
 	statement::with_spi([&] {
@@ -136,7 +136,7 @@ with_row(const text *task_id, UseRow &&use_row)
 		if (use_row())
 			return;
 		// Waits for a transaction that has inserted the same row and is still open.
-		run(statement_create, Arguments(task_id));
+		run(statement_create, KeyedArguments(task_id));
 	}
 	error::lock_not_made(text_to_cstring(task_id));
 }
@@ -170,7 +170,7 @@ enum class Outcome {
 static Outcome
 put(const Opened &opened, HeapTuple row, Changes *changes)
 {
-	switch (row::write(opened, row, changes)) {
+	switch (row::update_row(opened, row, changes)) {
 		case row::Written::done:
 			return Outcome::done;
 		case row::Written::busy:
@@ -273,7 +273,7 @@ change_row(const text *task_id, AclMode rights, Change &&change)
 static int64
 acquire_by_statement(const text *task_id, const Interval *timeout)
 {
-	Arguments arguments(task_id);
+	KeyedArguments arguments(task_id);
 	arguments.set(parameter_holder, PointerGetDatum(describe_holder()));
 	if (timeout != nullptr)
 		arguments.set(parameter_timeout,
@@ -311,7 +311,7 @@ release(const text *task_id, const int64 *token)
 {
 	for (;;) {
 		CHECK_FOR_INTERRUPTS();
-		Arguments arguments(task_id);
+		KeyedArguments arguments(task_id);
 		const Outcome outcome =
 			change_row(task_id, change_rights, [&](const Opened &opened, HeapTuple row) {
 				return try_to_release(opened, row, token);
@@ -332,7 +332,7 @@ release(const text *task_id, const int64 *token)
 void
 set_retries(const text *task_id, const int32 *retries)
 {
-	Arguments arguments(task_id);
+	KeyedArguments arguments(task_id);
 	if (retries != nullptr)
 		arguments.set(parameter_retries, Int32GetDatum(*retries));
 	with_row(task_id, [&] { return run(statement_set_retries, arguments) > 0; });

@@ -72,7 +72,7 @@ queue_ext_queue_complete_pop(PG_FUNCTION_ARGS)
 	request.max_jobs = 1;
 	request.lease = argument::optional_positive(fcinfo, 3, "lease");
 	request.worker = PG_ARGISNULL(4) ? nullptr : PG_GETARG_TEXT_PP(4);
-	request.kinds = read_kinds(fcinfo, 5);
+	request.kinds = argument_kinds(fcinfo, 5);
 	FinishOptions options = options_now();
 	if (!PG_ARGISNULL(6))
 		options.result = PG_GETARG_DATUM(6);

@@ -454,12 +454,6 @@ earliest_retry(const Definition *definition, const FinishOptions &options)
 	return options.call_time + least / 2; // what jitter leaves
 }
 
-TimestampTz
-lease_end(const Definition *definition, const FinishOptions &options)
-{
-	return end_of_interval(options.call_time, lease_of(definition, options.lease));
-}
-
 Arguments
 common_arguments(const Definition *definition, const FinishOptions &options)
 {

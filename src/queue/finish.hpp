@@ -82,9 +82,6 @@ TimestampTz retry_time(const definition::Definition *definition, const FinishOpt
 // no timestamp any more.
 TimestampTz earliest_retry(const definition::Definition *definition, const FinishOptions &options);
 
-// Returns when a lease ends that begins with the call. Raises 22008 if that is no timestamp any more.
-TimestampTz lease_end(const definition::Definition *definition, const FinishOptions &options);
-
 // Counts jobs on which the action was performed; of those that failed, dead ones were not given
 // back. Only a managed queue tells whether a job is dead. Raises 53200.
 void count_finished(definition::Definition *definition, Action action, int64 number, int64 dead);

@@ -7,6 +7,7 @@
 #include "../argument.hpp"
 #include "../claim/given_back.hpp"
 #include "../claim/recurring.hpp"
+#include "../claim/request.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../job/remove.hpp"
@@ -38,7 +39,8 @@ wake(Definition *definition, Action action, const FinishOptions &options)
 	else if (action == Action::fail)
 		claim::note_given_back(definition, earliest_retry(definition, options));
 	else if (action == Action::extend && is_timed)
-		claim::note_given_back(definition, lease_end(definition, options));
+		claim::note_given_back(definition,
+							   claim::lease_end(definition, options.call_time, options.lease));
 	else if (action == Action::extend &&
 			 definition->claim_mode == definition::ClaimMode::transaction)
 		wake::note_moved(definition->source);

@@ -53,7 +53,7 @@ queue_ext_queue_pop(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	const text *name = argument::required_text(fcinfo, 0, "queue");
 	Request request = read_request(fcinfo, 1);
-	request.kinds = read_kinds(fcinfo, 4);
+	request.kinds = argument_kinds(fcinfo, 4);
 	Definition *definition = definition::open_managed_queue(
 		name, Use::claim, "Use queue_pop_rows(), which returns rows of its table.");
 	check_kinds(definition, request);

@@ -17,7 +17,7 @@ namespace queue_ext::queue {
 // Argument n, in the current context, whole; null: jobs of every kind. SQL objects of 0.1 have no such
 // argument. Raises what ring::read_kinds() raises, and 2202E.
 inline const ring::Kinds *
-read_kinds(FunctionCallInfo fcinfo, int n)
+argument_kinds(FunctionCallInfo fcinfo, int n)
 {
 	if (PG_NARGS() <= n || PG_ARGISNULL(n))
 		return nullptr;

@@ -19,7 +19,7 @@ namespace queue_ext::queue {
 using definition::ClaimMode;
 using definition::Compiled;
 using definition::Definition;
-using receipt_form::Fault;
+using receipt_form::ReceiptFault;
 using receipt_form::Origin;
 using statement::Row;
 
@@ -218,11 +218,11 @@ read_header(const ReceiptBytes &bytes, Origin *origin)
 	receipt_form::Values values{};
 	switch (receipt_form::read_header(bytes.start, static_cast<size_t>(bytes.length), origin,
 									  &values)) {
-		case Fault::none:
+		case ReceiptFault::none:
 			return values;
-		case Fault::version:
+		case ReceiptFault::version:
 			error::malformed_receipt("It is of another version of queue_ext.");
-		case Fault::mangled:
+		case ReceiptFault::mangled:
 			error::malformed_receipt("Its checksum does not match.");
 	}
 	pg_unreachable();
@@ -249,7 +249,7 @@ static void
 read_columns(const Columns &columns, receipt_form::Values *from, Datum *values, bool *nulls)
 {
 	for (int i = 0; i < columns.count; i++) {
-		receipt_form::Value value{};
+		receipt_form::ReceiptValue value{};
 		if (!receipt_form::read_value(from, &value))
 			error::malformed_receipt("It misses a value.");
 		if (value.start == nullptr)

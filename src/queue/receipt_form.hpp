@@ -38,7 +38,7 @@ struct Origin
 };
 
 // A value; start is null for a null.
-struct Value
+struct ReceiptValue
 {
 	const unsigned char *start;
 	std::size_t length;
@@ -99,28 +99,28 @@ checksum_of(const unsigned char *bytes, std::size_t length)
 }
 
 // Why bytes are no receipt.
-enum class Fault { none, mangled, version };
+enum class ReceiptFault { none, mangled, version };
 
 // Reads the header and checks the checksum.
-inline Fault
+inline ReceiptFault
 read_header(const unsigned char *bytes, std::size_t length, Origin *origin, Values *values)
 {
 	if (length < least_size)
-		return Fault::mangled;
+		return ReceiptFault::mangled;
 	const unsigned char *end = bytes + length - number_size;
 	if (checksum_of(bytes, length - number_size) != read_number(end))
-		return Fault::mangled;
+		return ReceiptFault::mangled;
 	if (bytes[0] != version)
-		return Fault::version;
+		return ReceiptFault::version;
 	*origin = {read_number(bytes + 1), read_number(bytes + 1 + number_size),
 			   read_number(bytes + 1 + 2 * number_size)};
 	*values = {bytes + header_size, end};
-	return Fault::none;
+	return ReceiptFault::none;
 }
 
 // Reads the next value. False if there is none, or its length goes beyond the end.
 inline bool
-read_value(Values *values, Value *value)
+read_value(Values *values, ReceiptValue *value)
 {
 	if (values->at == values->end)
 		return false;

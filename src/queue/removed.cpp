@@ -120,7 +120,7 @@ note_late(Definition *definition, TimestampTz now)
 		return;
 	if (is_late)
 		stats::note_some_left(counters);
-	claim::note_death(definition->source, counters, death);
+	claim::note_death_of(definition->source, counters, death);
 }
 
 void
@@ -210,7 +210,7 @@ note_cancelled(Definition *definition, TimestampTz now)
 	}
 	const Removed removed = definition->is_archived ? read_finished() : read_deleted(now);
 	note_removed(counters, removed);
-	claim::note_death(definition->source, counters, removed.death);
+	claim::note_death_of(definition->source, counters, removed.death);
 }
 
 } // namespace queue_ext::queue

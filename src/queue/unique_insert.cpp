@@ -16,7 +16,7 @@ namespace queue_ext::queue {
 using definition::Definition;
 using definition::Use;
 using statement::Arguments;
-using unique::Choice;
+using unique::JobChoice;
 using unique::Criteria;
 using unique::Outcome;
 
@@ -60,10 +60,10 @@ optional_zone(FunctionCallInfo fcinfo, int n)
 
 // The bucket is that of run_at, or else of the wall clock: the transaction may have begun in an
 // earlier one.
-static Choice
+static JobChoice
 read_choice(FunctionCallInfo fcinfo, int run_at, int time_zone)
 {
-	Choice choice{};
+	JobChoice choice{};
 	choice.unique_by = optional_array(fcinfo, argument_unique_by, "unique_by");
 	choice.period = argument::optional_interval(fcinfo, argument_period);
 	choice.time_zone = optional_zone(fcinfo, time_zone);
@@ -76,7 +76,7 @@ read_choice(FunctionCallInfo fcinfo, int run_at, int time_zone)
 static Criteria
 read_insert_criteria(FunctionCallInfo fcinfo, const Definition *definition)
 {
-	Choice choice = read_choice(fcinfo, argument_run_at, argument_time_zone);
+	JobChoice choice = read_choice(fcinfo, argument_run_at, argument_time_zone);
 	choice.states = optional_array(fcinfo, argument_states, "states");
 	const Criteria criteria = read_criteria(choice);
 	if (criteria.does_count(unique::State::done) &&

@@ -145,7 +145,7 @@ insert_all(FunctionCallInfo fcinfo, Oid table, const NewRows &rows, Put &&put)
 {
 	RowRule *rule = rule_of_arguments(fcinfo, table);
 	RowCounts counts{stats::counted_by_trigger(table), 0, 0};
-	begin_use(rule);
+	pin_rule(rule);
 	statement::with_spi([&] {
 		auto *outcomes = unique::allocate<RowOutcome>(rows.count);
 		insert_unique_rows(rule, rows, outcomes);
@@ -157,7 +157,7 @@ insert_all(FunctionCallInfo fcinfo, Oid table, const NewRows &rows, Put &&put)
 	});
 	if (counts.inserted > 0 || counts.duplicates > 0)
 		settle_queues(rule, counts);
-	end_use(rule);
+	unpin_rule(rule);
 }
 
 Datum

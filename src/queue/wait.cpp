@@ -91,9 +91,9 @@ look(Wait *wait, const Request &request, MemoryContext round, Open &&open, Look 
 	if (wait->has_slept)
 		compat::check_client();
 	CHECK_FOR_INTERRUPTS();
-	begin_look(wait, definition->is_paused ? nullptr : definition, request);
+	before_look(wait, definition->is_paused ? nullptr : definition, request);
 	const bool is_found = !definition->is_paused && look_in(definition);
-	end_look(wait, is_found);
+	after_look(wait, is_found);
 	if (!is_found && !wait->has_slept)
 		stats::count_at_once(definition, stats::Counter::waits);
 	MemoryContextSwitchTo(old);
@@ -154,7 +154,7 @@ queue_ext_queue_wait(PG_FUNCTION_ARGS)
 	Wait wait = read_wait(fcinfo, false);
 	Request request{};
 	request.max_jobs = 1;
-	request.kinds = read_kinds(fcinfo, 2);
+	request.kinds = argument_kinds(fcinfo, 2);
 	request.worker = copy_text(fcinfo, 3);
 	if (can_commit(fcinfo)) {
 		SPI_connect_ext(SPI_OPT_NONATOMIC);
@@ -233,7 +233,7 @@ queue_ext_queue_pop_wait(PG_FUNCTION_ARGS)
 	request.is_waiting = true;
 	request.lease = argument::optional_positive(fcinfo, 2, "lease");
 	request.worker = copy_text(fcinfo, 3);
-	request.kinds = read_kinds(fcinfo, kinds_argument);
+	request.kinds = argument_kinds(fcinfo, kinds_argument);
 	if (!can_commit(fcinfo))
 		error::cannot_commit("queue_pop_wait()");
 	TupleDesc columns = result::row_type(fcinfo);

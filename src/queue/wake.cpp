@@ -106,7 +106,7 @@ count_former(Oid table, stats::TransactionCounters *counters, const JobRow &job,
 		stats::note_left(counters, former.priority, former.run_at);
 	const bool is_same = job.is_leased && job.is_dead && job.dead_at == former.dead_at;
 	if (former.is_leased && former.is_dead && !is_same)
-		claim::note_death(table, counters, former.dead_at);
+		claim::note_death_of(table, counters, former.dead_at);
 }
 
 // Counts a row that was inserted, by us or others; notes since when one is ready, or when its lease ends. former: null, or

@@ -113,7 +113,7 @@ read_kinds(ArrayType *array)
 }
 
 bool
-has_kind(const Kinds &kinds, TupleTableSlot *row, AttrNumber column)
+includes(const Kinds &kinds, TupleTableSlot *row, AttrNumber column)
 {
 	if (column == InvalidAttrNumber)
 		return false;

@@ -41,7 +41,7 @@ struct Kinds
 const Kinds *read_kinds(ArrayType *array);
 
 // Whether the row's kind is one of them.
-bool has_kind(const Kinds &kinds, TupleTableSlot *row, AttrNumber column);
+bool includes(const Kinds &kinds, TupleTableSlot *row, AttrNumber column);
 
 // Statements read the jobs of so many kinds: the power of two that is not below their number. So there
 // are seven of them, and not sixty-four.

@@ -287,7 +287,7 @@ next_look_of(Oid table)
 }
 
 bool
-is_shared_by_all()
+are_rings_shared()
 {
 	return memory::is_shared_by_all(memory::Purpose::rings);
 }

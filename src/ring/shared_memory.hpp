@@ -27,7 +27,7 @@ Ring *get_ring(const RingKey &key, const Kinds *kinds);
 
 // Whether no backend has had to do without the rings in shared memory, so that these are told of
 // every change.
-bool is_shared_by_all();
+bool are_rings_shared();
 
 // A queue's rings for kinds may be in so many sets, and so many of them in one.
 constexpr uint64 kind_sets = 16;

@@ -10,7 +10,7 @@ const char *
 prepare_columns(const List *targets, Relation table, MemoryContext context, ColumnValue **columns,
 				int *count)
 {
-	const TupleDesc descriptor = columns_of(table);
+	const TupleDesc descriptor = copy_columns(table);
 	*columns = static_cast<ColumnValue *>(
 		MemoryContextAllocZero(context, sizeof(ColumnValue) * Max(list_length(targets), 1)));
 	*count = 0;

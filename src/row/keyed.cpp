@@ -58,7 +58,7 @@ read_shape(KeyedShape *shape, Relation relation)
 	MemoryContextSwitchTo(old);
 }
 
-// Reads the shape, which open() and write() need. The table must be locked. Raises 55000 where its
+// Reads the shape, which open() and update_row() need. The table must be locked. Raises 55000 where its
 // columns are not as expected.
 static void
 learn(KeyedTable *table, Relation relation)
@@ -176,7 +176,7 @@ columns_of(const Changes *changes)
 
 // CheckCmdReplicaIdentity() raises 55000 where the executor would, for a published table.
 Written
-write(const Opened &opened, HeapTuple row, Changes *changes)
+update_row(const Opened &opened, HeapTuple row, Changes *changes)
 {
 	const TupleDesc descriptor = RelationGetDescr(opened.relation);
 	CheckCmdReplicaIdentity(opened.relation, CMD_UPDATE);
@@ -212,7 +212,7 @@ write(const Opened &opened, HeapTuple row, Changes *changes)
 	}
 }
 
-// Locks in the mode that write() needs, so that a write after it does not wait.
+// Locks in the mode that update_row() needs, so that a write after it does not wait.
 void
 await(const Opened &opened, HeapTuple row, const Changes *changes)
 {

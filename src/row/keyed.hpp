@@ -2,7 +2,7 @@
 // statement.
 //
 // Invariant: at every isolation level find() returns the newest version that is committed or that
-// this transaction has written, and write() replaces that version or none. Neither waits. Both run
+// this transaction has written, and update_row() replaces that version or none. Neither waits. Both run
 // with the caller's rights and have all effects of an UPDATE. is_direct is false where they cannot
 // be used (triggers on UPDATE, row security, constraints with user-defined functions, rights on
 // some columns only); then the caller runs a statement.
@@ -12,7 +12,7 @@
 //     HeapTuple row = find(opened, key);
 //     Changes changes{};
 //     changes.set(column_owner, owner);
-//     const Written written = write(opened, row, &changes);
+//     const Written written = update_row(opened, row, &changes);
 //     close(opened, written == Written::done);
 
 #pragma once
@@ -54,7 +54,7 @@ struct KeyedTable
 	int parameter_count;
 
 	const KeyedShape *shape; // as cached by this backend; null until the table is opened
-	Use use;                 // of the shape's checks: one call at a time
+	StackedUse use;          // of the shape's checks: one call at a time
 	statement::Statement prepared[max_statements];
 };
 
@@ -106,7 +106,7 @@ struct Changes
 	}
 };
 
-// The result of write().
+// The result of update_row().
 enum class Written {
 	done,
 	busy,    // another transaction has locked or is updating the row
@@ -116,7 +116,7 @@ enum class Written {
 // Writes a new version of the row with the changes. Never waits for a row lock. Raises what the
 // executor raises where a constraint does not hold, and 55000 where a published table has no
 // replica identity.
-Written write(const Opened &opened, HeapTuple row, Changes *changes);
+Written update_row(const Opened &opened, HeapTuple row, Changes *changes);
 
 // Waits until no other transaction has a conflicting lock on that version of the row or is writing
 // it, and locks it, as an update would, if it is the newest then. Raises 55P03 after lock_timeout,
@@ -125,12 +125,12 @@ void await(const Opened &opened, HeapTuple row, const Changes *changes);
 
 // The parameter values for one run of a table's statement. All but the key are null until set.
 template <int count>
-struct Arguments
+struct KeyedArguments
 {
 	Datum values[count];
 	char nulls[count];
 
-	explicit Arguments(const text *key)
+	explicit KeyedArguments(const text *key)
 	{
 		memset(values, 0, sizeof(values));
 		memset(nulls, 'n', sizeof(nulls));

@@ -145,7 +145,7 @@ prepare(Node *expression, MemoryContext context, Make &&make)
 }
 
 TupleDesc
-columns_of(Relation table)
+copy_columns(Relation table)
 {
 	return CreateTupleDescCopyConstr(RelationGetDescr(table));
 }
@@ -178,7 +178,7 @@ prepare_condition(Node *expression, MemoryContext context)
 bool
 prepare_checks(Relation table, Checks *checks, MemoryContext context)
 {
-	const TupleConstr *constraints = columns_of(table)->constr;
+	const TupleConstr *constraints = copy_columns(table)->constr;
 	*checks = {};
 	if (constraints == nullptr || constraints->num_check == 0)
 		return true;

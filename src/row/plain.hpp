@@ -43,7 +43,7 @@ struct Checks
 // A copy of the table's descriptor with its constraints, in the current context. To prepare an
 // expression may run a user-defined function, and that may rename a column: the relcache then has
 // another descriptor, also for an open relation, and may free the former one.
-TupleDesc columns_of(Relation table);
+TupleDesc copy_columns(Relation table);
 
 // Prepares the expression for evaluation, in the context given; null if it is involved. Leaves what it
 // allocates on the way in the current context, and watches the functions of PostgreSQL's own that it

@@ -7,20 +7,20 @@
 namespace queue_ext::row {
 
 // The uses of all calls on the stack, the innermost first.
-static Use *uses = nullptr;
+static StackedUse *uses = nullptr;
 
 // Walks the stack, which is as deep as calls are nested.
 bool
-is_in_use(const Use *use)
+is_in_use(const StackedUse *use)
 {
-	for (const Use *other = uses; other != nullptr; other = other->outer)
+	for (const StackedUse *other = uses; other != nullptr; other = other->outer)
 		if (other == use)
 			return true;
 	return false;
 }
 
 void
-begin_use(Use *use)
+begin_use(StackedUse *use)
 {
 	Assert(!is_in_use(use));
 	*use = {uses, GetCurrentSubTransactionId()};
@@ -29,7 +29,7 @@ begin_use(Use *use)
 
 // Uses end in reverse order; an error ends them in the transaction callbacks below.
 void
-end_use(Use *use)
+end_use(StackedUse *use)
 {
 	Assert(uses == use);
 	uses = use->outer;

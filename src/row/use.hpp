@@ -18,23 +18,23 @@ namespace queue_ext::row {
 
 // One call's use of an object. It is part of that object, and not of the call's frame, because an
 // error leaves the frame without running any code in it.
-struct Use
+struct StackedUse
 {
-	Use *outer; // the use that was begun before, or null
+	StackedUse *outer; // the use that was begun before, or null
 	SubTransactionId begun_in;
 };
 
 // Whether a call on the stack is using the object.
-bool is_in_use(const Use *use);
+bool is_in_use(const StackedUse *use);
 
 // Begin and end a use, in pairs. The abort of the subtransaction in which it began ends a use, too.
-void begin_use(Use *use);
-void end_use(Use *use);
+void begin_use(StackedUse *use);
+void end_use(StackedUse *use);
 
 // Calls body() between them. Raises what that raises.
 template <typename Body>
 void
-with_use(Use *use, Body &&body)
+with_use(StackedUse *use, Body &&body)
 {
 	static_assert(std::is_trivially_destructible_v<std::remove_reference_t<Body>>);
 	begin_use(use);

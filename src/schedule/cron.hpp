@@ -11,7 +11,7 @@
 //
 // Example:
 //     cron::Expression expression;
-//     const cron::Fault fault = cron::parse("30 2 * * mon", 12, &expression);
+//     const cron::Fault fault = cron::parse_expression("30 2 * * mon", 12, &expression);
 //     if (fault.reason == nullptr && cron::next(expression, now, &moment)) ...
 
 #pragma once
@@ -85,7 +85,7 @@ is_space(char character)
 }
 
 constexpr char
-lower(char character)
+to_lower(char character)
 {
 	return character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a')
 												: character;
@@ -96,7 +96,7 @@ constexpr bool
 is_word(const char *text, std::size_t length, const char *word)
 {
 	for (std::size_t i = 0; i < length; i++)
-		if (word[i] == '\0' || lower(text[i]) != word[i])
+		if (word[i] == '\0' || to_lower(text[i]) != word[i])
 			return false;
 	return word[length] == '\0';
 }
@@ -122,7 +122,7 @@ struct Reader
 
 // Reads a number of at most four digits. False, and nothing read, if there is none.
 constexpr bool
-read_number(Reader *reader, int *value)
+read_digits(Reader *reader, int *value)
 {
 	constexpr std::size_t most_digits = 4;
 	const std::size_t start = reader->position;
@@ -144,8 +144,8 @@ read_name(Reader *reader, const Field &field, int *value)
 	for (int i = 0; field.names[name_length * i] != '\0'; i++) {
 		bool is_it = true;
 		for (std::size_t j = 0; j < name_length; j++)
-			is_it = is_it &&
-					lower(reader->text[reader->position + j]) == field.names[name_length * i + j];
+			is_it = is_it && to_lower(reader->text[reader->position + j]) ==
+								 field.names[name_length * i + j];
 		if (is_it) {
 			*value = field.lowest + i;
 			reader->position += name_length;
@@ -159,7 +159,7 @@ read_name(Reader *reader, const Field &field, int *value)
 constexpr const char *
 read_value(Reader *reader, const Field &field, int *value)
 {
-	if (!read_name(reader, field, value) && !read_number(reader, value))
+	if (!read_name(reader, field, value) && !read_digits(reader, value))
 		return field.names == nullptr ? "A number is expected there."
 									  : "A number or a name of three letters is expected there.";
 	if (*value < field.lowest || *value > field.highest)
@@ -192,7 +192,7 @@ read_element(Reader *reader, const Field &field, std::uint64_t *set)
 		if (last < first)
 			return is_range ? "The range goes backwards." : "The value is out of range.";
 	}
-	if (reader->skip('/') && (!read_number(reader, &step) || step < 1 || step > field.highest))
+	if (reader->skip('/') && (!read_digits(reader, &step) || step < 1 || step > field.highest))
 		return "The step is no number, or out of range.";
 	for (int value = first; value <= last; value += step)
 		*set |= std::uint64_t{1} << (field.highest == 7 && value == 7 ? 0 : value);
@@ -251,7 +251,7 @@ has_days(const Expression &expression)
 // Reads an expression. Spaces around fields do not matter. The fault is of the first field that has
 // one.
 constexpr Fault
-parse(const char *text, std::size_t length, Expression *expression)
+parse_expression(const char *text, std::size_t length, Expression *expression)
 {
 	std::size_t start = 0;
 	while (length > 0 && is_space(text[length - 1]))

@@ -15,7 +15,7 @@ static cron::Expression
 expression_of(const char *text)
 {
 	cron::Expression expression{};
-	const cron::Fault fault = cron::parse(text, strlen(text), &expression);
+	const cron::Fault fault = cron::parse_expression(text, strlen(text), &expression);
 	if (fault.reason != nullptr)
 		error::bad_cron(text, fault.reason, fault.field,
 						pnstrdup(text + fault.start, fault.length));

@@ -193,7 +193,7 @@ end_planning()
 void
 register_planner_hook()
 {
-	compat::register_planner_hook(begin_planning, end_planning);
+	compat::set_planner_hook(begin_planning, end_planning);
 	compat::register_relation_hook(visit_relation);
 }
 

@@ -102,11 +102,11 @@ static row::KeyedTable resources = {"throttled_resource", columns, lengthof(colu
 									statements,           rights,  parameters,
 									lengthof(parameters)};
 
-using Arguments = row::Arguments<lengthof(parameters)>;
+using KeyedArguments = row::KeyedArguments<lengthof(parameters)>;
 
 // Returns whether the statement processed a row.
 static bool
-run(StatementNumber statement, const Arguments &arguments)
+run(StatementNumber statement, const KeyedArguments &arguments)
 {
 	uint64 processed = 0;
 	statement::with_spi(
@@ -117,7 +117,7 @@ run(StatementNumber statement, const Arguments &arguments)
 bool
 create_resource(const text *resource, const Interval *interval, int32 grants)
 {
-	Arguments arguments(resource);
+	KeyedArguments arguments(resource);
 	arguments.set(parameter_interval, IntervalPGetDatum(interval));
 	arguments.set(parameter_grants, Int32GetDatum(grants));
 	return run(statement_create, arguments);
@@ -126,7 +126,7 @@ create_resource(const text *resource, const Interval *interval, int32 grants)
 bool
 alter_resource(const text *resource, const Interval *interval, const int32 *grants)
 {
-	Arguments arguments(resource);
+	KeyedArguments arguments(resource);
 	if (interval != nullptr)
 		arguments.set(parameter_interval, IntervalPGetDatum(interval));
 	if (grants != nullptr)
@@ -137,14 +137,14 @@ alter_resource(const text *resource, const Interval *interval, const int32 *gran
 bool
 drop_resource(const text *resource)
 {
-	return run(statement_drop, Arguments(resource));
+	return run(statement_drop, KeyedArguments(resource));
 }
 
 // Raises 42704 unless the resource exists.
 static void
 check_exists(const text *resource)
 {
-	if (!run(statement_exists, Arguments(resource)))
+	if (!run(statement_exists, KeyedArguments(resource)))
 		error::no_such_resource(text_to_cstring(resource));
 }
 
@@ -153,7 +153,7 @@ check_exists(const text *resource)
 static bool
 lock_by_statement(const text *resource, const text *details, TimestampTz now)
 {
-	Arguments arguments(resource);
+	KeyedArguments arguments(resource);
 	arguments.set(parameter_details, PointerGetDatum(details));
 	arguments.set(parameter_now, TimestampTzGetDatum(now));
 	if (run(statement_lock, arguments))
@@ -246,7 +246,7 @@ try_to_lock(const Opened &opened, HeapTuple row, const text *details, TimestampT
 	changes.set(column_details, PointerGetDatum(details));
 	if (most > 1 || grants.earlier_count > 0)
 		changes.set(column_earlier, make_earlier(grants, most));
-	switch (row::write(opened, row, &changes)) {
+	switch (row::update_row(opened, row, &changes)) {
 		case row::Written::done:
 			return Outcome::granted;
 		case row::Written::busy:

@@ -12,8 +12,8 @@ namespace queue_ext::unique {
 static int
 compare_names(const void *left, const void *right)
 {
-	const auto *a = static_cast<const Name *>(left);
-	const auto *b = static_cast<const Name *>(right);
+	const auto *a = static_cast<const KeyName *>(left);
+	const auto *b = static_cast<const KeyName *>(right);
 	if (a->length != b->length)
 		return a->length < b->length ? -1 : 1;
 	return memcmp(a->bytes, b->bytes, a->length);
@@ -27,12 +27,12 @@ read_names(const char *what, ArrayType *array)
 	Datum *elements;
 	Names names{};
 	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &elements, nullptr, &names.count);
-	names.list = static_cast<Name *>(palloc(sizeof(Name) * Max(names.count, 1)));
+	names.list = static_cast<KeyName *>(palloc(sizeof(KeyName) * Max(names.count, 1)));
 	for (int i = 0; i < names.count; i++) {
 		const text *name = DatumGetTextPP(elements[i]);
 		names.list[i] = {VARDATA_ANY(name), static_cast<int>(VARSIZE_ANY_EXHDR(name))};
 	}
-	qsort(names.list, names.count, sizeof(Name), compare_names);
+	qsort(names.list, names.count, sizeof(KeyName), compare_names);
 	int kept = 0;
 	for (int i = 0; i < names.count; i++)
 		if (kept == 0 || compare_names(&names.list[i], &names.list[kept - 1]) != 0)
@@ -153,7 +153,7 @@ append_keys(StringInfo text, Jsonb *value, const Names &names)
 	appendStringInfoChar(text, '{');
 	for (int i = 0; i < names.count; i++) {
 		JsonbValue found;
-		const Name &name = names.list[i];
+		const KeyName &name = names.list[i];
 		if (getKeyJsonValueFromContainer(&value->root, name.bytes, name.length, &found) == nullptr)
 			continue;
 		if (count++ > 0)

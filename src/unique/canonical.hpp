@@ -12,7 +12,7 @@
 namespace queue_ext::unique {
 
 // An object key, not null-terminated; points into the array that it was read from.
-struct Name
+struct KeyName
 {
 	const char *bytes;
 	int length;
@@ -22,7 +22,7 @@ struct Name
 struct Names
 {
 	int count;
-	Name *list;
+	KeyName *list;
 };
 
 // Returns the elements of the array as keys, in the current memory context. Raises 22004 for a null

@@ -21,7 +21,7 @@ static_assert(lengthof(state_names) == state_count);
 
 // Raises 22023 for a name that is no state.
 static int
-state_of(const Name &name)
+state_of(const KeyName &name)
 {
 	for (int i = 0; i < state_count; i++)
 		if (strlen(state_names[i]) == static_cast<size_t>(name.length) &&
@@ -115,7 +115,7 @@ set_bucket(Criteria *criteria, TimestampTz moment, pg_tz *zone)
 }
 
 Criteria
-read_criteria(const Choice &choice)
+read_criteria(const JobChoice &choice)
 {
 	Criteria criteria{};
 	criteria.is_whole = choice.unique_by == nullptr;

@@ -47,7 +47,7 @@ struct Criteria
 };
 
 // The caller's arguments; null where the caller gave none.
-struct Choice
+struct JobChoice
 {
 	ArrayType *unique_by;
 	const Interval *period;
@@ -59,6 +59,6 @@ struct Choice
 // Checks the arguments and returns the criteria, in the current memory context. Raises 22004 for a
 // null name, 22023 for an unknown state or none, for an unknown time zone, and for a period that is not positive or too long,
 // 0A000 for a period with months, 54000 if the names are too long together. Takes no lock.
-Criteria read_criteria(const Choice &choice);
+Criteria read_criteria(const JobChoice &choice);
 
 } // namespace queue_ext::unique

@@ -12,7 +12,7 @@ namespace queue_ext::unique {
 
 // False for a type that has equality but no order, such as xid.
 static bool
-can_be_indexed(const Column &column)
+can_be_indexed(const RuleColumn &column)
 {
 	return OidIsValid(GetDefaultOpClass(column.type, BTREE_AM_OID));
 }
@@ -32,7 +32,7 @@ static bool
 is_of_rule(const RowRule *rule, Relation index, int place)
 {
 	for (int i = 0; i < rule->column_count; i++) {
-		const Column &column = rule->columns[i];
+		const RuleColumn &column = rule->columns[i];
 		if (column.number == index->rd_index->indkey.values[place])
 			return column.collation == index->rd_indcollation[place] &&
 				   op_in_opfamily(column.entry->eq_opr, index->rd_opfamily[place]);

@@ -105,7 +105,7 @@ find_text(const RowRule *rule, const bool *is_null)
 	appendStringInfo(&text, "select t.*::%s from %s as t where true", rule->named.name,
 					 rule->named.name);
 	for (int i = 0; i < rule->column_count; i++) {
-		const Column &column = rule->columns[i];
+		const RuleColumn &column = rule->columns[i];
 		if (is_null[i])
 			appendStringInfo(&text, " and t.%s is not distinct from null", column.name);
 		else

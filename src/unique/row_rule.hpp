@@ -53,7 +53,7 @@ struct RowRule
 	const char *lock_space; // "table=public.orders"; of a partition, that of its root
 	int width;              // the number of attributes
 	int column_count;
-	Column *columns;
+	RuleColumn *columns;
 	List *queues;              // RowQueue *
 	const char *index_command; // null: an index supports the duplicate check, or none can
 

@@ -51,14 +51,14 @@ tidy()
 static bool any_use = false;
 
 void
-begin_use(RowRule *rule)
+pin_rule(RowRule *rule)
 {
 	rule->use_count++;
 	any_use = true;
 }
 
 void
-end_use(RowRule *rule)
+unpin_rule(RowRule *rule)
 {
 	rule->use_count--;
 }
@@ -85,8 +85,8 @@ register_rules()
 }
 
 // Raises 42703 for a missing or system column, 42883 for a type without equality.
-static Column
-make_column(catalog::Dependent *dependent, Relation table, const Name &name)
+static RuleColumn
+make_column(catalog::Dependent *dependent, Relation table, const KeyName &name)
 {
 	const char *string = pnstrdup(name.bytes, name.length);
 	const AttrNumber number = get_attnum(RelationGetRelid(table), string);
@@ -216,7 +216,7 @@ fill_in(RowRule *rule, Relation table, const Names &names)
 	rule->lock_space = lock_space_of(rule->table);
 	rule->width = RelationGetNumberOfAttributes(table);
 	rule->column_count = names.count;
-	rule->columns = static_cast<Column *>(palloc0(sizeof(Column) * Max(names.count, 1)));
+	rule->columns = static_cast<RuleColumn *>(palloc0(sizeof(RuleColumn) * Max(names.count, 1)));
 	for (int i = 0; i < names.count; i++)
 		rule->columns[i] = make_column(&rule->dependent, table, names.list[i]);
 	List *conjuncts = NIL;

@@ -27,9 +27,9 @@ Oid root_of(Oid table);
 
 // Between these calls the rule and its statements stay in memory. Calls may nest: a trigger may
 // insert unique rows, too. After an error in between, the end of the transaction does what
-// end_use() does.
-void begin_use(RowRule *rule);
-void end_use(RowRule *rule);
+// unpin_rule() does.
+void pin_rule(RowRule *rule);
+void unpin_rule(RowRule *rule);
 
 // Registers the callback at the end of transactions. Called once, by _PG_init.
 void register_rules();

@@ -33,7 +33,7 @@ append_number(StringInfo out, Datum hash)
 // Values that are equal have the same extended hash, under the collation of the column. Only that of
 // name ignores the collation.
 static void
-append_hash(StringInfo out, const Column &column, Datum value)
+append_hash(StringInfo out, const RuleColumn &column, Datum value)
 {
 	const bool is_name = get_element_type(column.type) == NAMEOID &&
 						 !get_collation_isdeterministic(column.collation);
@@ -46,7 +46,7 @@ append_hash(StringInfo out, const Column &column, Datum value)
 }
 
 static const char *
-string_of(const Column &column, Datum value)
+string_of(const RuleColumn &column, Datum value)
 {
 	return column.type == NAMEOID ? NameStr(*reinterpret_cast<NameData *>(DatumGetPointer(value)))
 								  : TextDatumGetCString(value);
@@ -54,7 +54,7 @@ string_of(const Column &column, Datum value)
 
 // Appends the hash that the string has as text.
 static void
-append_hash_as_text(StringInfo out, const Column &column, const char *string)
+append_hash_as_text(StringInfo out, const RuleColumn &column, const char *string)
 {
 	const Datum text = PointerGetDatum(cstring_to_text(string));
 	append_number(
@@ -64,7 +64,7 @@ append_hash_as_text(StringInfo out, const Column &column, const char *string)
 // Strings that are equal under a nondeterministic collation may differ in their bytes, so their
 // hash is used. Trailing blanks of character(n) do not count.
 static void
-append_text(StringInfo out, const Column &column, Datum value)
+append_text(StringInfo out, const RuleColumn &column, Datum value)
 {
 	const bool is_deterministic = get_collation_isdeterministic(column.collation);
 	if (!is_deterministic && column.type != NAMEOID) {
@@ -114,7 +114,7 @@ append_document(StringInfo out, Datum value)
 
 // The types are those whose text does not depend on settings; all others are hashed.
 void
-append_value_text(StringInfo out, const Column &column, Datum value)
+append_value_text(StringInfo out, const RuleColumn &column, Datum value)
 {
 	switch (column.type) {
 		case BOOLOID:
@@ -157,7 +157,7 @@ append_value_text(StringInfo out, const Column &column, Datum value)
 }
 
 bool
-are_equal(const Column &column, Datum left, Datum right)
+are_equal(const RuleColumn &column, Datum left, Datum right)
 {
 	return DatumGetBool(
 		FunctionCall2Coll(&column.entry->eq_opr_finfo, column.collation, left, right));

@@ -12,7 +12,7 @@ namespace queue_ext::unique {
 
 // A column of a rule. Its values are compared by the default equality operator of the type, under
 // the column's collation.
-struct Column
+struct RuleColumn
 {
 	AttrNumber number;
 	const char *name;     // quoted
@@ -23,9 +23,9 @@ struct Column
 };
 
 // Appends the text of a value that is not null, as a JSON string.
-void append_value_text(StringInfo out, const Column &column, Datum value);
+void append_value_text(StringInfo out, const RuleColumn &column, Datum value);
 
 // Compares two values that are not null.
-bool are_equal(const Column &column, Datum left, Datum right);
+bool are_equal(const RuleColumn &column, Datum left, Datum right);
 
 } // namespace queue_ext::unique

@@ -104,7 +104,7 @@ find_ticket(Ticket *ticket, Definition *definition, const Request &request)
 		return;
 	with_variant(definition, request, [&] {
 		Ring *ring = claim::ring_of(definition);
-		if (ring != nullptr && ring::is_shared_by_all() &&
+		if (ring != nullptr && ring::are_rings_shared() &&
 			!take_ticket(ring, claim::ring_claim_of(definition)->key,
 						 &ring::get_wakes(definition->source)->generation, ticket))
 			ticket->ring = nullptr;
@@ -113,19 +113,19 @@ find_ticket(Ticket *ticket, Definition *definition, const Request &request)
 
 // A backend that was chosen keeps the ticket by which it answers, if it looks at another ring now.
 void
-begin_look(Wait *wait, Definition *definition, const Request &request)
+before_look(Wait *wait, Definition *definition, const Request &request)
 {
 	Ticket ticket{};
 	if (definition != nullptr)
 		find_ticket(&ticket, definition, request);
 	if (current.is_chosen && ticket.ring != wait->ticket.ring)
-		end_look(wait, false);
+		after_look(wait, false);
 	wait->ticket = ticket;
 	wait->changes = changes;
 }
 
 void
-end_look(Wait *wait, bool found)
+after_look(Wait *wait, bool found)
 {
 	futile = found || !wait->is_soon ? 0 : futile + 1;
 	Wakes *wakes = current.wakes;
@@ -171,7 +171,7 @@ static bool
 has_changes(const Wait *wait)
 {
 	AcceptInvalidationMessages();
-	return changes != wait->changes || !ring::is_shared_by_all();
+	return changes != wait->changes || !ring::are_rings_shared();
 }
 
 // Stands in the list until there is something to look at, or the time is over.

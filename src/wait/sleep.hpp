@@ -31,13 +31,13 @@ struct Wait
 // To be called before each look for a job: from here on nothing is missed. definition: null for a
 // queue that is paused, at which there is nothing to wait for but time. Raises what compiling a claim
 // raises.
-void begin_look(Wait *wait, definition::Definition *definition, const claim::Request &request);
+void before_look(Wait *wait, definition::Definition *definition, const claim::Request &request);
 
 // Whether this backend was woken for a job, and has not answered yet.
 bool *chosen();
 
 // To be called after each look for a job. Where found is false, sleep() is next.
-void end_look(Wait *wait, bool found);
+void after_look(Wait *wait, bool found);
 
 // Sleeps. False if the time is over; else the caller is to look. Raises what an interrupt raises, and
 // FATAL when the client has gone.

@@ -397,7 +397,7 @@ note_replaced(Oid table, const Version &version)
 }
 
 void
-note_death(Oid table, TimestampTz death)
+note_deadline(Oid table, TimestampTz death)
 {
 	Note *note = note_of_table(table);
 	note->death = Min(note->death, death);

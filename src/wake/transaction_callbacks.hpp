@@ -68,7 +68,7 @@ void note_moved(Oid table);
 
 // Notes that a row written by this (sub)transaction would have died at that time. If that is over when the
 // transaction has committed, the next claim is to look at the table.
-void note_death(Oid table, TimestampTz death);
+void note_deadline(Oid table, TimestampTz death);
 
 // Notes that a queue of the table is gone once this transaction has committed: the waiters for
 // its jobs are to look.

@@ -34,7 +34,7 @@ std::int64_t
 next(const char *text, std::int64_t from)
 {
 	cron::Expression expression{};
-	const cron::Fault fault = cron::parse(text, std::strlen(text), &expression);
+	const cron::Fault fault = cron::parse_expression(text, std::strlen(text), &expression);
 	EXPECT_EQ(fault.reason, nullptr) << text << ": " << fault.reason;
 	std::int64_t moment = -1;
 	EXPECT_TRUE(cron::next(expression, from, &moment)) << text;
@@ -46,7 +46,7 @@ std::string
 fault_of(const std::string &text)
 {
 	cron::Expression expression{};
-	const cron::Fault fault = cron::parse(text.data(), text.size(), &expression);
+	const cron::Fault fault = cron::parse_expression(text.data(), text.size(), &expression);
 	if (fault.reason == nullptr)
 		return "none";
 	return std::string(fault.field == nullptr ? "all" : fault.field) + ": " +
@@ -172,7 +172,7 @@ TEST(Cron, MissesNoMinute)
 								 "59 23 * dec sun"};
 	for (const char *text : texts) {
 		cron::Expression expression{};
-		ASSERT_EQ(cron::parse(text, std::strlen(text), &expression).reason, nullptr);
+		ASSERT_EQ(cron::parse_expression(text, std::strlen(text), &expression).reason, nullptr);
 		std::int64_t expected = 0;
 		ASSERT_TRUE(cron::next(expression, at(2027, 1, 1), &expected));
 		for (std::int64_t moment = at(2027, 1, 1); moment < at(2029, 1, 1); moment += 60) {

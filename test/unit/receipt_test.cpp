@@ -11,7 +11,7 @@
 
 namespace base64url = queue_ext::queue::base64url;
 namespace form = queue_ext::queue::receipt_form;
-using form::Fault;
+using form::ReceiptFault;
 
 namespace {
 
@@ -68,7 +68,7 @@ made(const std::vector<const std::string *> &values)
 	return bytes;
 }
 
-Fault
+ReceiptFault
 fault_in(const std::string &bytes)
 {
 	form::Origin origin{};
@@ -129,11 +129,12 @@ TEST(Receipt, GivesItsValuesBack)
 		const std::string bytes = made({&empty, nullptr, &longer, &one});
 		form::Origin origin{};
 		form::Values values{};
-		ASSERT_EQ(form::read_header(bytes_of(bytes), bytes.size(), &origin, &values), Fault::none);
+		ASSERT_EQ(form::read_header(bytes_of(bytes), bytes.size(), &origin, &values),
+				  ReceiptFault::none);
 		EXPECT_EQ(origin.table, 0x01020304U);
 		EXPECT_EQ(origin.queue, 0xA0B0C0D0U);
 		EXPECT_EQ(origin.columns, 7U);
-		form::Value value{};
+		form::ReceiptValue value{};
 		ASSERT_TRUE(form::read_value(&values, &value));
 		EXPECT_TRUE(value.start != nullptr && value.length == 0);
 		ASSERT_TRUE(form::read_value(&values, &value));
@@ -151,16 +152,16 @@ TEST(Receipt, NoticesEachChangedBit)
 {
 	const std::string value = "value";
 	const std::string bytes = made({&value, nullptr});
-	EXPECT_EQ(fault_in(bytes), Fault::none);
+	EXPECT_EQ(fault_in(bytes), ReceiptFault::none);
 	for (std::size_t i = 0; i < bytes.size(); i++)
 		for (int bit = 0; bit < 8; bit++) {
 			std::string changed = bytes;
 			changed[i] = static_cast<char>(changed[i] ^ (1 << bit));
-			EXPECT_EQ(fault_in(changed), Fault::mangled);
+			EXPECT_EQ(fault_in(changed), ReceiptFault::mangled);
 		}
 	for (std::size_t length = 0; length < bytes.size(); length++)
-		EXPECT_EQ(fault_in(bytes.substr(0, length)), Fault::mangled);
-	EXPECT_EQ(fault_in(bytes + '\0'), Fault::mangled);
+		EXPECT_EQ(fault_in(bytes.substr(0, length)), ReceiptFault::mangled);
+	EXPECT_EQ(fault_in(bytes + '\0'), ReceiptFault::mangled);
 }
 
 TEST(Receipt, KnowsItsVersion)
@@ -171,7 +172,7 @@ TEST(Receipt, KnowsItsVersion)
 	unsigned char checksum[form::number_size];
 	form::write_number(form::checksum_of(bytes_of(bytes), bytes.size()), checksum);
 	bytes.append(reinterpret_cast<char *>(checksum), sizeof(checksum));
-	EXPECT_EQ(fault_in(bytes), Fault::version);
+	EXPECT_EQ(fault_in(bytes), ReceiptFault::version);
 }
 
 // Lengths that go beyond the end, and the long form of a short length.
@@ -179,7 +180,7 @@ TEST(Receipt, TakesNoWrongLength)
 {
 	const auto can_read = [](const std::string &bytes) {
 		form::Values values{bytes_of(bytes), bytes_of(bytes) + bytes.size()};
-		form::Value value{};
+		form::ReceiptValue value{};
 		return form::read_value(&values, &value);
 	};
 	EXPECT_FALSE(can_read(""));

@@ -134,15 +134,15 @@ fuzz_receipt(const std::uint8_t *bytes, std::size_t size)
 	write_number(checksum_of(receipt, size), receipt + size);
 	Origin origin{};
 	Values values{};
-	const Fault fault = read_header(receipt, size + number_size, &origin, &values);
-	require((fault == Fault::none) == (size >= header_size && bytes[0] == version));
-	if (fault != Fault::none)
+	const ReceiptFault fault = read_header(receipt, size + number_size, &origin, &values);
+	require((fault == ReceiptFault::none) == (size >= header_size && bytes[0] == version));
+	if (fault != ReceiptFault::none)
 		return;
 	unsigned char header[header_size];
 	write_header(origin, header);
 	require(std::memcmp(header, bytes, header_size) == 0);
 	const unsigned char *at = receipt + header_size;
-	Value value{};
+	ReceiptValue value{};
 	while (read_value(&values, &value)) {
 		if (value.start == nullptr) {
 			require(*at++ == 0);
@@ -167,7 +167,7 @@ fuzz_cron(const std::uint8_t *bytes, std::size_t size)
 	const std::int64_t from = next<std::int64_t>(&bytes, &size) % far;
 	const auto *text = reinterpret_cast<const char *>(bytes);
 	Expression expression{};
-	const Fault fault = parse(text, size, &expression);
+	const Fault fault = parse_expression(text, size, &expression);
 	if (fault.reason != nullptr) {
 		require(fault.start <= size && fault.length <= size - fault.start);
 		return;
