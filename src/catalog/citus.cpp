@@ -5,6 +5,7 @@
 #include "citus.hpp"
 
 #include "../error.hpp"
+#include "indexes.hpp"
 
 namespace queue_ext::catalog {
 
@@ -16,17 +17,12 @@ static Oid
 find_index(Relation partitions)
 {
 	Oid found = InvalidOid;
-	List *indexes = RelationGetIndexList(partitions);
-	ListCell *cell;
-	foreach (cell, indexes) {
-		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+	each_index(partitions, [&](Relation index) {
 		if (index->rd_index->indisvalid && index->rd_index->indisunique &&
 			index->rd_index->indkey.values[0] == logical_relation &&
 			index->rd_rel->relam == BTREE_AM_OID && RelationGetIndexPredicate(index) == NIL)
 			found = RelationGetRelid(index);
-		index_close(index, AccessShareLock);
-	}
-	list_free(indexes);
+	});
 	return found;
 }
 

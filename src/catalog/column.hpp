@@ -39,4 +39,16 @@ find_column(Oid table, const char *name, Oid type)
 			   : static_cast<AttrNumber>(InvalidAttrNumber);
 }
 
+// Reads the column from a row with these columns. False if there is none of that name and type, or if it is null.
+inline bool
+get_value(HeapTuple row, TupleDesc columns, const char *name, Oid type, Datum *value)
+{
+	const AttrNumber number = find_column(columns, name, type);
+	if (number == InvalidAttrNumber)
+		return false;
+	bool is_null;
+	*value = heap_getattr(row, number, columns, &is_null);
+	return !is_null;
+}
+
 } // namespace queue_ext::catalog

@@ -5,6 +5,7 @@
 #include "key_advice.hpp"
 
 #include "../compat.hpp"
+#include "indexes.hpp"
 #include "row_key.hpp"
 
 namespace queue_ext::catalog {
@@ -119,18 +120,13 @@ advise_key(Relation table)
 		return {nullptr, "Other tables inherit from it, and no index spans them."};
 	char *command = nullptr;
 	KeyFitness best = KeyFitness::none;
-	List *indexes = RelationGetIndexList(table);
-	ListCell *cell;
-	foreach (cell, indexes) {
-		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+	each_index(table, [&](Relation index) {
 		const KeyFitness fitness = fitness_of(table, index);
 		if (fitness < best) {
 			best = fitness;
 			command = command_for(table, index, fitness);
 		}
-		index_close(index, AccessShareLock);
-	}
-	list_free(indexes);
+	});
 	if (command == nullptr)
 		command = column_command(table);
 	return {command, "It is partitioned by an expression, which no unique index can be over."};

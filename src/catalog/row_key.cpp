@@ -6,6 +6,7 @@
 
 #include "../compat.hpp"
 #include "../statement/statement.hpp"
+#include "indexes.hpp"
 
 namespace queue_ext::catalog {
 
@@ -154,14 +155,9 @@ has_key_among(Relation table, const AttrNumber *columns, int count)
 	if (is_inherited_from(table))
 		return false;
 	bool has = false;
-	List *indexes = RelationGetIndexList(table);
-	ListCell *cell;
-	foreach (cell, indexes) {
-		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+	each_index(table, [&](Relation index) {
 		has |= fitness_of(table, index) == KeyFitness::key && is_among(index, columns, count);
-		index_close(index, AccessShareLock);
-	}
-	list_free(indexes);
+	});
 	return has;
 }
 

@@ -6,6 +6,7 @@
 
 #include "../ring/due_rows.hpp"
 #include "../ring/shared_memory.hpp"
+#include "../statement/row_type.hpp"
 #include "candidate_row.hpp"
 #include "claim_text.hpp"
 #include "compiled_claim.hpp"
@@ -252,9 +253,7 @@ read_cursor(const Reader *reader, Place *place)
 	Datum row;
 	if (reader->holding->cursor.size == 0 || !make_row(claim, reader->holding->cursor, &row))
 		return false;
-	HeapTupleData tuple{};
-	tuple.t_data = DatumGetHeapTupleHeader(row);
-	tuple.t_len = HeapTupleHeaderGetDatumLength(tuple.t_data);
+	HeapTupleData tuple = statement::tuple_of(row);
 	place->values = static_cast<Datum *>(palloc(sizeof(Datum) * claim->order_count));
 	for (int i = 0; i < claim->order_count; i++) {
 		bool is_null;

@@ -14,6 +14,7 @@
 
 #include "portable.hpp"
 
+#include "../catalog/column.hpp"
 #include "../catalog/row_key.hpp"
 #include "../definition/compiled.hpp"
 #include "../error.hpp"
@@ -104,9 +105,9 @@ get_job(HeapTuple row, ReadyJob *job)
 	const bool was_leased = get_time(row, former_lease, &leased_until);
 	*job = ready_job(run_at, was_leased, leased_until);
 	const TupleDesc columns = SPI_tuptable->tupdesc;
-	const int number = SPI_fnumber(columns, "priority");
-	bool is_null = true;
-	if (number > 0 && SPI_gettypeid(columns, number) == INT2OID) {
+	const AttrNumber number = catalog::find_column(columns, "priority", INT2OID);
+	bool is_null;
+	if (number != InvalidAttrNumber) {
 		const Datum priority = heap_getattr(row, number, columns, &is_null);
 		*job = managed_job(DatumGetInt16(priority), run_at, was_leased, leased_until);
 	}

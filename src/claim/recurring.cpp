@@ -4,6 +4,7 @@
 
 #include "recurring.hpp"
 
+#include "../array.hpp"
 #include "../catalog/column.hpp"
 #include "../catalog/owner.hpp"
 #include "../definition/shape.hpp"
@@ -387,25 +388,17 @@ find_occurrences(Definition *definition, const int64 *ids, int count)
 			   : find_unclaimed(definition, found);
 }
 
-static int
-compare_ids(const void *left, const void *right)
-{
-	const int64 one = *static_cast<const int64 *>(left);
-	const int64 other = *static_cast<const int64 *>(right);
-	return one < other ? -1 : one > other;
-}
-
 void
 follow_cancelled(Definition *definition, const List *occurrences, int64 *ids, int count)
 {
 	if (occurrences == NIL)
 		return;
-	qsort(ids, count, sizeof(int64), compare_ids);
+	qsort(ids, count, sizeof(int64), compare_int64);
 	ListCell *cell;
 	foreach (cell, occurrences) {
 		CHECK_FOR_INTERRUPTS();
 		const auto *schedule = static_cast<const Schedule *>(lfirst(cell));
-		if (bsearch(&schedule->job, ids, count, sizeof(int64), compare_ids) != nullptr)
+		if (bsearch(&schedule->job, ids, count, sizeof(int64), compare_int64) != nullptr)
 			follow(definition, schedule->name, schedule->job, GetCurrentTimestamp(), false);
 	}
 }

@@ -24,13 +24,11 @@ put_rows(uint64 count, const Output &output)
 bool
 get_time(HeapTuple row, const char *name, TimestampTz *time)
 {
-	const TupleDesc columns = SPI_tuptable->tupdesc;
-	const AttrNumber number = catalog::find_column(columns, name, TIMESTAMPTZOID);
-	if (number == InvalidAttrNumber)
+	Datum value;
+	if (!catalog::get_value(row, SPI_tuptable->tupdesc, name, TIMESTAMPTZOID, &value))
 		return false;
-	bool is_null;
-	*time = DatumGetTimestampTz(heap_getattr(row, number, columns, &is_null));
-	return !is_null;
+	*time = DatumGetTimestampTz(value);
+	return true;
 }
 
 } // namespace queue_ext::claim

@@ -5,7 +5,7 @@
 #include "shape.hpp"
 
 #include "../catalog/citus.hpp"
-#include "../catalog/index_predicate.hpp"
+#include "../catalog/indexes.hpp"
 #include "../catalog/owner.hpp"
 #include "../error.hpp"
 #include "keep.hpp"
@@ -465,15 +465,10 @@ find_index(Oid table, const Wish &wish)
 {
 	Oid found = InvalidOid;
 	Relation relation = table_open(table, AccessShareLock);
-	List *indexes = RelationGetIndexList(relation);
-	ListCell *cell;
-	foreach (cell, indexes) {
-		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+	catalog::each_index(relation, [&](Relation index) {
 		if (!OidIsValid(found) && is_like(index, wish))
 			found = RelationGetRelid(index);
-		index_close(index, AccessShareLock);
-	}
-	list_free(indexes);
+	});
 	table_close(relation, AccessShareLock);
 	return found;
 }

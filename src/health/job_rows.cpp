@@ -5,7 +5,7 @@
 #include "job_rows.hpp"
 
 #include "../catalog/column.hpp"
-#include "../catalog/index_predicate.hpp"
+#include "../catalog/indexes.hpp"
 #include "../definition/shape.hpp"
 #include "../row/index_scan.hpp"
 

@@ -4,6 +4,7 @@
 
 #include "complete_row.hpp"
 
+#include "../array.hpp"
 #include "../catalog/kept.hpp"
 #include "../catalog/named_dependency.hpp"
 #include "../catalog/row_key.hpp"
@@ -59,14 +60,6 @@ struct CompletionKept
 
 } // namespace
 
-// Zeroed, in the context of the completion; never of size 0.
-template <typename T>
-static T *
-allocate(const Completion *completion, int count)
-{
-	return static_cast<T *>(MemoryContextAllocZero(completion->context, sizeof(T) * Max(count, 1)));
-}
-
 static Bitmapset *
 written_by(const Completion *completion)
 {
@@ -83,8 +76,8 @@ add_key(Completion *completion, const catalog::RowKey &key)
 {
 	completion->index = key.index;
 	completion->key_count = key.length;
-	completion->key_columns = allocate<AttrNumber>(completion, key.length);
-	completion->keys = allocate<ScanKeyData>(completion, key.length);
+	completion->key_columns = allocate_in<AttrNumber>(completion->context, key.length);
+	completion->keys = allocate_in<ScanKeyData>(completion->context, key.length);
 	Relation index = index_open(key.index, AccessShareLock);
 	// The scan keys have what their functions remember there.
 	MemoryContext old = MemoryContextSwitchTo(completion->context);
@@ -101,7 +94,7 @@ add_key(Completion *completion, const catalog::RowKey &key)
 static void
 add_fence(Completion *completion, const Bitmapset *written)
 {
-	completion->fence = allocate<AttrNumber>(completion, bms_num_members(written));
+	completion->fence = allocate_in<AttrNumber>(completion->context, bms_num_members(written));
 	int member = -1;
 	while ((member = bms_next_member(written, member)) >= 0)
 		completion->fence[completion->fence_count++] =
@@ -197,22 +190,11 @@ with_expressions(Definition *definition, Body &&body)
 	});
 }
 
-// The receipt's row as a tuple, which is not copied.
-static HeapTupleData
-tuple_of(const Row &job)
-{
-	HeapTupleData tuple{};
-	tuple.t_data = DatumGetHeapTupleHeader(job.value);
-	tuple.t_len = HeapTupleHeaderGetDatumLength(tuple.t_data);
-	ItemPointerSetInvalid(&tuple.t_self);
-	return tuple;
-}
-
 char *
 row_key_of_receipt(Definition *definition, const Row &job)
 {
 	Relation table = table_open(definition->source, NoLock);
-	HeapTupleData tuple = tuple_of(job);
+	HeapTupleData tuple = statement::tuple_of(job.value);
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table), &TTSOpsHeapTuple);
 	ExecStoreHeapTuple(&tuple, slot, false);
 	ExprContext *evaluation = known_completion_of(definition)->evaluation;
@@ -254,7 +236,7 @@ read_receipt(Completer *completer, const Row &job)
 {
 	const Completion *completion = completer->completion;
 	const TupleDesc descriptor = RelationGetDescr(completer->locator.table);
-	HeapTupleData tuple = tuple_of(job);
+	HeapTupleData tuple = statement::tuple_of(job.value);
 	completer->keys = static_cast<ScanKey>(palloc(sizeof(ScanKeyData) * completion->key_count));
 	memcpy(completer->keys, completion->keys, sizeof(ScanKeyData) * completion->key_count);
 	for (int i = 0; i < completion->key_count; i++) {

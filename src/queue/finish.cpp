@@ -4,6 +4,7 @@
 
 #include "finish.hpp"
 
+#include "../array.hpp"
 #include "../claim/compiled_claim.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/fragment.hpp"
@@ -13,7 +14,6 @@
 #include "../interval.hpp"
 #include "../row/rights.hpp"
 #include "../stats/transaction_counters.hpp"
-#include "../unique/allocate.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "backoff.hpp"
 #include "calls_kept.hpp"
@@ -644,7 +644,7 @@ returned_ids(MemoryContext context, int *count)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	const SPITupleTable *rows = SPI_tuptable;
 	*count = static_cast<int>(rows->numvals);
-	auto *ids = unique::allocate<int64>(*count);
+	auto *ids = allocate<int64>(*count);
 	for (int i = 0; i < *count; i++) {
 		bool is_null;
 		ids[i] = DatumGetInt64(SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &is_null));

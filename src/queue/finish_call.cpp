@@ -5,6 +5,7 @@
 #include "finish_call.hpp"
 
 #include "../argument.hpp"
+#include "../array.hpp"
 #include "../claim/given_back.hpp"
 #include "../claim/recurring.hpp"
 #include "../claim/request.hpp"
@@ -13,7 +14,6 @@
 #include "../job/remove.hpp"
 #include "../result.hpp"
 #include "../statement/row_type.hpp"
-#include "../unique/allocate.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "finish_row.hpp"
 
@@ -128,7 +128,7 @@ read_receipts(FunctionCallInfo fcinfo, Attempt attempt)
 			error::length_mismatch("ids", count, "attempts", attempt_count);
 	}
 
-	auto *elements = unique::allocate<Receipt>(count);
+	auto *elements = allocate<Receipt>(count);
 	for (int i = 0; i < count; i++) {
 		if (id_nulls[i])
 			error::null_element("ids");
@@ -144,7 +144,7 @@ read_receipts(FunctionCallInfo fcinfo, Attempt attempt)
 static int64 *
 ids_of(const Receipts &receipts)
 {
-	auto *ids = unique::allocate<int64>(receipts.count);
+	auto *ids = allocate<int64>(receipts.count);
 	for (int i = 0; i < receipts.count; i++)
 		ids[i] = receipts.elements[i].id;
 	return ids;

@@ -5,9 +5,9 @@
 #include "finish_receipt.hpp"
 
 #include "../argument.hpp"
+#include "../array.hpp"
 #include "../error.hpp"
 #include "../result.hpp"
-#include "../unique/allocate.hpp"
 #include "finish_call.hpp"
 #include "receipt.hpp"
 
@@ -81,7 +81,7 @@ read_elements(FunctionCallInfo fcinfo, const FinishOptions &options)
 		if (error_count != count)
 			error::length_mismatch("receipts", count, "errors", error_count);
 	}
-	auto *elements = unique::allocate<Element>(count);
+	auto *elements = allocate<Element>(count);
 	for (int i = 0; i < count; i++) {
 		if (nulls[i])
 			error::null_element("receipts");

@@ -150,10 +150,7 @@ static void
 write_column(const Definition *definition, const Columns &columns, int i, const Row &job,
 			 StringInfo bytes)
 {
-	HeapTupleData tuple{};
-	tuple.t_data = DatumGetHeapTupleHeader(job.value);
-	tuple.t_len = HeapTupleHeaderGetDatumLength(tuple.t_data);
-	ItemPointerSetInvalid(&tuple.t_self);
+	HeapTupleData tuple = statement::tuple_of(job.value);
 	const AttrNumber number = column_in(definition, job, columns.numbers[i], columns.types[i]);
 	bool is_null;
 	const Datum value = heap_getattr(&tuple, number, job.columns, &is_null);

@@ -4,6 +4,7 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../array.hpp"
 #include "../catalog/any_right.hpp"
 #include "../claim/given_back.hpp"
 #include "../definition/open.hpp"
@@ -11,7 +12,6 @@
 #include "../result.hpp"
 #include "../statement/row_type.hpp"
 #include "../stats/transaction_counters.hpp"
-#include "../unique/allocate.hpp"
 #include "../unique/row_insert.hpp"
 #include "../unique/rule_cache.hpp"
 
@@ -147,7 +147,7 @@ insert_all(FunctionCallInfo fcinfo, Oid table, const NewRows &rows, Put &&put)
 	RowCounts counts{stats::counted_by_trigger(table), 0, 0};
 	pin_rule(rule);
 	statement::with_spi([&] {
-		auto *outcomes = unique::allocate<RowOutcome>(rows.count);
+		auto *outcomes = allocate<RowOutcome>(rows.count);
 		insert_unique_rows(rule, rows, outcomes);
 		for (int i = 0; i < rows.count; i++) {
 			counts.inserted += outcomes[i].is_inserted;

@@ -3,6 +3,7 @@
 
 #include "../postgres.hpp"
 
+#include "../catalog/column.hpp"
 #include "../claim/given_back.hpp"
 #include "../claim/own_update.hpp"
 #include "../error.hpp"
@@ -10,20 +11,9 @@
 
 namespace queue_ext::queue {
 
-QUEUE_EXT_FUNCTION(queue_ext_queue_wake);
+using catalog::get_value;
 
-// Reads the column of that name. False if the row has no such column of that type, or if it is
-// null.
-static bool
-get_value(HeapTuple row, TupleDesc descriptor, const char *name, Oid type, Datum *value)
-{
-	const int number = SPI_fnumber(descriptor, name);
-	if (number <= 0 || SPI_gettypeid(descriptor, number) != type)
-		return false;
-	bool is_null;
-	*value = heap_getattr(row, number, descriptor, &is_null);
-	return !is_null;
-}
+QUEUE_EXT_FUNCTION(queue_ext_queue_wake);
 
 namespace {
 

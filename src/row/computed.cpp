@@ -4,6 +4,8 @@
 
 #include "computed.hpp"
 
+#include "../array.hpp"
+
 namespace queue_ext::row {
 
 const char *
@@ -11,8 +13,7 @@ prepare_columns(const List *targets, Relation table, MemoryContext context, Colu
 				int *count)
 {
 	const TupleDesc descriptor = copy_columns(table);
-	*columns = static_cast<ColumnValue *>(
-		MemoryContextAllocZero(context, sizeof(ColumnValue) * Max(list_length(targets), 1)));
+	*columns = allocate_in<ColumnValue>(context, list_length(targets));
 	*count = 0;
 	ListCell *cell;
 	foreach (cell, targets) {

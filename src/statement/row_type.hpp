@@ -20,6 +20,17 @@ struct Row
 	TupleDesc columns;
 };
 
+// The row, a composite value, as a tuple, which is not copied.
+inline HeapTupleData
+tuple_of(Datum row)
+{
+	HeapTupleData tuple{};
+	tuple.t_data = DatumGetHeapTupleHeader(row);
+	tuple.t_len = HeapTupleHeaderGetDatumLength(tuple.t_data);
+	ItemPointerSetInvalid(&tuple.t_self);
+	return tuple;
+}
+
 // The columns that a row of the type has now; a copy in the current context.
 inline TupleDesc
 columns_of(Oid type)

@@ -16,6 +16,19 @@ is_interrupt(const ErrorData *error)
 		   strcmp(error->filename, "postgres.c") == 0;
 }
 
+// Within PG_CATCH(): rolls the subtransaction back and returns its error, in the context.
+inline ErrorData *
+roll_back(MemoryContext context, ResourceOwner owner)
+{
+	MemoryContextSwitchTo(context);
+	ErrorData *error = CopyErrorData();
+	FlushErrorState();
+	RollbackAndReleaseCurrentSubTransaction();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return error;
+}
+
 // Runs body in a subtransaction. True if the subtransaction committed; its locks pass to the parent
 // then. False if body raised an error for which is_expected(const ErrorData *) holds: the
 // subtransaction is rolled back and its resources are released. Any other error is raised again.
@@ -36,12 +49,7 @@ in_subtransaction(Body &&body, IsExpected &&is_expected)
 	}
 	PG_CATCH();
 	{
-		MemoryContextSwitchTo(context);
-		ErrorData *error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
+		ErrorData *error = roll_back(context, owner);
 		if (!is_expected(error))
 			ReThrowError(error);
 		FreeErrorData(error);
@@ -69,13 +77,7 @@ rolled_back(Body &&body)
 	}
 	PG_CATCH();
 	{
-		MemoryContextSwitchTo(context);
-		ErrorData *error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-		ReThrowError(error);
+		ReThrowError(roll_back(context, owner));
 	}
 	PG_END_TRY();
 	RollbackAndReleaseCurrentSubTransaction();

@@ -5,7 +5,7 @@
 #include "find.hpp"
 
 #include "../catalog/column.hpp"
-#include "../catalog/index_predicate.hpp"
+#include "../catalog/indexes.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/shape.hpp"
 #include "../job/job.hpp"

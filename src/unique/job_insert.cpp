@@ -4,10 +4,10 @@
 
 #include "job_insert.hpp"
 
+#include "../array.hpp"
 #include "../claim/given_back.hpp"
 #include "../job/insert.hpp"
 #include "../stats/transaction_counters.hpp"
-#include "allocate.hpp"
 #include "find.hpp"
 #include "history.hpp"
 #include "locks.hpp"

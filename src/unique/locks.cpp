@@ -4,10 +4,10 @@
 
 #include "locks.hpp"
 
+#include "../array.hpp"
 #include "../key/advisory_lock.hpp"
 #include "../key/fnv.hpp"
 #include "../key/utf8.hpp"
-#include "allocate.hpp"
 
 namespace queue_ext::unique {
 
@@ -47,14 +47,6 @@ take_stripes(const char *space, const Lock *locks, int count, LOCKMODE mode)
 	}
 }
 
-static int
-compare_keys(const void *left, const void *right)
-{
-	const int64 a = *static_cast<const int64 *>(left);
-	const int64 b = *static_cast<const int64 *>(right);
-	return a < b ? -1 : a > b;
-}
-
 // Sorts the keys, as the invariant in locks.hpp demands, and takes keys that hash alike once.
 void
 take_locks(const char *space, const Lock *locks, int count)
@@ -67,7 +59,7 @@ take_locks(const char *space, const Lock *locks, int count)
 	auto *keys = allocate<int64>(count);
 	for (int i = 0; i < count; i++)
 		keys[i] = locks[i].key;
-	qsort(keys, count, sizeof(int64), compare_keys);
+	qsort(keys, count, sizeof(int64), compare_int64);
 	for (int i = 0; i < count; i++)
 		if (i == 0 || keys[i] != keys[i - 1])
 			key::lock(keys[i], ExclusiveLock);

@@ -4,7 +4,7 @@
 
 #include "row_index.hpp"
 
-#include "../catalog/index_predicate.hpp"
+#include "../catalog/indexes.hpp"
 #include "../definition/fragment.hpp"
 #include "../error.hpp"
 
@@ -94,14 +94,8 @@ static bool
 is_served(const RowRule *rule, Relation table, List *known)
 {
 	bool is_found = false;
-	List *indexes = RelationGetIndexList(table);
-	ListCell *cell;
-	foreach (cell, indexes) {
-		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
-		is_found = is_found || does_serve(rule, index, known);
-		index_close(index, AccessShareLock);
-	}
-	list_free(indexes);
+	catalog::each_index(
+		table, [&](Relation index) { is_found = is_found || does_serve(rule, index, known); });
 	return is_found;
 }
 

@@ -4,8 +4,8 @@
 
 #include "row_insert.hpp"
 
+#include "../array.hpp"
 #include "../statement/row_type.hpp"
-#include "allocate.hpp"
 #include "locks.hpp"
 
 namespace queue_ext::unique {
@@ -35,11 +35,7 @@ struct Row
 static void
 read_row(const RowRule *rule, TupleDesc shape, Row *row)
 {
-	HeapTupleHeader header = DatumGetHeapTupleHeader(row->row);
-	HeapTupleData tuple{};
-	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
-	tuple.t_data = header;
-	ItemPointerSetInvalid(&tuple.t_self);
+	HeapTupleData tuple = statement::tuple_of(row->row);
 	auto *values = allocate<Datum>(shape->natts);
 	row->is_null = allocate<bool>(shape->natts);
 	heap_deform_tuple(&tuple, shape, values, row->is_null);

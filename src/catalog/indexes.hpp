@@ -1,4 +1,4 @@
-// index_predicate.hpp - the predicate of a partial index, simplified or as it is stored.
+// indexes.hpp - the indexes of a table, and the predicate of a partial one, simplified or as it is stored.
 
 #pragma once
 
@@ -7,6 +7,22 @@
 #include "owner.hpp"
 
 namespace queue_ext::catalog {
+
+// Calls visit(index) for each index of the table, which is locked ACCESS SHARE meanwhile. Raises what that raises.
+template <typename Visit>
+void
+each_index(Relation table, Visit &&visit)
+{
+	static_assert(std::is_trivially_destructible_v<std::remove_reference_t<Visit>>);
+	List *indexes = RelationGetIndexList(table);
+	ListCell *cell;
+	foreach (cell, indexes) {
+		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+		visit(index);
+		index_close(index, AccessShareLock);
+	}
+	list_free(indexes);
+}
 
 // As PostgreSQL simplifies it, a list of conditions; NIL if there is none. Simplifying evaluates immutable
 // functions of constants: these are code of the table's owner, and may do anything. So they run as the owner.
