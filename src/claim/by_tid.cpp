@@ -587,7 +587,7 @@ count_claimed(const Claimer *claimer, const Batch &batch, const Request &request
 
 // See Trier (drain.hpp).
 static Tried
-try_all(void *state, Request *request, Candidate *candidates, int count)
+try_by_tid(void *state, Request *request, Candidate *candidates, int count)
 {
 	auto *claimer = static_cast<Claimer *>(state);
 	Tried tried{};
@@ -637,7 +637,8 @@ claim_by_tid(Definition *definition, Ring *ring, Request *request, const Output 
 {
 	Claimer claimer{definition, ring_claim_of(definition), &output, GetCurrentCommandId(false),
 					nullptr,    may_lock_first(definition)};
-	const bool is_settled = drain(definition, ring, request, {&claimer, try_all, nullptr}, claimed);
+	const bool is_settled =
+		drain(definition, ring, request, {&claimer, try_by_tid, nullptr}, claimed);
 	for (Leaf *leaf = claimer.leaves; leaf != nullptr; leaf = leaf->next) {
 		close_candidate_row(&leaf->row);
 		relation_close(leaf->row.table, NoLock);

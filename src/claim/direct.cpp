@@ -345,7 +345,7 @@ try_claim(Claimer *claimer, Candidate *candidate)
 
 // See Trier (drain.hpp).
 static Tried
-try_all(void *state, Request *request, Candidate *candidates, int count)
+try_directly(void *state, Request *request, Candidate *candidates, int count)
 {
 	auto *claimer = static_cast<Claimer *>(state);
 	claimer->counters = {};
@@ -374,7 +374,7 @@ claim_direct(Definition *definition, Ring *ring, Request *request, const Output 
 {
 	Claimer claimer = open_claimer(definition, *request, &output);
 	const bool is_settled =
-		drain(definition, ring, request, {&claimer, try_all, claimer.writer.context}, claimed);
+		drain(definition, ring, request, {&claimer, try_directly, claimer.writer.context}, claimed);
 	close_claimer(&claimer);
 	return is_settled;
 }

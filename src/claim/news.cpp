@@ -115,16 +115,16 @@ admit_due(const Definition *definition, Ring *ring, TimestampTz now)
 namespace {
 
 // The values of a row's order columns.
-struct Place
+struct OrderPlace
 {
 	Datum *values;
 };
 
 // A row of which the log tells, and that is pending.
-struct Told
+struct PendingRow
 {
 	Candidate candidate;
-	Place place;
+	OrderPlace place;
 };
 
 // How a column of the order is compared.
@@ -146,13 +146,13 @@ struct Reader
 	DueJob to_come[most_placed]; // those that are not pending, and become so by the clock
 	int to_come_count;
 	Holding *holding;
-	Place *places; // of the candidates in holding; no values: not read yet
+	OrderPlace *places; // of the candidates in holding; no values: not read yet
 };
 
 } // namespace
 
 static int
-compare(const Reader *reader, const Place &one, const Place &other)
+compare(const Reader *reader, const OrderPlace &one, const OrderPlace &other)
 {
 	for (int i = 0; i < reader->claim->order_count; i++) {
 		const Comparison &comparison = reader->comparisons[i];
@@ -227,12 +227,12 @@ may_be_pending(Reader *reader, Definition *definition, TransactionId writer)
 }
 
 // That of the row that was read last; none, if a column is null, as one is that is not stored.
-static Place
+static OrderPlace
 copy_place(const Reader *reader)
 {
 	const RingClaim *claim = reader->claim;
 	const TupleDesc descriptor = RelationGetDescr(reader->row.table);
-	Place place{static_cast<Datum *>(palloc(sizeof(Datum) * claim->order_count))};
+	OrderPlace place{static_cast<Datum *>(palloc(sizeof(Datum) * claim->order_count))};
 	for (int i = 0; i < claim->order_count; i++) {
 		const AttrNumber number = claim->order_columns[i].number;
 		const Form_pg_attribute column = TupleDescAttr(descriptor, number - 1);
@@ -247,7 +247,7 @@ copy_place(const Reader *reader)
 
 // False if the bytes of the cursor are no row of the table.
 static bool
-read_cursor(const Reader *reader, Place *place)
+read_cursor(const Reader *reader, OrderPlace *place)
 {
 	const RingClaim *claim = reader->claim;
 	Datum row;
@@ -269,7 +269,7 @@ read_cursor(const Reader *reader, Place *place)
 static bool
 read_place(Reader *reader, int index)
 {
-	Place *place = &reader->places[index];
+	OrderPlace *place = &reader->places[index];
 	if (place->values == nullptr && fetch(&reader->row, &reader->holding->candidates[index]))
 		*place = copy_place(reader);
 	return place->values != nullptr;
@@ -278,7 +278,7 @@ read_place(Reader *reader, int index)
 // The index of the first candidate of the ring that comes behind the row; equals come before it, as they came
 // earlier. Those that cannot be read are passed by.
 static int
-find_next(Reader *reader, const Place &place)
+find_next(Reader *reader, const OrderPlace &place)
 {
 	int low = 0;
 	int high = reader->holding->count;
@@ -317,11 +317,11 @@ set_ready_at(const Reader *reader, Candidate *candidate)
 // the rows stand.
 static bool
 read_told(Reader *reader, Definition *definition, const Version *versions, int version_count,
-		  Told *told, int *count)
+		  PendingRow *told, int *count)
 {
 	RingClaim *claim = ring_claim_of(definition);
 	const bool is_at_end = reader->holding->is_at_end;
-	Place cursor{};
+	OrderPlace cursor{};
 	if (!is_at_end && !read_cursor(reader, &cursor))
 		return false;
 	*count = 0;
@@ -331,7 +331,7 @@ read_told(Reader *reader, Definition *definition, const Version *versions, int v
 			ring::attached_candidate(versions[i].tid, versions[i].writer, claim->key.table);
 		if (!fetch(&reader->row, &candidate) && !fetch_removed_here(&reader->row, &candidate))
 			continue;
-		const Place place = copy_place(reader);
+		const OrderPlace place = copy_place(reader);
 		const bool is_before =
 			is_at_end || (place.values != nullptr && compare(reader, place, cursor) <= 0);
 		// What a fill will read is not evaluated here: it may raise. Nor is a row to come listed, as the ring is not quiet
@@ -351,16 +351,17 @@ read_told(Reader *reader, Definition *definition, const Version *versions, int v
 static int
 compare_told(const void *left, const void *right, void *reader)
 {
-	return compare(static_cast<const Reader *>(reader), static_cast<const Told *>(left)->place,
-				   static_cast<const Told *>(right)->place);
+	return compare(static_cast<const Reader *>(reader),
+				   static_cast<const PendingRow *>(left)->place,
+				   static_cast<const PendingRow *>(right)->place);
 }
 
 // Finds the place of each. The order of equals is that of the events, as far as the sort keeps it.
 static Placed *
-place_all(Reader *reader, Told *told, int count)
+place_all(Reader *reader, PendingRow *told, int count)
 {
 	auto *placed = static_cast<Placed *>(palloc0(sizeof(Placed) * Max(count, 1)));
-	qsort_arg(told, count, sizeof(Told), compare_told, reader);
+	qsort_arg(told, count, sizeof(PendingRow), compare_told, reader);
 	for (int i = 0; i < count; i++) {
 		const int next = find_next(reader, told[i].place);
 		placed[i].candidate = told[i].candidate;
@@ -382,7 +383,7 @@ open_reader(Definition *definition, Request *request, ExprContext *evaluation, H
 	reader.evaluation = evaluation_for(definition, request, evaluation);
 	reader.is_borrowed = evaluation != nullptr;
 	reader.holding = holding;
-	reader.places = static_cast<Place *>(palloc0(sizeof(Place) * Max(holding->count, 1)));
+	reader.places = static_cast<OrderPlace *>(palloc0(sizeof(OrderPlace) * Max(holding->count, 1)));
 	return reader;
 }
 
@@ -413,7 +414,7 @@ admit(Definition *definition, Ring *ring, Request *request, ExprContext *evaluat
 	RingClaim *claim = ring_claim_of(definition);
 	const RingKey key = claim->key;
 	Version versions[log_size];
-	Told told[most_placed];
+	PendingRow told[most_placed];
 	// Read without the spinlock, as a hint, so that the ring is copied only if the log has what it lacks.
 	const uint32 from = ring->sweep.wake_generation;
 	const int known =

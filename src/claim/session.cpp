@@ -42,16 +42,16 @@ recheck_text(Definition *definition)
 namespace {
 
 // A row read and its key, copied, as the next statement frees what the last one returned.
-struct Candidate
+struct RowRead
 {
 	char *row_key;
 	Datum row;
 };
 
 // What one read has found.
-struct Candidates
+struct RowsRead
 {
-	Candidate *elements;
+	RowRead *elements;
 	uint64 count;
 	TupleDesc columns; // of the rows
 };
@@ -59,14 +59,14 @@ struct Candidates
 } // namespace
 
 // Copies the rows that the last statement has returned, in the memory context given.
-static Candidates
+static RowsRead
 copy_candidates(Definition *definition, uint64 count, MemoryContext context)
 {
-	Candidates candidates{};
+	RowsRead candidates{};
 	candidates.count = count;
 	MemoryContext old = MemoryContextSwitchTo(context);
 	candidates.columns = statement::columns_of(definition->row_type);
-	candidates.elements = static_cast<Candidate *>(palloc(sizeof(Candidate) * (count + 1)));
+	candidates.elements = static_cast<RowRead *>(palloc(sizeof(RowRead) * (count + 1)));
 	for (uint64 i = 0; i < count; i++) {
 		bool is_null;
 		HeapTuple tuple = SPI_tuptable->vals[i];
@@ -80,7 +80,7 @@ copy_candidates(Definition *definition, uint64 count, MemoryContext context)
 }
 
 // Reads the next rows that look pending, into the memory context given.
-static Candidates
+static RowsRead
 read_candidates(Definition *definition, const Request &request, MemoryContext context)
 {
 	const Statement statement =
@@ -103,7 +103,7 @@ recheck(Definition *definition, const Request &request, const statement::Row &ro
 
 // Tries one row; true if it was won.
 static bool
-try_claim(Definition *definition, const Request &request, const Candidate &candidate,
+try_claim(Definition *definition, const Request &request, const RowRead &candidate,
 		  TupleDesc columns, const Output &output)
 {
 	const Oid table = definition->source;
@@ -123,7 +123,7 @@ try_claim(Definition *definition, const Request &request, const Candidate &candi
 
 // Tries the rows until so many are claimed; returns how many were.
 static uint64
-claim_from(const Candidates &candidates, Definition *definition, const Request &request,
+claim_from(const RowsRead &candidates, Definition *definition, const Request &request,
 		   uint64 wanted, const Output &output)
 {
 	uint64 claimed = 0;
@@ -159,7 +159,7 @@ claim_by_session(Definition *definition, const Request &request, const Output &o
 	uint64 claimed = 0;
 	while (claimed < wanted) {
 		CHECK_FOR_INTERRUPTS();
-		const Candidates candidates = read_candidates(definition, request, context);
+		const RowsRead candidates = read_candidates(definition, request, context);
 		claimed += claim_from(candidates, definition, request, wanted - claimed, output);
 		if (candidates.count == 0)
 			break;
@@ -172,7 +172,7 @@ claim_by_session(Definition *definition, const Request &request, const Output &o
 
 // Tries the rows in turn until one is free.
 static bool
-has_free(const Candidates &candidates, const Definition *definition)
+has_free(const RowsRead &candidates, const Definition *definition)
 {
 	for (uint64 i = 0; i < candidates.count; i++) {
 		const char *row_key = candidates.elements[i].row_key;
@@ -194,7 +194,7 @@ is_any_free(Definition *definition, const Request &request)
 	while (!is_free) {
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(context);
-		const Candidates candidates = read_candidates(definition, request, context);
+		const RowsRead candidates = read_candidates(definition, request, context);
 		if (candidates.count == 0)
 			break;
 		is_free = has_free(candidates, definition);

@@ -103,7 +103,7 @@ make_row(const Writer *writer, const NewJobs &jobs, int index)
 
 // Indexes and notes a row that was written, whose kind may be the column's default. Returns its id.
 static int64
-settle(Writer *writer, const NewJobs &jobs, TupleTableSlot *row)
+index_and_note(Writer *writer, const NewJobs &jobs, TupleTableSlot *row)
 {
 	row::insert_new_index_entries(&writer->target, row);
 	bool is_null;
@@ -120,7 +120,7 @@ insert_one(Writer *writer, const NewJobs &jobs, int64 *id)
 {
 	make_row(writer, jobs, 0);
 	table_tuple_insert(writer->table, writer->row, GetCurrentCommandId(true), 0, nullptr);
-	*id = settle(writer, jobs, writer->row);
+	*id = index_and_note(writer, jobs, writer->row);
 }
 
 // Writes the jobs from first on, through these slots.
@@ -137,7 +137,7 @@ insert_chunk(Writer *writer, const NewJobs &jobs, int first, int count, TupleTab
 	writer->row = own;
 	table_multi_insert(writer->table, slots, count, GetCurrentCommandId(true), 0, nullptr);
 	for (int i = 0; i < count; i++)
-		ids[first + i] = settle(writer, jobs, slots[i]);
+		ids[first + i] = index_and_note(writer, jobs, slots[i]);
 }
 
 static void

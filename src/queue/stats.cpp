@@ -21,7 +21,7 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_stats_reset);
 namespace {
 
 // A row of a result, whose columns are set one after the other.
-struct Row
+struct StatsRow
 {
 	static constexpr int most_columns = 24;
 	Datum values[most_columns];
@@ -57,10 +57,10 @@ visit_entries(Visit &&visit)
 }
 
 // The first columns of all results.
-static Row
+static StatsRow
 begin_row(const Entry &entry)
 {
-	Row row{};
+	StatsRow row{};
 	row.set(ObjectIdGetDatum(entry.key.table));
 	if (entry.key.is_managed)
 		row.set_null();
@@ -70,7 +70,7 @@ begin_row(const Entry &entry)
 }
 
 static void
-put(const ReturnSetInfo *result, Row *row)
+put(const ReturnSetInfo *result, StatsRow *row)
 {
 	tuplestore_putvalues(result->setResult, result->setDesc, row->values, row->nulls);
 }
@@ -99,7 +99,7 @@ find_view(const Rings &rings, const Entry &entry)
 
 // Null if it is not known.
 static void
-set_oldest(Row *row, TimestampTz at)
+set_oldest(StatsRow *row, TimestampTz at)
 {
 	if (at == PG_INT64_MAX)
 		row->set_null();
@@ -108,7 +108,7 @@ set_oldest(Row *row, TimestampTz at)
 }
 
 static void
-set_if(Row *row, bool is_known, int64 number)
+set_if(StatsRow *row, bool is_known, int64 number)
 {
 	if (is_known)
 		row->set(Int64GetDatum(number));
@@ -118,7 +118,7 @@ set_if(Row *row, bool is_known, int64 number)
 
 // The columns from ready on, of a managed queue.
 static void
-set_estimate(Row *row, const Estimate &estimate, const RingView *ring, TimestampTz now)
+set_estimate(StatsRow *row, const Estimate &estimate, const RingView *ring, TimestampTz now)
 {
 	const Ready ready = count_ready(estimate, ring, now);
 	const Oldest oldest = oldest_ready(estimate, ring, now);
@@ -133,7 +133,7 @@ set_estimate(Row *row, const Estimate &estimate, const RingView *ring, Timestamp
 
 // The columns from ready on, of an attached queue, whose rings do not show which jobs they lack.
 static void
-set_candidates(Row *row, const RingView *ring)
+set_candidates(StatsRow *row, const RingView *ring)
 {
 	set_if(row, ring != nullptr, ring == nullptr ? 0 : ring->candidates);
 	row->set(BoolGetDatum(false));
@@ -147,7 +147,7 @@ set_candidates(Row *row, const RingView *ring)
 static void
 put_counters(const ReturnSetInfo *result, const Entry &entry, const Rings &rings, TimestampTz now)
 {
-	Row row = begin_row(entry);
+	StatsRow row = begin_row(entry);
 	row.set(TimestampTzGetDatum(entry.since));
 	const Counter counters[] = {
 		Counter::sent,    Counter::claimed,    Counter::completed, Counter::failed,
@@ -195,7 +195,7 @@ seconds(int64 us)
 static void
 put_buckets(const ReturnSetInfo *result, const Entry &entry, const stats::Histogram &histogram)
 {
-	Row row = begin_row(entry);
+	StatsRow row = begin_row(entry);
 	const int first = row.count;
 	const double total = seconds(histogram.total_us);
 	int64 jobs = 0;

@@ -261,7 +261,7 @@ insert(Ring *ring, const Candidate &candidate, Added kind)
 // spinlock, which no other call of this backend has meanwhile: so its memory can be static, and
 // faults in no page of the stack there.
 static const Candidate *
-merge(Ring *ring, const Candidate *candidates, int count, Added kind)
+merge_candidates(Ring *ring, const Candidate *candidates, int count, Added kind)
 {
 	static Candidate merged[ring_size];
 	static Candidate rest;
@@ -323,7 +323,7 @@ insert_all(Ring *ring, const Candidate *candidates, int count, Added kind)
 		insert(ring, candidates[0], kind);
 		return;
 	}
-	const Candidate *rest = merge(ring, candidates, count, kind);
+	const Candidate *rest = merge_candidates(ring, candidates, count, kind);
 	if (rest != nullptr) {
 		note_dropped(ring, rest->sort_key());
 		end_at_last(ring);
@@ -673,9 +673,9 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, const Generations &g
 // Merges what was read with the candidates of a sorted ring. Both may have a row; under different
 // TIDs, if it was updated in between.
 static void
-merge(Ring *ring, const Fill &fill)
+merge_fill(Ring *ring, const Fill &fill)
 {
-	const Candidate *rest = merge(ring, fill.candidates, fill.count, Added::any);
+	const Candidate *rest = merge_candidates(ring, fill.candidates, fill.count, Added::any);
 	// A later fill reads what was offered behind the cursor.
 	while (ring->candidates.count > 0 &&
 		   !covers(ring, at(ring, ring->candidates.count - 1)->sort_key()))
@@ -747,7 +747,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 		if (fill.count > 0 || fill.cursor.size > 0)
 			ring->reading.cursor = fill.cursor;
 		if (key.is_sorted) {
-			merge(ring, fill);
+			merge_fill(ring, fill);
 			step_back(ring);
 		} else
 			append(ring, order, fill);

@@ -101,7 +101,7 @@ view_ring(int place, RingView *found)
 // for some kinds tells nothing of the others; and where there is one, that of all may have candidates
 // that were claimed long ago.
 static void
-merge(RingView *one, const RingView &other)
+merge_views(RingView *one, const RingView &other)
 {
 	const int waiting = one->waiting + other.waiting;
 	const bool has_kinds = one->has_kinds || one->is_of_kinds || other.is_of_kinds;
@@ -135,7 +135,7 @@ view_rings(int *count)
 	int kept = 0;
 	for (int i = 0; i < *count; i++)
 		if (kept > 0 && compare_views(&views[kept - 1], &views[i]) == 0)
-			merge(&views[kept - 1], views[i]);
+			merge_views(&views[kept - 1], views[i]);
 		else
 			views[kept++] = views[i];
 	*count = kept;

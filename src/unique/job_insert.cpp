@@ -128,7 +128,7 @@ with_id(const Found &found, int64 id)
 // one. A recorded job that is not in the table is done; one whose payload an UPDATE has changed
 // still counts by its state.
 static void
-settle(const Criteria &criteria, const Found &found, const List *remembered, Outcome *outcome)
+set_outcome(const Criteria &criteria, const Found &found, const List *remembered, Outcome *outcome)
 {
 	for (int i = 0; i < found.count; i++)
 		if (found.jobs[i].is_equal && criteria.does_count(found.jobs[i].state))
@@ -163,7 +163,7 @@ look(Definition *definition, const Criteria &criteria, const Batch &batch, const
 	if (criteria.does_count(State::done))
 		recall(definition->source, digests, batch.count, remembered);
 	for (int i = 0; i < batch.count; i++)
-		settle(criteria, found[i], remembered[i], &batch.outcomes[i]);
+		set_outcome(criteria, found[i], remembered[i], &batch.outcomes[i]);
 }
 
 // Returns the statement for one job, or for arrays of payloads and keys, whose order take_ids()

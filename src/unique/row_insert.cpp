@@ -17,7 +17,7 @@ using statement::Statement;
 namespace {
 
 // One row of the call.
-struct Row
+struct UniqueRow
 {
 	Datum row;
 	bool *is_null;     // of all columns of the table
@@ -25,7 +25,7 @@ struct Row
 	bool *value_nulls; // of the columns of the rule
 	Lock lock;
 	int place;
-	Row *first; // the first equal row; the row itself if none precedes it
+	UniqueRow *first; // the first equal row; the row itself if none precedes it
 };
 
 } // namespace
@@ -33,7 +33,7 @@ struct Row
 // check_readable() must have accepted the row: it is deformed by the columns that the table has
 // now.
 static void
-read_row(const RowRule *rule, TupleDesc shape, Row *row)
+read_row(const RowRule *rule, TupleDesc shape, UniqueRow *row)
 {
 	HeapTupleData tuple = statement::tuple_of(row->row);
 	auto *values = allocate<Datum>(shape->natts);
@@ -50,7 +50,7 @@ read_row(const RowRule *rule, TupleDesc shape, Row *row)
 
 // Rows that are equal under the rule have the same string, in every session (value_text.hpp).
 static const char *
-lock_string(const RowRule *rule, const Row *row)
+lock_string(const RowRule *rule, const UniqueRow *row)
 {
 	StringInfoData text;
 	initStringInfo(&text);
@@ -67,10 +67,10 @@ lock_string(const RowRule *rule, const Row *row)
 	return text.data;
 }
 
-static Row *
+static UniqueRow *
 read_rows(const RowRule *rule, const NewRows &given)
 {
-	auto *rows = allocate<Row>(given.count);
+	auto *rows = allocate<UniqueRow>(given.count);
 	// The open relation keeps user-defined code from altering the table (55006).
 	Relation table = table_open(rule->table, NoLock);
 	statement::check_readable(given.columns);
@@ -87,7 +87,7 @@ read_rows(const RowRule *rule, const NewRows &given)
 
 // Nulls are equal, as in find_statement().
 static bool
-are_rows_equal(const RowRule *rule, const Row *left, const Row *right)
+are_rows_equal(const RowRule *rule, const UniqueRow *left, const UniqueRow *right)
 {
 	for (int i = 0; i < rule->column_count; i++) {
 		if (left->value_nulls[i] != right->value_nulls[i])
@@ -103,8 +103,8 @@ are_rows_equal(const RowRule *rule, const Row *left, const Row *right)
 static int
 compare_rows(const void *left, const void *right)
 {
-	const Row *a = *static_cast<Row *const *>(left);
-	const Row *b = *static_cast<Row *const *>(right);
+	const UniqueRow *a = *static_cast<UniqueRow *const *>(left);
+	const UniqueRow *b = *static_cast<UniqueRow *const *>(right);
 	if (a->lock.key != b->lock.key)
 		return a->lock.key < b->lock.key ? -1 : 1;
 	return a->place - b->place;
@@ -113,13 +113,13 @@ compare_rows(const void *left, const void *right)
 // Sets first of all rows. Equal rows have the same lock, so only rows with the same lock are
 // compared.
 static void
-find_equal(const RowRule *rule, Row *rows, int count)
+find_equal(const RowRule *rule, UniqueRow *rows, int count)
 {
-	auto **sorted = allocate<Row *>(count);
+	auto **sorted = allocate<UniqueRow *>(count);
 	for (int i = 0; i < count; i++)
 		sorted[i] = &rows[i];
 	// NOLINTNEXTLINE(bugprone-sizeof-expression): the items are pointers
-	qsort(sorted, count, sizeof(Row *), compare_rows);
+	qsort(sorted, count, sizeof(UniqueRow *), compare_rows);
 	int start = 0;
 	for (int i = 0; i < count; i++) {
 		CHECK_FOR_INTERRUPTS();
@@ -135,7 +135,7 @@ find_equal(const RowRule *rule, Row *rows, int count)
 
 // Takes all locks by one take_locks(), whose order keeps calls from deadlocking.
 static void
-take_all_locks(const RowRule *rule, const Row *rows, int count)
+take_all_locks(const RowRule *rule, const UniqueRow *rows, int count)
 {
 	auto *locks = allocate<Lock>(count);
 	int length = 0;
@@ -149,7 +149,7 @@ take_all_locks(const RowRule *rule, const Row *rows, int count)
 // Runs the statement with the row, made with these columns, as its parameter; true if it returned a
 // row.
 static bool
-run_on(const Statement &statement, const Row *row, TupleDesc columns, RowOutcome *outcome)
+run_on(const Statement &statement, const UniqueRow *row, TupleDesc columns, RowOutcome *outcome)
 {
 	Arguments arguments(GetCurrentTimestamp());
 	arguments.set_row(row->row, columns);
@@ -167,7 +167,7 @@ run_on(const Statement &statement, const Row *row, TupleDesc columns, RowOutcome
 
 // The row's lock is held, so no other call inserts an equal row between the two statements.
 static void
-find_or_insert(RowRule *rule, const Row *row, TupleDesc columns, RowOutcome *outcome)
+find_or_insert(RowRule *rule, const UniqueRow *row, TupleDesc columns, RowOutcome *outcome)
 {
 	if (!run_on(find_statement(rule, row->value_nulls), row, columns, outcome))
 		outcome->is_inserted = run_on(insert_statement(rule, row->is_null), row, columns, outcome);
@@ -177,7 +177,7 @@ find_or_insert(RowRule *rule, const Row *row, TupleDesc columns, RowOutcome *out
 void
 insert_unique_rows(RowRule *rule, const NewRows &given, RowOutcome *outcomes)
 {
-	Row *rows = read_rows(rule, given);
+	UniqueRow *rows = read_rows(rule, given);
 	const int count = given.count;
 	find_equal(rule, rows, count);
 	take_all_locks(rule, rows, count);

@@ -656,7 +656,7 @@ has_lost_queue(const Note *note)
 // Counts the transaction as under way before its rows become visible, so that no backend trusts an
 // idle ring until it has been told.
 static void
-announce(Note *note)
+count_under_way(Note *note)
 {
 	if (!has_wake(note) && !has_lost_queue(note))
 		return;
@@ -930,7 +930,7 @@ on_transaction_end(XactEvent event, void *)
 		case XACT_EVENT_PRE_COMMIT:
 			for (Note *note = notes; note != nullptr; note = note->next) {
 				find_left(note);
-				announce(note);
+				count_under_way(note);
 			}
 			return;
 		case XACT_EVENT_COMMIT:

@@ -425,7 +425,7 @@ inline read_due()
 /* send.cpp, and the trigger queue_wake; transaction_callbacks.cpp, on_transaction_end(). */
 inline send(which)
 {
-	/* XACT_EVENT_PRE_COMMIT: announce() */
+	/* XACT_EVENT_PRE_COMMIT: count_under_way() */
 #ifdef SLIP_ANNOUNCE_LATE
 	appear(which);
 	under_way++;
