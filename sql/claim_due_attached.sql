@@ -99,12 +99,13 @@ begin
 	commit;
 	insert into task (run_at) select until from generate_series(1, 300);
 	commit;
-	perform queue_pop_rows(null::task, 'task');
+	-- None, unless the time has come already.
+	perform set_config('test.claimed', (select count(*)::text from queue_pop_rows(null::task, 'task')), false);
 	commit;
 	perform pg_sleep(extract(epoch from until - clock_timestamp()) + 0.01);
 end $$;
 select sweeps() as before \gset
-select count(*) from queue_pop_rows(null::task, 'task', 1000);
+select count(*) + current_setting('test.claimed')::integer as count from queue_pop_rows(null::task, 'task', 1000);
 select sweeps() - :before <= 10 as few;
 
 -- However a row comes to wait for a time, it is claimed when that has come: no call returns nothing while a row is pending.

@@ -1,5 +1,5 @@
 // claims_kept.hpp - what claims keep beside a queue's definition: the claim compiled, the statements of the
-// paths, and what is known of the queue's schedules.
+// paths, and when to look for lost occurrences of the queue's schedules.
 //
 // Invariant: a plan may be gone, as the cache of definitions gives plans up; its statement is prepared again then.
 // A statement that another one replaces is freed when no call is under way, as a call further up the stack may be
@@ -24,7 +24,7 @@ enum class ClaimStatement {
 	claim_located,       // for a table without a key: updates the rows at these TIDs
 	fill_head,           // reads candidates for the ring, from the head of the order
 	any_pending,         // whether a row is pending, locked or not
-	any_pending_of_one,  // and this of jobs of one kind, and of some kinds (ring::KindForm)
+	any_pending_of_one,  // any_pending for one kind, and for some (ring::KindForm)
 	any_pending_of_some,
 	due_rows,          // of an attached queue: the first rows that become claimable by themselves
 	recheck,           // in mode session: the row, if it is still pending
@@ -55,7 +55,7 @@ struct PreparedLeaf
 };
 constexpr int prepared_leaf_count = 64;
 
-// What is known of a queue's schedules (recurring.hpp).
+// Whether a queue has schedules, and when to look for lost occurrences of them (recurring.hpp).
 struct Recurrence
 {
 	bool is_known;        // whether there are any
@@ -89,7 +89,7 @@ claim_of(const definition::Definition *definition)
 	return definition::known_beside<ClaimsKept>(definition)->compiled;
 }
 
-// What is known of the queue's schedules. Raises 53200.
+// That of the queue. Raises 53200.
 inline Recurrence *
 recurrence_of(definition::Definition *definition)
 {

@@ -511,6 +511,23 @@ is_order_readable(const RingClaim *claim, TupleDesc descriptor, const Leaves &le
 	return is_readable;
 }
 
+// Reads the count first: an end that the registry does not show yet is counted later.
+void
+look_for_neighbours(RingClaim *claim, const Definition *definition)
+{
+	claim->ended = pg_atomic_read_u32(&ring::get_wakes(definition->source)->ended);
+	claim->is_beside = false;
+	bool is_there = false;
+	ListCell *cell;
+	foreach (cell, definition::find_names(definition->source)) {
+		const bool is_own = strcmp(static_cast<char *>(lfirst(cell)), definition->name) == 0;
+		is_there |= is_own;
+		claim->is_beside |= !is_own;
+	}
+	if (!is_there)
+		claim->ended--; // is no count any more
+}
+
 // What is needed to claim from the ring, by any path.
 static void
 fill_in_ring(RingClaim *claim, const Definition *definition, const Compiled &compiled,
@@ -528,11 +545,11 @@ fill_in_ring(RingClaim *claim, const Definition *definition, const Compiled &com
 	fill_in_key(claim, definition, table, leaves, pending, policies);
 	claim->has_readable_order = is_order_readable(claim, RelationGetDescr(table), leaves);
 	claim->table_version = version_of(definition->source);
+	look_for_neighbours(claim, definition);
 	// Claims of another queue on the table fire no trigger, nor does a statement on a parent table or
 	// on a child.
 	claim->has_wake_trigger = has_wake_trigger(table) && leaves.tables == nullptr &&
-							  !definition::has_other_queue(definition->source, definition->name) &&
-							  !has_superclass(definition->source);
+							  !claim->is_beside && !has_superclass(definition->source);
 }
 
 static Obstacle

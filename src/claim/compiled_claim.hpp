@@ -7,7 +7,7 @@
 // managed queue and for removing it. Other claims of heap tables are by TID (by_tid.hpp).
 // User-defined code may run, so one call at a time evaluates the expressions (row/use.hpp). A
 // compiled claim is of the type of its path: CompiledClaim where that is portable, TidClaim or
-// DirectClaim. A call may take a later path than the claim's. It lives as long as its definition.
+// DirectClaim. A call may take a path that is further down in Path. It lives as long as its definition.
 
 #pragma once
 
@@ -60,7 +60,7 @@ struct ManagedTable
 	Oid kind_index; // by kind; without it no worker may name kinds
 };
 
-// What is known of a queue's claims on every path.
+// What every path needs, and what other calls ask of the table.
 struct CompiledClaim
 {
 	MemoryContext context; // holds this struct and all it points to
@@ -87,6 +87,8 @@ struct RingClaim : CompiledClaim
 	CallerUse use_of_caller; // what pending asks
 	CallerUse policies_use;  // what the table's policies ask, if they apply to the caller
 	bool has_policies;       // the table has row security, if only for some callers
+	bool is_beside;          // there is another queue of the table
+	uint32 ended;            // see look_for_neighbours()
 	uint64 table_version;    // begin_trust() (ring/ring.hpp)
 
 	ExprState *pending; // null if it cannot be evaluated on a row; never on the direct path
@@ -149,7 +151,8 @@ struct DirectClaim : RingClaim
 // compiling the fragments raises.
 const CompiledClaim *compiled_claim_of(definition::Definition *definition);
 
-// The claim that compiled_claim_of() has made, where the table allows claims from the ring.
+// The claim that compiled_claim_of() has made, where the table allows claims from the ring. It stays so during a call: a
+// claim that is compiled within the compilation of another is done before that one is stored.
 inline RingClaim *
 ring_claim_of(const definition::Definition *definition)
 {
@@ -157,6 +160,10 @@ ring_claim_of(const definition::Definition *definition)
 	Assert(claim->path != Path::portable);
 	return static_cast<RingClaim *>(claim);
 }
+
+// Notes whether there are other queues of the table, and how many had ended when this one was still in the registry;
+// a number that is no count if it is not in it any more. Reads the registry.
+void look_for_neighbours(RingClaim *claim, const definition::Definition *definition);
 
 // The claim as one of the direct path; null where the table does not allow that.
 inline const DirectClaim *

@@ -289,7 +289,9 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 	TimestampTz since = request->call_time;
 	*claimed = 0;
 	watch.least = pg_atomic_read_u32(&watch.wakes->generation);
-	wake::prepare_note(ring, key);
+	if (pg_atomic_read_u32(&watch.wakes->ended) != claim->ended)
+		look_for_neighbours(ring_claim_of(definition), definition);
+	wake::prepare_note(ring, key, claim->ended, claim->is_beside);
 	Own own = list_own(definition);
 	SortKey own_key;
 	// The client of a call that waits: as shortly before the claim as can be, as a look may take long.

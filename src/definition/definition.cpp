@@ -33,7 +33,9 @@ take_grown()
 void *
 allocate_beside(Definition *definition, Size size)
 {
-	return MemoryContextAllocZero(definition->context, size);
+	void *allocated = MemoryContextAllocZero(definition->context, size);
+	note_growth(definition);
+	return allocated;
 }
 
 // A session uses few of the statements, and of many queues only two or three.

@@ -47,7 +47,7 @@ enum class ClaimMode {
 	session,     // an advisory lock, until the session ends
 };
 
-// The layers that keep something beside a definition.
+// The layers that keep something beside a definition: one struct each, which names its layer.
 enum class Layer { stats, claim, wait, job, unique, queue };
 constexpr int layer_count = static_cast<int>(Layer::queue) + 1;
 

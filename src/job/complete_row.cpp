@@ -22,7 +22,6 @@
 
 namespace queue_ext::job {
 
-using claim::CompiledClaim;
 using definition::ClaimMode;
 using definition::Compiled;
 using definition::Definition;
@@ -49,7 +48,7 @@ struct Completion
 	ScanKeyData *keys; // without the values
 	int fence_count;   // of the columns that on_claim wrote, in mode update
 	AttrNumber *fence;
-	ExprContext *evaluation; // one call at a time uses it (CompiledClaim::use)
+	ExprContext *evaluation; // one call at a time uses it (claim::CompiledClaim::use)
 };
 
 struct CompletionKept
@@ -138,8 +137,7 @@ known_completion_of(const Definition *definition)
 	return definition::known_beside<CompletionKept>(definition)->completion;
 }
 
-// The compiled claim depends on the table's triggers.
-// The definition's completion, made when first asked for.
+// The definition's completion, made when first asked for; the compiled claim, too, which depends on the table's triggers.
 static const Completion *
 completion_of(Definition *definition)
 {
@@ -326,7 +324,7 @@ note_to_come(const Completer *completer)
 
 // Whether the new version may be pending. It is asked only where claims rely on the trigger.
 static bool
-may_be_pending(const Completer *completer)
+leaves_it_pending(const Completer *completer)
 {
 	if (!claim::claim_of(completer->definition)->has_wake_trigger)
 		return true;
@@ -344,7 +342,7 @@ note_completed(const Completer *completer)
 	wake::note_replaced(completer->definition->source, completer->replaced);
 	if (!completion->fires_wake)
 		return;
-	if (may_be_pending(completer))
+	if (leaves_it_pending(completer))
 		wake::note_wake(completer->definition->source);
 	else if (claim::ring_claim_of(completer->definition)->due != nullptr)
 		note_to_come(completer);

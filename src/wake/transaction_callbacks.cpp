@@ -82,7 +82,9 @@ struct Note
 	TimestampTz undone_due; // when what it has written is claimable, if it is rolled back
 	bool has_moved;         // rows that can be claimed after the commit are at other TIDs
 	bool ends;              // a queue of the table has ended
-	uint32 ended;           // how many queues of the table had ended when the note was made
+	bool claims;            // it has been prepared for claims:
+	uint32 ended;           // when so many queues of the table had ended
+	bool is_beside;         // and there was another one
 };
 
 } // namespace
@@ -117,7 +119,6 @@ add_note(Ring *ring, const RingKey &key)
 	note->death = PG_INT64_MAX;
 	note->undone_due = PG_INT64_MAX;
 	note->shared = ring::get_wakes(key.table);
-	note->ended = pg_atomic_read_u32(&note->shared->ended);
 	note->next = notes;
 	notes = note;
 	return note;
@@ -204,9 +205,13 @@ add_to_come(Note *note, const DueJob &job)
 }
 
 void
-prepare_note(Ring *ring, const RingKey &key)
+prepare_note(Ring *ring, const RingKey &key, uint32 ended, bool is_beside)
 {
-	(void) note_of_ring(ring, key);
+	Note *note = note_of_ring(ring, key);
+	if (!note->claims)
+		note->ended = ended;
+	note->claims = true;
+	note->is_beside |= is_beside;
 }
 
 // Counts the candidates as in flight before it remembers them, as that may raise.
@@ -646,11 +651,11 @@ set_future_offers_apart(Note *note)
 }
 
 // Whether a queue of the table has ended since the transaction began to claim from one. One that ends after the commit has
-// asked this has the rings swept later.
+// become visible has the rings swept later.
 static bool
 has_lost_queue(const Note *note)
 {
-	return note->ring != nullptr && pg_atomic_read_u32(&note->shared->ended) != note->ended;
+	return note->claims && pg_atomic_read_u32(&note->shared->ended) != note->ended;
 }
 
 // Counts the transaction as under way before its rows become visible, so that no backend trusts an
@@ -658,7 +663,7 @@ has_lost_queue(const Note *note)
 static void
 count_under_way(Note *note)
 {
-	if (!has_wake(note) && !has_lost_queue(note))
+	if (!has_wake(note) && !note->is_beside && !has_lost_queue(note))
 		return;
 	set_future_offers_apart(note);
 	sort_offers(&note->offered);
@@ -889,15 +894,21 @@ after_abort(const Note *note)
 		tell_other_callers(note);
 }
 
+// Comes before the queues that are left are told to sweep.
+static void
+count_end(const Note *note)
+{
+	if (note->ends)
+		pg_atomic_fetch_add_u32(&note->shared->ended, 1);
+}
+
 // Must not raise: the transaction has committed.
 static void
 after_commit(const Note *note)
 {
-	// Comes before the queues that are left are told to sweep.
-	if (note->ends) {
-		pg_atomic_fetch_add_u32(&note->shared->ended, 1);
+	count_end(note);
+	if (note->ends)
 		ring::dismiss_waiting(note->key.table);
-	}
 	// A callback of another extension may have written after ours had put the offers in order.
 	if (has_wake(note) && (note->is_in_order || note->offered.count == 0))
 		wake(note);
@@ -943,8 +954,10 @@ on_transaction_end(XactEvent event, void *)
 			break;
 		case XACT_EVENT_PREPARE:
 			// No callback runs when a prepared transaction ends: sweeps find its rows.
-			for (const Note *note = notes; note != nullptr; note = note->next)
+			for (const Note *note = notes; note != nullptr; note = note->next) {
+				count_end(note);
 				wake_table(note);
+			}
 			break;
 		default:
 			return;
@@ -987,6 +1000,10 @@ merge_into(Note *parent, const Note *child)
 		add_replaced(parent, child->replaced.elements[i]);
 	parent->has_moved |= child->has_moved;
 	parent->ends |= child->ends;
+	if (!parent->claims)
+		parent->ended = child->ended;
+	parent->claims |= child->claims;
+	parent->is_beside |= child->is_beside;
 	if (parent->seen_by != child->seen_by)
 		parent->seen_by = nullptr;
 	parent->seen_until = Min(parent->seen_until, child->seen_until);

@@ -19,10 +19,11 @@
 namespace queue_ext::wake {
 
 // Makes the note to which note_taken(), note_tried(), note_own_fill(), note_lease() and note_leased() write,
-// so that they have it before memory can run out. If a queue of the table ends until the transaction has committed, all
-// rings of the table are to sweep then: it may have been this one, and a queue that is left alone trusts the trigger, which
-// does not fire for direct claims that make rows ready for it.
-void prepare_note(ring::Ring *ring, const ring::RingKey &key);
+// so that they have it before memory can run out. ended: how many queues of the table had ended, by the count in its
+// wakes, when this one had not. If another count is there when the transaction has committed, all rings of the table are to
+// sweep: a queue that is left alone trusts the trigger, which does not fire for direct claims that make rows ready for it.
+// is_beside: there is another queue of the table.
+void prepare_note(ring::Ring *ring, const ring::RingKey &key, uint32 ended, bool is_beside);
 
 // Notes that this (sub)transaction has taken the candidates; returns their place in the note.
 // is_until_end: their claims end with the transaction, even if it commits.

@@ -12,6 +12,7 @@ my $config = $ENV{PG_CONFIG} || 'pg_config';
 open my $out, '>', "$dir/late.c" or die "late.c: $!";
 print $out <<'C';
 #include "postgres.h"
+#include <unistd.h>
 #include "access/xact.h"
 #include "executor/spi.h"
 #include "fmgr.h"
@@ -22,8 +23,10 @@ print $out <<'C';
 PG_MODULE_MAGIC;
 void _PG_init(void);
 PG_FUNCTION_INFO_V1(run_late);
+PG_FUNCTION_INFO_V1(hold_commit);
 
 static char *command = NULL;
+static char *held = NULL;
 
 static void
 run(XactEvent event, void *argument)
@@ -46,6 +49,24 @@ Datum
 run_late(PG_FUNCTION_ARGS)
 {
 	command = MemoryContextStrdup(TopMemoryContext, text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	PG_RETURN_VOID();
+}
+
+/* When the transaction has committed, waits until the file is gone. */
+static void
+hold(XactEvent event, void *argument)
+{
+	char *path = held;
+	held = NULL;
+	while (event == XACT_EVENT_COMMIT && path != NULL && access(path, F_OK) == 0)
+		pg_usleep(10000);
+}
+
+Datum
+hold_commit(PG_FUNCTION_ARGS)
+{
+	RegisterXactCallback(hold, NULL);
+	held = MemoryContextStrdup(TopMemoryContext, text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	PG_RETURN_VOID();
 }
 
@@ -104,6 +125,29 @@ $other->query_safe(q{begin; select queue_send('q', '4');
 is($worker->query_safe($taken), '', 'one that is sent late for later is not there');
 $worker->query_safe('select pg_sleep(0.3)');
 is($worker->query_safe($taken), '5', '... before its time, and then it is');
+
+# A claim has committed, and has not told the queue of it that is left of two: that one is not idle.
+my $file = "$dir/held";
+append_to_file($file, '');
+$node->safe_psql('postgres', qq{
+	create function hold_commit(text) returns void language c as '$dir/late';
+	create table item (id integer primary key, stage integer not null default 0);
+	create index on item (id) where stage = 0;
+	create index on item (id) where stage = 1;
+	select queue_attach('sooner', 'item', 'stage = 0', 'id', 'stage = 1', wake => true);
+	select queue_attach('later', 'item', 'stage = 1', 'id', 'stage = 2', wake => true);
+	insert into item values (1)});
+my $later = q{select count(*) from queue_pop_rows(null::item, 'later')};
+$other->query_safe('begin');
+is($other->query_safe(q{select count(*) from queue_pop_rows(null::item, 'sooner')}), '1', 'a row is claimed from one queue');
+$other->query_safe(qq{select hold_commit('$file')});
+is($worker->query_safe($later), '0', 'it is not there for the other');
+$worker->query_safe(q{select queue_detach('sooner')});
+is($worker->query_safe($later), '0', '... nor when that is the only one') for 1 .. 2;
+$other->query_until(qr/committing/, "\\echo committing\ncommit;\n");
+$node->poll_query_until('postgres', 'select stage = 1 from item') or die 'the claim is not committed';
+is($worker->query_safe($later), '1', 'it is there once its claim is visible, which has told nobody yet');
+unlink $file;
 
 $_->quit for $worker, $other;
 $node->stop;
