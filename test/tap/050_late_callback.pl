@@ -56,10 +56,10 @@ run_late(PG_FUNCTION_ARGS)
 static void
 hold(XactEvent event, void *argument)
 {
-	char *path = held;
-	held = NULL;
-	while (event == XACT_EVENT_COMMIT && path != NULL && access(path, F_OK) == 0)
+	while (event == XACT_EVENT_COMMIT && held != NULL && access(held, F_OK) == 0)
 		pg_usleep(10000);
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT)
+		held = NULL;
 }
 
 Datum
