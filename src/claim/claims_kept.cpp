@@ -36,8 +36,7 @@ act_of(ClaimStatement which)
 definition::KeptStatement
 kept_for_claims(definition::Definition *definition, ClaimStatement which)
 {
-	statement::Statement **places = definition::beside<ClaimsKept>(definition)->statements;
-	return {statement_at(definition, &places[static_cast<int>(which)]), act_of(which)};
+	return definition::kept_statement<ClaimsKept>(definition, which, act_of(which));
 }
 
 } // namespace queue_ext::claim

@@ -4,6 +4,7 @@
 
 #include "compiled_claim.hpp"
 
+#include "../array.hpp"
 #include "../catalog/column.hpp"
 #include "../catalog/kept.hpp"
 #include "../catalog/named_dependency.hpp"
@@ -102,14 +103,6 @@ has_wake_trigger(Relation table)
 	return false;
 }
 
-// Zeroed, in the context of the claim; never of size 0.
-template <typename T>
-static T *
-allocate(const CompiledClaim *claim, int count)
-{
-	return static_cast<T *>(MemoryContextAllocZero(claim->context, sizeof(T) * Max(count, 1)));
-}
-
 // Whether the column may be null in a child: before PostgreSQL 18 a child need not keep the NOT NULL
 // of its parent.
 static bool
@@ -131,9 +124,9 @@ static void
 add_order(RingClaim *claim, const Compiled &compiled, TupleDesc descriptor, const Leaves &leaves)
 {
 	const int count = compiled.order_count;
-	claim->order_columns = allocate<definition::OrderColumn>(claim, count);
-	claim->cursor_columns = allocate<cursor::Column>(claim, count);
-	claim->runs = allocate<int>(claim, count + 1);
+	claim->order_columns = allocate_in<definition::OrderColumn>(claim->context, count);
+	claim->cursor_columns = allocate_in<cursor::Column>(claim->context, count);
+	claim->runs = allocate_in<int>(claim->context, count + 1);
 	int runs = 0;
 	for (int i = 0; i < count; i++) {
 		const definition::OrderColumn &column = compiled.order_columns[i];
@@ -321,8 +314,8 @@ compile_defaults(const DirectClaim *claim, Definition *definition, Relation tabl
 {
 	const TupleDesc descriptor = row::copy_columns(table);
 	const ManagedTable &managed = claim->managed;
-	auto *defaults = allocate<Defaults>(claim, 1);
-	defaults->columns = allocate<row::ColumnValue>(claim, descriptor->natts);
+	auto *defaults = allocate_in<Defaults>(claim->context, 1);
+	defaults->columns = allocate_in<row::ColumnValue>(claim->context, descriptor->natts);
 	for (int i = 0; i < descriptor->natts; i++) {
 		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
 		const AttrNumber number = attribute->attnum;
@@ -467,7 +460,7 @@ static Obstacle
 find_leaves(const CompiledClaim *claim, Definition *definition, Leaves *leaves)
 {
 	List *all = find_all_inheritors(definition->source, NoLock, nullptr);
-	leaves->tables = allocate<Oid>(claim, list_length(all));
+	leaves->tables = allocate_in<Oid>(claim->context, list_length(all));
 	list_sort(all, list_oid_cmp);
 	ListCell *cell;
 	foreach (cell, all) {
@@ -629,7 +622,7 @@ add_due(RingClaim *claim, const Definition *definition, const Compiled &compiled
 	ExprState *state = row::prepare_expression(expression, claim->context);
 	if (state == nullptr)
 		return;
-	auto *due = allocate<DueExpression>(claim, 1);
+	auto *due = allocate_in<DueExpression>(claim->context, 1);
 	due->state = state;
 	due->text = MemoryContextStrdup(claim->context, compiled_due.text);
 	due->condition = MemoryContextStrdup(
@@ -688,7 +681,7 @@ template <typename T>
 static T *
 copy_of(const T &claim)
 {
-	auto *copy = allocate<T>(&claim, 1);
+	auto *copy = allocate_in<T>(claim.context, 1);
 	*copy = claim;
 	return copy;
 }

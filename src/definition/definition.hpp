@@ -173,6 +173,15 @@ struct KeptStatement
 	const char *act;
 };
 
+// The statement that the layer T::layer keeps as T::statements[which], made when first asked for. Raises 53200.
+template <typename T, typename Which>
+KeptStatement
+kept_statement(Definition *definition, Which which, const char *act)
+{
+	statement::Statement **places = beside<T>(definition)->statements;
+	return {statement_at(definition, &places[static_cast<int>(which)]), act};
+}
+
 // Those of the definition's tables that the text of a statement names. The list is the
 // definition's.
 statement::Tables tables_in(const Definition *definition, const char *text);

@@ -61,8 +61,7 @@ act_of(CallStatement which)
 definition::KeptStatement
 kept_for_calls(definition::Definition *definition, CallStatement which)
 {
-	statement::Statement **places = definition::beside<CallsKept>(definition)->statements;
-	return {statement_at(definition, &places[static_cast<int>(which)]), act_of(which)};
+	return definition::kept_statement<CallsKept>(definition, which, act_of(which));
 }
 
 } // namespace queue_ext::queue

@@ -50,8 +50,7 @@ struct UniqueKept
 definition::KeptStatement
 kept_for_unique(Definition *definition, UniqueStatement which)
 {
-	Statement **places = definition::beside<UniqueKept>(definition)->statements;
-	return {statement_at(definition, &places[static_cast<int>(which)]), job::act_of_unique_insert};
+	return definition::kept_statement<UniqueKept>(definition, which, job::act_of_unique_insert);
 }
 
 // Leaves out an index with indcheckxmin, which must not be used under every snapshot.

@@ -45,8 +45,7 @@ struct ReadyKept
 static definition::KeptStatement
 kept_for_waits(Definition *definition, KindForm form)
 {
-	statement::Statement **places = definition::beside<ReadyKept>(definition)->statements;
-	return {statement_at(definition, &places[static_cast<int>(form)]), "search (\"pending\") in"};
+	return definition::kept_statement<ReadyKept>(definition, form, "search (\"pending\") in");
 }
 
 // Locks one row as a claim by statement would.
