@@ -239,7 +239,8 @@ create or replace function queue_remote.queue_fail(
 	id bigint,
 	attempt integer,
 	error text,
-	retry_in interval
+	retry_in interval,
+	retry boolean
 ) returns boolean
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_fail; $$;
@@ -252,7 +253,8 @@ create or replace function queue_remote.queue_fail_many(
 	ids bigint[],
 	attempts integer[],
 	errors text[],
-	retry_in interval
+	retry_in interval,
+	retry boolean
 ) returns setof bigint
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_fail_many; $$;
@@ -2000,7 +2002,8 @@ create or replace function @schema@.queue_fail(
 	id bigint,
 	attempt integer default NULL::integer,
 	error text default NULL::text,
-	retry_in interval default NULL::interval
+	retry_in interval default NULL::interval,
+	retry boolean default true
 ) returns boolean
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -2020,7 +2023,7 @@ begin
 	loop
 		select * into _shard, _version from queue_proxy.place_of_id($2);
 		begin
-			return queue_remote.queue_fail(_shard, _version, null, $1, $2, $3, $4, $5);
+			return queue_remote.queue_fail(_shard, _version, null, $1, $2, $3, $4, $5, $6);
 		exception when others then
 			get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
 			_try := queue_proxy.failed(_shard, _try, sqlstate, _message, _detail, _hint);
@@ -2028,16 +2031,17 @@ begin
 	end loop;
 end
 $$;
-comment on function @schema@.queue_fail(text, bigint, integer, text, interval) is
-	'records a failure: the job runs again after its backoff, or is dead after its last attempt; false if the receipt is stale';
-insert into queue_proxy.member values ('function', '@schema@.queue_fail(text, bigint, integer, text, interval)');
+comment on function @schema@.queue_fail(text, bigint, integer, text, interval, boolean) is
+	'records a failure: the job runs again after its backoff, or is dead: after its last attempt, or without retry; false if the receipt is stale';
+insert into queue_proxy.member values ('function', '@schema@.queue_fail(text, bigint, integer, text, interval, boolean)');
 
 create or replace function @schema@.queue_fail_many(
 	queue text,
 	ids bigint[],
 	attempts integer[] default NULL::integer[],
 	errors text[] default NULL::text[],
-	retry_in interval default NULL::interval
+	retry_in interval default NULL::interval,
+	retry boolean default true
 ) returns setof bigint
 language plpgsql volatile parallel unsafe rows 100
 set search_path = pg_catalog, pg_temp
@@ -2066,7 +2070,7 @@ begin
 		loop
 			select * into _shard, _version from queue_proxy.place_of_id(($2)[array_lower($2, 1)]);
 			begin
-				return query select * from queue_remote.queue_fail_many(_shard, _version, null, $1, $2, $3, $4, $5);
+				return query select * from queue_remote.queue_fail_many(_shard, _version, null, $1, $2, $3, $4, $5, $6);
 				return;
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -2085,7 +2089,7 @@ begin
 			_shard := coalesce((select s.shard from queue_proxy.shard s where s.shard = _part.shard), queue_proxy.any_shard());
 			begin
 				perform queue_proxy.must_reach(_shard);
-				_results := _results || array(select * from queue_remote.queue_fail_many(_shard, _version, null, $1, _part.a2, case when $3 is not null then _part.a3 end, case when $4 is not null then _part.a4 end, $5));
+				_results := _results || array(select * from queue_remote.queue_fail_many(_shard, _version, null, $1, _part.a2, case when $3 is not null then _part.a3 end, case when $4 is not null then _part.a4 end, $5, $6));
 				exit;
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -2104,9 +2108,9 @@ begin
 	return query select unnest(queue_proxy.in_order($2, _results));
 end
 $$;
-comment on function @schema@.queue_fail_many(text, bigint[], integer[], text[], interval) is
-	'records failures: each job runs again after its backoff, or is dead after its last attempt; returns the ids of those whose receipt was valid';
-insert into queue_proxy.member values ('function', '@schema@.queue_fail_many(text, bigint[], integer[], text[], interval)');
+comment on function @schema@.queue_fail_many(text, bigint[], integer[], text[], interval, boolean) is
+	'records failures: each job runs again after its backoff, or is dead: after its last attempt, or without retry; returns the ids of those whose receipt was valid';
+insert into queue_proxy.member values ('function', '@schema@.queue_fail_many(text, bigint[], integer[], text[], interval, boolean)');
 
 create or replace function @schema@.queue_health(
 	queue text default NULL::text

@@ -410,14 +410,15 @@ create or replace function queue_shard.queue_fail(
 	id bigint,
 	attempt integer,
 	error text,
-	retry_in interval
+	retry_in interval,
+	retry boolean
 ) returns boolean
 language plpgsql volatile parallel unsafe
 as $$
 #variable_conflict use_variable
 begin
 	perform queue_shard.check_map($1, $2, $3);
-	return @extschema@.queue_fail($4, $5, $6, $7, $8);
+	return @extschema@.queue_fail($4, $5, $6, $7, $8, $9);
 end
 $$;
 
@@ -429,14 +430,15 @@ create or replace function queue_shard.queue_fail_many(
 	ids bigint[],
 	attempts integer[],
 	errors text[],
-	retry_in interval
+	retry_in interval,
+	retry boolean
 ) returns setof bigint
 language plpgsql volatile parallel unsafe
 as $$
 #variable_conflict use_variable
 begin
 	perform queue_shard.check_map($1, $2, $3);
-	return query select * from @extschema@.queue_fail_many($4, $5, $6, $7, $8);
+	return query select * from @extschema@.queue_fail_many($4, $5, $6, $7, $8, $9);
 	return;
 end
 $$;

@@ -957,6 +957,18 @@ no_fragment(const char *queue, const char *label)
 }
 
 void
+retries_always(const char *queue, const char *label)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("\"%s\" of queue \"%s\" does not read \"retry\"", label, queue),
+			 errdetail("So nothing says what becomes of a row that is not to be tried again."),
+			 errhint("Attach it with an assignment such as %s => 'state = case when retry"
+					 " then ''new'' else ''dead'' end'.",
+					 label)));
+}
+
+void
 wrong_row_type(const char *queue, Oid expected, Oid given)
 {
 	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),

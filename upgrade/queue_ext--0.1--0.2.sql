@@ -18,6 +18,9 @@ begin
 			'@extschema@.queue_claim_counters()'::regprocedure,
 			'@extschema@.queue_complete(text, bigint, integer)'::regprocedure,
 			'@extschema@.queue_complete_many(text, bigint[], integer[])'::regprocedure,
+			'@extschema@.queue_fail(text, bigint, integer, text, interval)'::regprocedure,
+			'@extschema@.queue_fail_many(text, bigint[], integer[], text[], interval)'::regprocedure,
+			'@extschema@.queue_fail_row(text, anyelement, text, interval)'::regprocedure,
 			'@extschema@.queue_attach(text, regclass, text, text, text, text, text, text, text, text, interval, boolean)'::regprocedure,
 			'@extschema@.queue_alter(text, interval, integer, interval, interval, boolean)'::regprocedure,
 			'@extschema@.queue_create(text, interval, integer, interval, interval, boolean)'::regprocedure,
@@ -284,26 +287,6 @@ comment on function @extschema@.lock_throttled_resource(anyenum, text) is
 
 -- Receipts without an attempt: an error that says so, instead of "no such function".
 
-create or replace function @extschema@.queue_fail(
-	queue text,
-	id bigint,
-	attempt integer default null,
-	error text default null,
-	retry_in interval default null
-) returns boolean
-language c volatile parallel unsafe
-as 'MODULE_PATHNAME', 'queue_ext_queue_fail';
-
-create or replace function @extschema@.queue_fail_many(
-	queue text,
-	ids bigint[],
-	attempts integer[] default null,
-	errors text[] default null,
-	retry_in interval default null
-) returns setof bigint
-language c volatile parallel unsafe rows 100
-as 'MODULE_PATHNAME', 'queue_ext_queue_fail_many';
-
 create or replace function @extschema@.queue_release(
 	queue text,
 	id bigint,
@@ -339,6 +322,49 @@ create or replace function @extschema@.queue_extend_many(
 ) returns setof bigint
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_extend_many';
+
+-- Failures for good.
+
+create function @extschema@.queue_fail(
+	queue text,
+	id bigint,
+	attempt integer default null,
+	error text default null,
+	retry_in interval default null,
+	retry boolean default true
+) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_fail';
+
+comment on function @extschema@.queue_fail(text, bigint, integer, text, interval, boolean) is
+	'records a failure: the job runs again after its backoff, or is dead: after its last attempt, or without retry; false if the receipt is stale';
+
+create function @extschema@.queue_fail_many(
+	queue text,
+	ids bigint[],
+	attempts integer[] default null,
+	errors text[] default null,
+	retry_in interval default null,
+	retry boolean default true
+) returns setof bigint
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_fail_many';
+
+comment on function @extschema@.queue_fail_many(text, bigint[], integer[], text[], interval, boolean) is
+	'records failures: each job runs again after its backoff, or is dead: after its last attempt, or without retry; returns the ids of those whose receipt was valid';
+
+create function @extschema@.queue_fail_row(
+	queue text,
+	job anyelement,
+	error text default null,
+	retry_in interval default null,
+	retry boolean default true
+) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_fail_row';
+
+comment on function @extschema@.queue_fail_row(text, anyelement, text, interval, boolean) is
+	'records a failure of a claimed row, writing on_fail; false if its claim is lost';
 
 -- Results of jobs.
 
@@ -625,8 +651,6 @@ comment on function @extschema@.queue_detach(text, boolean) is
 	'detaches a queue; its table stays as it is';
 comment on function @extschema@.queue_claim_stats_reset() is
 	'resets the counters of queue_claim_stats in this database';
-comment on function @extschema@.queue_fail_many(text, bigint[], integer[], text[], interval) is
-	'records failures: each job runs again after its backoff, or is dead after its last attempt; returns the ids of those whose receipt was valid';
 comment on function @extschema@.queue_release(text, bigint, integer, timestamptz) is
 	'returns a job to its queue without charging the attempt; false if the receipt is stale';
 comment on function @extschema@.queue_release_many(text, bigint[], integer[], timestamptz) is
@@ -647,8 +671,6 @@ comment on function @extschema@.queue_complete_row(text, anyelement) is
 	'completes a claimed row: deletes it or writes on_complete; false if its claim is lost';
 comment on function @extschema@.queue_release_row(text, anyelement, timestamptz) is
 	'returns a claimed row to its queue, writing on_release; false if its claim is lost';
-comment on function @extschema@.queue_fail_row(text, anyelement, text, interval) is
-	'records a failure of a claimed row, writing on_fail; false if its claim is lost';
 comment on function @extschema@.queue_extend_row(text, anyelement, interval) is
 	'renews the lease of a claimed row, writing on_extend; returns the row, which is the new receipt, or null if its claim is lost';
 comment on function @extschema@.queue_pop_rows(anyelement, text, integer, interval, text) is
@@ -863,24 +885,26 @@ create function @extschema@.queue_fail_receipt(
 	queue text,
 	receipt text,
 	error text default null,
-	retry_in interval default null
+	retry_in interval default null,
+	retry boolean default true
 ) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_fail_receipt';
 
-comment on function @extschema@.queue_fail_receipt(text, text, text, interval) is
+comment on function @extschema@.queue_fail_receipt(text, text, text, interval, boolean) is
 	'records a failure of a claimed row, as queue_fail_row does; false if its claim is lost';
 
 create function @extschema@.queue_fail_receipts(
 	queue text,
 	receipts text[],
 	errors text[] default null,
-	retry_in interval default null
+	retry_in interval default null,
+	retry boolean default true
 ) returns setof text
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_fail_receipts';
 
-comment on function @extschema@.queue_fail_receipts(text, text[], text[], interval) is
+comment on function @extschema@.queue_fail_receipts(text, text[], text[], interval, boolean) is
 	'records failures of claimed rows; returns the receipts that were valid';
 
 create function @extschema@.queue_extend_receipt(

@@ -59,6 +59,9 @@ export class Retry extends Error {
 	delay: string | null;
 }
 
+/** Thrown by a handler: the job has failed for good. It is dead, with this text, whatever attempts it has left. */
+export class Fail extends Error {}
+
 /** Thrown by a handler: the job goes back to its queue, until runAt if given. No attempt is charged. */
 export class Release extends Error {
 	constructor(options?: { runAt?: Date | string | null });

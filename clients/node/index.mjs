@@ -60,6 +60,9 @@ export class Retry extends Error {
 	}
 }
 
+// Thrown by a handler: the job has failed for good. It is dead, with this text, whatever attempts it has left.
+export class Fail extends Error {}
+
 // Thrown by a handler: the job goes back to its queue, until runAt if given. No attempt is charged.
 export class Release extends Error {
 	constructor({ runAt = null } = {}) {
@@ -147,12 +150,13 @@ function waysBack(error) {
 		return [['queue_release($1, $2, $3, $4)', error.runAt], ['queue_release($1, $2, $3)']];
 	const text = textOf(error).replaceAll('\0', '').slice(-2000);
 	const delayed = error instanceof Retry ? [['queue_fail($1, $2, $3, $4, $5)', text, error.delay]] : [];
-	return [...delayed, ...[text, 'its error cannot be stored'].map((so) => ['queue_fail($1, $2, $3, $4)', so])];
+	const fail = `queue_fail($1, $2, $3, $4${error instanceof Fail ? ', retry => false' : ''})`;
+	return [...delayed, ...[text, 'its error cannot be stored'].map((so) => [fail, so])];
 }
 
 function textOf(error) {
 	try {
-		if (error instanceof Retry) return error.message;
+		if (error instanceof Retry || error instanceof Fail) return error.message;
 		return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 	} catch {
 		return 'an error without a text';
@@ -283,7 +287,7 @@ class Run {
 			return undefined;
 		} catch (error) {
 			await transaction.end();
-			if (!(error instanceof Retry || error instanceof Release || job.signal.aborted))
+			if (![Retry, Fail, Release].some((kind) => error instanceof kind) && !job.signal.aborted)
 				this.log(`job ${job.id} of ${job.queue.name} failed:`, error);
 			if (transaction.begun) await link.client?.query('rollback').catch(() => link.end());
 			return { error };

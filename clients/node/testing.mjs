@@ -7,11 +7,11 @@
 //     assert.deepEqual(await sent(client, emails), []);
 //     await client.query('rollback');
 
-import { Job, Release, Retry, workersOf } from './index.mjs';
+import { Fail, Job, Release, Retry, workersOf } from './index.mjs';
 
 // Does all jobs of the registered handlers, or of these, that are due, and those that they send, in the
-// transaction that is open. Resolves to these jobs. What a handler throws is thrown, but for Retry and
-// Release: such a job is given back after the others.
+// transaction that is open. Resolves to these jobs. What a handler throws is thrown, but for Retry,
+// Fail and Release: such a job is given back, or dead, after the others.
 export async function runDue(client, handlers) {
 	const done = [];
 	const givenBack = [];
@@ -27,7 +27,7 @@ export async function runDue(client, handlers) {
 				try {
 					if (!(await job.handle(client, handler))) throw new Error(`job ${job.id} of ${queue.name} was taken from its handler`);
 				} catch (error) {
-					if (!(error instanceof Retry || error instanceof Release)) throw error;
+					if (![Retry, Fail, Release].some((kind) => error instanceof kind)) throw error;
 					await client.query('rollback to savepoint queue_ext_job');
 					givenBack.push([job, error]);
 				}

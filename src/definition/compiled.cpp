@@ -155,6 +155,8 @@ compile_all(Definition *definition, Relation table, MemoryContext context, Compi
 	compiled->on_release = copy(context, on_release.text);
 	compiled->on_fail = copy(context, on_fail.text);
 	compiled->on_extend = copy(context, on_extend.text);
+	compiled->fails_for_good =
+		reads_variable(reinterpret_cast<Node *>(on_fail.targets), statement::Parameter::retry);
 	compiled->access = access_for(pending, order_by);
 	copy_trees(compiled, pending, order_by, on_claim, on_complete, context);
 	compiled->row_key = copy_row_key(context, catalog::find_row_key(table));

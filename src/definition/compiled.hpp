@@ -28,6 +28,7 @@ struct Compiled
 	const char *on_release;
 	const char *on_fail;
 	const char *on_extend;
+	bool fails_for_good;      // whether on_fail reads "retry"
 	statement::Access access; // how a claim should find its rows
 
 	// The fragments of a claim and of its completion as expressions.

@@ -54,6 +54,7 @@ static constexpr Variable variables[] = {
 	{"worker", Parameter::worker, TEXTOID, true, false},
 	{"error", Parameter::error, TEXTOID, true, false},
 	{"retry_at", Parameter::retry_at, TIMESTAMPTZOID, true, false},
+	{"retry", Parameter::retry, BOOLOID, true, false},
 	{"state", Parameter::state, TEXTOID, false, true},
 	{"arguments", Parameter::arguments, JSONBOID, false, true},
 };
@@ -191,6 +192,24 @@ static bool
 depends_on_row_alone(Node *expression)
 {
 	return !is_not_of_row(expression, nullptr) && !contain_mutable_functions(expression);
+}
+
+// Tree walker: true for the parameter of the context.
+static bool
+is_parameter(Node *node, void *context)
+{
+	if (node == nullptr)
+		return false;
+	if (IsA(node, Param))
+		return reinterpret_cast<Param *>(node)->paramid == *static_cast<int *>(context);
+	return compat::walk_tree(node, is_parameter, context);
+}
+
+bool
+reads_variable(Node *expression, Parameter parameter)
+{
+	int number = static_cast<int>(parameter) + 1;
+	return is_parameter(expression, &number);
 }
 
 bool

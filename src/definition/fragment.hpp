@@ -2,7 +2,7 @@
 // any statement and means the same there for every caller.
 //
 // A fragment refers to columns of its table and to the variables of the call: call_time, lease,
-// worker, error, retry_at; the condition of a repair instead to call_time, state, arguments. (If the table has a
+// worker, error, retry_at, retry; the condition of a repair instead to call_time, state, arguments. (If the table has a
 // column of that name, the name means the column, and call.error and so on the variable; in the fragments of a managed
 // queue the variable comes first.) PostgreSQL's own parser analyzes it, under the search path of the call that wrote
 // it, as an expression over the table and as nothing else. The analyzed tree is then written out in full: every column
@@ -16,6 +16,7 @@
 
 #include "../postgres.hpp"
 
+#include "../statement/parameter.hpp"
 #include "fragment_parse.hpp"
 
 namespace queue_ext::definition {
@@ -48,6 +49,9 @@ CompiledFragment compile(const Fragment &fragment, Relation table, const char *s
 
 // Whether the conjunct can be the predicate of an index: it depends on columns of the row alone.
 bool can_be_predicate(Node *conjunct);
+
+// Whether the expression reads the variable of that parameter.
+bool reads_variable(Node *expression, statement::Parameter parameter);
 
 // Writes out the conjunct, or an ORDER BY expression, for CREATE INDEX: without an alias.
 char *write_out_bare(Node *expression, Oid table);

@@ -227,7 +227,7 @@ parse(const Fragment &fragment)
 		error::fragment_has_parameter(fragment.label,
 									  fragment.scope == Scope::repair
 										  ? "call_time, state and arguments"
-										  : "call_time, lease, worker, error and retry_at");
+										  : "call_time, lease, worker, error, retry_at and retry");
 	return list;
 }
 

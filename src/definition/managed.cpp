@@ -23,8 +23,8 @@ static constexpr Fragments first_fragments = {
 	" run_at = coalesce(retry_at, run_at)",
 	// on_fail
 	"last_error = error, leased_until = null, leased_by = null,"
-	" run_at = case when attempt < max_attempts then retry_at else run_at end,"
-	" dead_at = case when attempt >= max_attempts then call_time end",
+	" run_at = case when attempt < max_attempts and retry then retry_at else run_at end,"
+	" dead_at = case when attempt >= max_attempts or not retry then call_time end",
 	// on_extend
 	"leased_until = call_time + lease,"
 	" dead_at = case when dead_at is not null then call_time + lease end",

@@ -15,18 +15,28 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_fail_row);
 QUEUE_EXT_FUNCTION(queue_ext_queue_fail_receipt);
 QUEUE_EXT_FUNCTION(queue_ext_queue_fail_receipts);
 
-// Reads the error of one job and the wait from the arguments from that number on.
+// Whether the job is not to be tried again. SQL objects of 0.1 have no such argument. Raises 22004 for a null.
+static bool
+is_final(FunctionCallInfo fcinfo, int number)
+{
+	if (PG_NARGS() <= number)
+		return false;
+	argument::check_not_null(fcinfo, number, "retry");
+	return !PG_GETARG_BOOL(number);
+}
+
+// Reads the error of one job, the wait, and whether to try again from the arguments from that number on.
 static FinishOptions
 options_of_one(FunctionCallInfo fcinfo, int number)
 {
 	FinishOptions options = options_now();
 	options.error = PG_ARGISNULL(number) ? nullptr : PG_GETARG_TEXT_PP(number);
 	options.retry_in = argument::optional_not_negative(fcinfo, number + 1, "retry_in");
+	options.is_final = is_final(fcinfo, number + 2);
 	return options;
 }
 
-// Reads the errors of many jobs, an element for each, which may be null, and the wait from the arguments
-// from that number on.
+// Reads the same of many jobs, with an error for each, which may be null.
 static FinishOptions
 options_of_many(FunctionCallInfo fcinfo, int number)
 {
@@ -34,6 +44,7 @@ options_of_many(FunctionCallInfo fcinfo, int number)
 	options.errors =
 		PG_ARGISNULL(number) ? nullptr : argument::required_array(fcinfo, number, "errors");
 	options.retry_in = argument::optional_not_negative(fcinfo, number + 1, "retry_in");
+	options.is_final = is_final(fcinfo, number + 2);
 	return options;
 }
 

@@ -166,6 +166,13 @@ fence_text(Fence fence, const Source &source)
 	pg_unreachable();
 }
 
+const char *
+died_text()
+{
+	return psprintf("(t.attempt operator(pg_catalog.>=) t.max_attempts or not %s)",
+					placeholder(Parameter::retry));
+}
+
 // The ID; of a job that has failed also whether it is dead, by the columns that on_fail reads, for a
 // caller with rights on no more.
 static const char *
@@ -173,8 +180,7 @@ returned(Action action, bool is_timed)
 {
 	if (action != Action::fail)
 		return "t.id";
-	return is_timed ? "t.id, t.attempt operator(pg_catalog.>=) t.max_attempts, t.claimed_at"
-					: "t.id, t.attempt operator(pg_catalog.>=) t.max_attempts";
+	return psprintf("t.id, %s%s", died_text(), is_timed ? ", t.claimed_at" : "");
 }
 
 // For many receipts, error and retry_at are columns of the receipts instead of parameters.
@@ -415,7 +421,7 @@ note_failures(Definition *definition, const FinishOptions &options, Receipt *rec
 {
 	for (int i = 0; i < count; i++)
 		receipts[i].failures = receipts[i].attempt;
-	if (options.retry_in != nullptr || !may_read_released(definition))
+	if (options.retry_in != nullptr || options.is_final || !may_read_released(definition))
 		return;
 	Arguments arguments(options.call_time);
 	arguments.set(Parameter::ids, ids_of(receipts, count));
@@ -572,6 +578,7 @@ finish_one(Definition *definition, Action action, const Receipt &receipt,
 			note_failures(definition, options, &failed, 1);
 			arguments.set(Parameter::retry_at,
 						  TimestampTzGetDatum(retry_time(definition, options, failed.failures)));
+			arguments.set(Parameter::retry, BoolGetDatum(!options.is_final));
 		}
 		is_done = run(statement_for(definition, action, false), arguments) > 0;
 		count_returned(definition, action, options);
@@ -624,6 +631,7 @@ finish_many(Definition *definition, Action action, Receipt *receipts, int count,
 					  array_of(receipts, count, TIMESTAMPTZOID, [&](const Receipt &r, bool *) {
 						  return TimestampTzGetDatum(retry_time(definition, options, r.failures));
 					  }));
+		arguments.set(Parameter::retry, BoolGetDatum(!options.is_final));
 	}
 	if (options.run_at != nullptr)
 		arguments.set(Parameter::retry_ats,

@@ -22,6 +22,7 @@ struct FinishOptions
 {
 	TimestampTz call_time;
 	const Interval *lease;     // extend; null: that of the queue
+	bool is_final;             // fail: the job is dead, whatever attempts it has left
 	const Interval *retry_in;  // fail; null: the backoff of the queue
 	const TimestampTz *run_at; // release; null: leave it as it is
 	const text *error;         // fail, of one job
@@ -85,6 +86,10 @@ TimestampTz earliest_retry(const definition::Definition *definition, const Finis
 // Counts jobs on which the action was performed; of those that failed, dead ones were not given
 // back. Only a managed queue tells whether a job is dead. Raises 53200.
 void count_finished(definition::Definition *definition, Action action, int64 number, int64 dead);
+
+// Returns the condition, on the row of "t" in its new version, by which a job of a managed queue that has failed
+// is dead.
+const char *died_text();
 
 // Returns what queue_requeue writes.
 const char *on_requeue(const definition::Definition *definition);

@@ -27,26 +27,28 @@ create function @extschema@.queue_fail(
 	id bigint,
 	attempt integer default null,
 	error text default null,
-	retry_in interval default null
+	retry_in interval default null,
+	retry boolean default true
 ) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_fail';
 
-comment on function @extschema@.queue_fail(text, bigint, integer, text, interval) is
-	'records a failure: the job runs again after its backoff, or is dead after its last attempt; false if the receipt is stale';
+comment on function @extschema@.queue_fail(text, bigint, integer, text, interval, boolean) is
+	'records a failure: the job runs again after its backoff, or is dead: after its last attempt, or without retry; false if the receipt is stale';
 
 create function @extschema@.queue_fail_many(
 	queue text,
 	ids bigint[],
 	attempts integer[] default null,
 	errors text[] default null,
-	retry_in interval default null
+	retry_in interval default null,
+	retry boolean default true
 ) returns setof bigint
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_fail_many';
 
-comment on function @extschema@.queue_fail_many(text, bigint[], integer[], text[], interval) is
-	'records failures: each job runs again after its backoff, or is dead after its last attempt; returns the ids of those whose receipt was valid';
+comment on function @extschema@.queue_fail_many(text, bigint[], integer[], text[], interval, boolean) is
+	'records failures: each job runs again after its backoff, or is dead: after its last attempt, or without retry; returns the ids of those whose receipt was valid';
 
 create function @extschema@.queue_release(
 	queue text,

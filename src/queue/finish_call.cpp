@@ -36,7 +36,7 @@ wake(Definition *definition, Action action, const FinishOptions &options)
 	if (action == Action::release || action == Action::requeue ||
 		(action == Action::fail && !is_timed))
 		claim::note_given_back(definition, 0);
-	else if (action == Action::fail)
+	else if (action == Action::fail && !options.is_final)
 		claim::note_given_back(definition, earliest_retry(definition, options));
 	else if (action == Action::extend && is_timed)
 		claim::note_given_back(definition,

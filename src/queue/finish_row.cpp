@@ -108,9 +108,8 @@ text_of(Definition *definition, const Compiled &compiled, Action action, const c
 		return removal_text(definition,
 							{nullptr, fence, "completed", nullptr, false, told_of(definition)});
 	const char *returned = action == Action::extend ? claim::whole_row(definition)
-						   : definition->is_managed && action == Action::fail
-							   ? "t.attempt operator(pg_catalog.>=) t.max_attempts"
-							   : "false";
+						   : definition->is_managed && action == Action::fail ? died_text()
+																			  : "false";
 	return psprintf("update %s as t set %s where %s returning %s", definition->source_name,
 					assignments, fence, returned);
 }
@@ -149,6 +148,7 @@ arguments_for(Definition *definition, Action action, const Row &job, const Finis
 			options.retry_in == nullptr ? failures_of(definition, job, options) : 1;
 		arguments.set(Parameter::retry_at,
 					  TimestampTzGetDatum(retry_time(definition, options, failures)));
+		arguments.set(Parameter::retry, BoolGetDatum(!options.is_final));
 	}
 	if (options.run_at != nullptr)
 		arguments.set(Parameter::retry_at, TimestampTzGetDatum(*options.run_at));
@@ -285,6 +285,16 @@ count_run(Definition *definition, Action action, const Row &job, const FinishOpt
 		count_run(definition, DatumGetTimestampTz(claimed_at), options);
 }
 
+// Raises 55000 if the queue does not say what becomes of a row that is not tried again.
+static void
+check_fails_for_good(Definition *definition, const Rule &on_fail)
+{
+	if (on_fail.assignments == nullptr)
+		error::no_fragment(definition->name, on_fail.label);
+	if (!definition::compiled_of(definition).fails_for_good)
+		error::retries_always(definition->name, on_fail.label);
+}
+
 bool
 finish_row(Definition *definition, Action action, const Row &job, const FinishOptions &options,
 		   Datum *extended)
@@ -295,6 +305,8 @@ finish_row(Definition *definition, Action action, const Row &job, const FinishOp
 	if (rule.assignments == nullptr &&
 		(action == Action::extend || (action != Action::complete && !is_lock)))
 		error::no_fragment(definition->name, rule.label);
+	if (action == Action::fail && options.is_final)
+		check_fails_for_good(definition, rule);
 	// Compiling may have run user-defined code that has altered the table.
 	statement::check_readable(job.columns);
 	check_key(definition, job);

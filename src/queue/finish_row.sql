@@ -20,12 +20,13 @@ create function @extschema@.queue_fail_row(
 	queue text,
 	job anyelement,
 	error text default null,
-	retry_in interval default null
+	retry_in interval default null,
+	retry boolean default true
 ) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_fail_row';
 
-comment on function @extschema@.queue_fail_row(text, anyelement, text, interval) is
+comment on function @extschema@.queue_fail_row(text, anyelement, text, interval, boolean) is
 	'records a failure of a claimed row, writing on_fail; false if its claim is lost';
 
 create function @extschema@.queue_extend_row(

@@ -45,24 +45,26 @@ create function @extschema@.queue_fail_receipt(
 	queue text,
 	receipt text,
 	error text default null,
-	retry_in interval default null
+	retry_in interval default null,
+	retry boolean default true
 ) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_fail_receipt';
 
-comment on function @extschema@.queue_fail_receipt(text, text, text, interval) is
+comment on function @extschema@.queue_fail_receipt(text, text, text, interval, boolean) is
 	'records a failure of a claimed row, as queue_fail_row does; false if its claim is lost';
 
 create function @extschema@.queue_fail_receipts(
 	queue text,
 	receipts text[],
 	errors text[] default null,
-	retry_in interval default null
+	retry_in interval default null,
+	retry boolean default true
 ) returns setof text
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_fail_receipts';
 
-comment on function @extschema@.queue_fail_receipts(text, text[], text[], interval) is
+comment on function @extschema@.queue_fail_receipts(text, text[], text[], interval, boolean) is
 	'records failures of claimed rows; returns the receipts that were valid';
 
 create function @extschema@.queue_extend_receipt(

@@ -38,7 +38,8 @@ enum class Parameter {
 	results,
 	slot,
 	cutoff,
+	retry,
 };
-constexpr int parameter_count = static_cast<int>(Parameter::cutoff) + 1;
+constexpr int parameter_count = static_cast<int>(Parameter::retry) + 1;
 
 } // namespace queue_ext::statement

@@ -55,6 +55,7 @@ static constexpr ParameterType parameters[] = {
 	{"$28", JSONBARRAYOID},       // results
 	{"$29", INT2OID},             // slot
 	{"$30", TIMESTAMPTZOID},      // cutoff
+	{"$31", BOOLOID},             // retry
 };
 static_assert(lengthof(parameters) == parameter_count);
 

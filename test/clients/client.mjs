@@ -6,7 +6,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual as equal } from 'node:util';
 import pg from 'pg';
-import { Queue, Release, Retry, run, worker } from 'queue-ext';
+import { Fail, Queue, Release, Retry, run, worker } from 'queue-ext';
 import { runDue, sent } from 'queue-ext/testing';
 
 const [, mode, name] = process.argv.slice(2);
@@ -34,6 +34,7 @@ async function handler(job, client) {
 		case 'exit': throw 'exit';
 		case 'retry': if (job.attempt === 1) throw new Retry('later', { delay: '0' }); break;
 		case 'release': if (job.attempt === 1) throw new Release(); break;
+		case 'for good': throw new Fail('no such address\0');
 		case 'result': return { attempt: job.attempt, kind: job.kind };
 		case 'no JSON': return 1n;
 	}
@@ -71,12 +72,12 @@ async function tests(client) {
 	}
 	worker(a, handler);
 	worker(b, { kinds: ['due'] }, handler);
-	await a.sendMany(client, ['write', 'retry', 'release', 'send'].map((what) => ({ do: what })));
+	await a.sendMany(client, ['write', 'retry', 'release', 'for good', 'send'].map((what) => ({ do: what })));
 	await a.send(client, { do: 'later' }, { runAt: '2999-01-01' });
 	await b.send(client, { do: 'kind' }, { kind: 'due' });
 	const done = await runDue(client);
 	ok('run_due does what is due, in order',
-		equal(done.map((job) => job.payload.do), ['write', 'retry', 'release', 'send', 'kind']));
+		equal(done.map((job) => job.payload.do), ['write', 'retry', 'release', 'for good', 'send', 'kind']));
 	ok('of its kinds', equal(await sent(client, b), [{ do: 'sent' }]));
 	ok('what was put off waits again', equal(await sent(client, a), [{ do: 'release' }, { do: 'retry' }, { do: 'later' }]));
 	ok('what was written is there', await one(

@@ -11,7 +11,7 @@ import time
 from datetime import datetime, timedelta, timezone
 
 import psycopg
-from queue_ext import Queue, Release, Retry, run, run_async, worker
+from queue_ext import Fail, Queue, Release, Retry, run, run_async, worker
 from queue_ext.testing import run_due, sent
 
 kind, mode, name = sys.argv[1:]
@@ -46,6 +46,8 @@ def outcome(job, connection):
             raise Retry("later", delay=timedelta())
         case "release" if job.attempt == 1:
             raise Release()
+        case "for good":
+            raise Fail("no such address\0")
         case "next":
             next(iter([]))
         case "exit":
@@ -124,12 +126,12 @@ async def main():
 
     worker(a)(async_handler if kind == "async" else handler)
     worker(b, kinds=["due"])(async_handler if kind == "async" else handler)
-    await got(a.send_many(db, [{"do": "write"}, {"do": "retry"}, {"do": "release"}, {"do": "send"}]))
+    await got(a.send_many(db, [{"do": "write"}, {"do": "retry"}, {"do": "release"}, {"do": "for good"}, {"do": "send"}]))
     await got(a.send(db, {"do": "later"}, run_at=datetime(2999, 1, 1, tzinfo=timezone.utc)))
     await got(b.send(db, {"do": "kind"}, kind="due"))
     done = await got(run_due(db))
     ok("run_due does what is due, in order", [job.payload["do"] for job in done] == [
-        "write", "retry", "release", "send", "kind"])
+        "write", "retry", "release", "for good", "send", "kind"])
     ok("of its kinds", await got(sent(db, b)) == [{"do": "sent"}])
     ok("what was put off waits again", await got(sent(db, a)) == [{"do": "release"}, {"do": "retry"}, {"do": "later"}])
     ok("what was written is there", await one(

@@ -1,7 +1,7 @@
 // How a program uses the client for Node.js; test/clients/run compiles it. What has a @ts-expect-error must not pass.
 
 import pg from 'pg';
-import { type JobClient, Queue, Release, Retry, run, stop, worker } from 'queue-ext';
+import { Fail, type JobClient, Queue, Release, Retry, run, stop, worker } from 'queue-ext';
 import { runDue, sent } from 'queue-ext/testing';
 
 const emails = new Queue<{ to: string }>('emails');
@@ -9,6 +9,7 @@ const emails = new Queue<{ to: string }>('emails');
 export const sendEmail = worker(emails, { kinds: ['mail'], concurrency: 4, heartbeat: 5 }, async (job, client) => {
 	const to: string = job.payload.to;
 	if (job.signal.aborted) throw new Release({ runAt: new Date() });
+	if (!to) throw new Fail('no address');
 	if (job.attempt > 3) throw new Retry('busy', { delay: '1 minute' });
 	await client.query('insert into mails values ($1)', [to]);
 	await log(client, to);

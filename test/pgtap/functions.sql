@@ -50,7 +50,7 @@ insert into wanted values
 	('queue_release_row(queue text, job anyelement, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'boolean'),
 	('queue_fail_row(queue text, job anyelement, error text DEFAULT NULL::text, '
-		'retry_in interval DEFAULT NULL::interval)', 'boolean'),
+		'retry_in interval DEFAULT NULL::interval, retry boolean DEFAULT true)', 'boolean'),
 	('queue_extend_row(queue text, job anyelement, lease interval DEFAULT NULL::interval)', 'anyelement'),
 	('queue_receipt(queue text, job anyelement)', 'text'),
 	('queue_complete_receipt(queue text, receipt text)', 'boolean'),
@@ -60,9 +60,9 @@ insert into wanted values
 	('queue_release_receipts(queue text, receipts text[], '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'SETOF text'),
 	('queue_fail_receipt(queue text, receipt text, error text DEFAULT NULL::text, '
-		'retry_in interval DEFAULT NULL::interval)', 'boolean'),
+		'retry_in interval DEFAULT NULL::interval, retry boolean DEFAULT true)', 'boolean'),
 	('queue_fail_receipts(queue text, receipts text[], errors text[] DEFAULT NULL::text[], '
-		'retry_in interval DEFAULT NULL::interval)', 'SETOF text'),
+		'retry_in interval DEFAULT NULL::interval, retry boolean DEFAULT true)', 'SETOF text'),
 	('queue_extend_receipt(queue text, receipt text, lease interval DEFAULT NULL::interval)', 'text'),
 	('queue_extend_receipts(queue text, receipts text[], lease interval DEFAULT NULL::interval)', 'SETOF text'),
 	('queue_is_held(source oid, identity text)', 'boolean'),
@@ -130,7 +130,7 @@ insert into wanted values
 		'worker text DEFAULT NULL::text, kinds text[] DEFAULT NULL::text[])', 'SETOF queue_job'),
 	('queue_complete(queue text, id bigint, attempt integer DEFAULT NULL::integer, result jsonb DEFAULT NULL::jsonb)', 'boolean'),
 	('queue_fail(queue text, id bigint, attempt integer DEFAULT NULL::integer, error text DEFAULT NULL::text, '
-		'retry_in interval DEFAULT NULL::interval)', 'boolean'),
+		'retry_in interval DEFAULT NULL::interval, retry boolean DEFAULT true)', 'boolean'),
 	('queue_release(queue text, id bigint, attempt integer DEFAULT NULL::integer, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'boolean'),
 	('queue_extend(queue text, id bigint, attempt integer DEFAULT NULL::integer, lease interval DEFAULT NULL::interval)', 'boolean'),
@@ -138,7 +138,7 @@ insert into wanted values
 	('queue_requeue(queue text, id bigint, attempt integer DEFAULT NULL::integer)', 'boolean'),
 	('queue_complete_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[], results jsonb[] DEFAULT NULL::jsonb[])', 'SETOF bigint'),
 	('queue_fail_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[], errors text[] DEFAULT NULL::text[], '
-		'retry_in interval DEFAULT NULL::interval)', 'SETOF bigint'),
+		'retry_in interval DEFAULT NULL::interval, retry boolean DEFAULT true)', 'SETOF bigint'),
 	('queue_release_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[], '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'SETOF bigint'),
 	('queue_extend_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[], '

@@ -33,12 +33,12 @@ import psycopg
 from psycopg import AsyncConnection, Connection
 from psycopg.types.json import Jsonb
 
-from ._errors import Release, Retry, ways_back
+from ._errors import Fail, Release, Retry, ways_back
 from ._link import Link
 from ._steps import (THE_CLIENT, AnyConnection, AsyncJobConnection, JobConnection, Rows, Steps, begin, cancel, do,
                      is_of_data, log, of_job, roll_back, rows, set_autocommit)
 
-__all__ = ["Job", "Queue", "Release", "Retry", "run", "run_async", "stop", "worker"]
+__all__ = ["Fail", "Job", "Queue", "Release", "Retry", "run", "run_async", "stop", "worker"]
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -288,7 +288,7 @@ class _Run:
         if error is None:
             job.lost = not task.result()
             return None
-        if not job.lost and not isinstance(error, (Retry, Release)):
+        if not job.lost and not isinstance(error, (Retry, Fail, Release)):
             self.warn("job %s of %s failed", job.id, job.queue.name, exc_info=error)
         try:
             # psycopg 3.1 leaves the answer to a statement that was cancelled unread.

@@ -16,6 +16,10 @@ class Retry(Exception):
         self.delay = delay
 
 
+class Fail(Exception):
+    """Raised by a handler: the job has failed for good. It is dead, with this text, whatever attempts it has left."""
+
+
 class Release(Exception):
     """Raised by a handler: the job goes back to its queue, until run_at if given. No attempt is charged."""
 
@@ -32,10 +36,13 @@ def ways_back(error: BaseException) -> list[tuple[Any, ...]]:
     if isinstance(error, Release):
         return [("queue_release(%s, %s, %s, %s)", error.run_at), ("queue_release(%s, %s, %s)",)]
     try:
-        text = str(error) if isinstance(error, Retry) else f"{type(error).__name__}: {error}"
+        text = str(error) if isinstance(error, (Retry, Fail)) else f"{type(error).__name__}: {error}"
     except Exception:  # of the error's own __str__
         text = type(error).__name__
     text = text.replace("\0", "").encode("utf-8", "replace").decode()[-2000:]
-    fail = "queue_fail(%s, %s, %s, %s)"
+    if isinstance(error, Fail):
+        fail = "queue_fail(%s, %s, %s, %s, retry => false)"
+    else:
+        fail = "queue_fail(%s, %s, %s, %s)"
     delayed = [("queue_fail(%s, %s, %s, %s, %s)", text, error.delay)] if isinstance(error, Retry) else []
     return [*delayed, (fail, text), (fail, "its error cannot be stored")]

@@ -17,7 +17,7 @@ from typing import Any, Optional, overload
 from psycopg import AsyncConnection, Connection, sql
 from psycopg.pq import TransactionStatus
 
-from . import Job, Queue, Release, Retry, job_of, worker, workers_of
+from . import Fail, Job, Queue, Release, Retry, job_of, worker, workers_of
 from ._steps import AnyConnection, Steps, do, rows
 
 Handlers = Optional[Iterable[Callable[..., Any]]]
@@ -33,8 +33,8 @@ def run_due(connection: AsyncConnection[Any], handlers: Handlers = None) -> Awai
 
 def run_due(connection: Any, handlers: Handlers = None) -> Any:
     """Does all jobs of the registered workers that are due, and those that these send, in the transaction of the
-    connection, which must not be in autocommit mode. Returns them. What a handler raises is raised, but for Retry
-    and Release: such a job is given back after the others."""
+    connection, which must not be in autocommit mode. Returns them. What a handler raises is raised, but for Retry,
+    Fail and Release: such a job is given back, or dead, after the others."""
     chosen = workers_of(handlers)
     if connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE:
         raise ValueError("run_due needs a transaction, and the connection is in autocommit mode")
@@ -60,7 +60,7 @@ def _run_due(connection: AnyConnection, workers: list[worker]) -> Steps[list[Job
                     result = yield from job.handle(connection, worker.handler)
                     if not (yield from job.complete(connection, result)):
                         raise RuntimeError(f"job {job.id} of {job.queue.name} was taken from its handler")
-                except (Retry, Release) as error:
+                except (Retry, Fail, Release) as error:
                     yield connection.execute("rollback to savepoint queue_ext_job")
                     given_back.append((job, error))
                 yield connection.execute("release savepoint queue_ext_job")

@@ -248,7 +248,8 @@ sub finish
 	}
 	elsif ($way eq 'fail')
 	{
-		$self->rows('select queue_fail($1, $2, $3, $4)', $queue, $id, $attempt, 'so it goes');
+		$self->rows('select queue_fail($1, $2, $3, $4, retry => $5)', $queue, $id, $attempt, 'so it goes',
+			$queue =~ /^(?:mended|fleeting)$/ ? pick(1, 1, 0) : 1);
 	}
 	elsif ($way eq 'release')
 	{
