@@ -474,6 +474,18 @@ create or replace function queue_remote.queue_unschedule(
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_unschedule; $$;
 
+create or replace function queue_remote.throttle_acquire(
+	_shard integer,
+	_version bigint,
+	_bucket integer,
+	resource text,
+	details text,
+	out acquired boolean,
+	out retry_at timestamp with time zone
+)
+language plproxy volatile parallel unsafe
+as $$ cluster 'queue_shards'; run on _shard; target queue_shard.throttle_acquire; $$;
+
 create or replace function queue_remote.throttle_alter(
 	_shard integer,
 	_version bigint,
@@ -3189,6 +3201,66 @@ $$;
 comment on procedure @schema@.queue_wait(text, interval, text[], text) is
 	'waits until a job of the queue is claimable, or the time is over; worker: as "pending" may ask for it';
 insert into queue_proxy.member values ('procedure', '@schema@.queue_wait(text, interval, text[], text)');
+
+create or replace function @schema@.throttle_acquire(
+	resource anyenum,
+	details text,
+	out acquired boolean,
+	out retry_at timestamp with time zone
+)
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set client_min_messages = error
+set datestyle = 'ISO, YMD'
+set intervalstyle = 'postgres'
+as $$
+#variable_conflict use_variable
+begin
+	select * into acquired, retry_at from @schema@.throttle_acquire($1::text, $2);
+	return;
+end
+$$;
+comment on function @schema@.throttle_acquire(anyenum, text) is
+	'locks the throttled resource named by an enum value, and says when to try again if that was denied';
+insert into queue_proxy.member values ('function', '@schema@.throttle_acquire(anyenum, text)');
+
+create or replace function @schema@.throttle_acquire(
+	resource text,
+	details text,
+	out acquired boolean,
+	out retry_at timestamp with time zone
+)
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set client_min_messages = error
+set datestyle = 'ISO, YMD'
+set intervalstyle = 'postgres'
+as $$
+#variable_conflict use_variable
+declare
+	_shard integer;
+	_version bigint;
+	_try integer := 0;
+	_message text;
+	_detail text;
+	_hint text;
+	_bucket integer := queue_proxy.bucket_of(coalesce($1, ''));
+begin
+	loop
+		select * into _shard, _version from queue_proxy.place_of_bucket(_bucket);
+		begin
+			select * into acquired, retry_at from queue_remote.throttle_acquire(_shard, _version, _bucket, $1, $2);
+			return;
+		exception when others then
+			get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
+			_try := queue_proxy.failed(_shard, _try, sqlstate, _message, _detail, _hint);
+		end;
+	end loop;
+end
+$$;
+comment on function @schema@.throttle_acquire(text, text) is
+	'locks a throttled resource as lock_throttled_resource() does, and says when to try again if that was denied';
+insert into queue_proxy.member values ('function', '@schema@.throttle_acquire(text, text)');
 
 create or replace function @schema@.throttle_alter(
 	resource anyenum,

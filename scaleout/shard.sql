@@ -789,6 +789,27 @@ begin
 end
 $$;
 
+create or replace function queue_shard.throttle_acquire(
+	_shard integer,
+	_version bigint,
+	_bucket integer,
+	resource text,
+	details text,
+	out acquired boolean,
+	out retry_at timestamp with time zone
+)
+language plpgsql volatile parallel unsafe
+as $$
+#variable_conflict use_variable
+begin
+	if queue_shard.check_map($1, $2, $3) then
+		perform queue_shard.check_moved('throttle', '', $4);
+	end if;
+	select * into acquired, retry_at from @extschema@.throttle_acquire($4, $5);
+	return;
+end
+$$;
+
 create or replace function queue_shard.throttle_alter(
 	_shard integer,
 	_version bigint,

@@ -82,6 +82,7 @@ insert into calls (function, arguments) values
 	('fnv1a_32', array['key', $$'x'::bytea$$]),
 	('fnv_lock_key', array['key', $$'x'::text$$, 'prefix', '0']),
 	('lock_throttled_resource', array['resource', $$'test'::text$$, 'details', $$'x'$$]),
+	('throttle_acquire', array['resource', $$'test'::text$$, 'details', $$'x'$$]),
 	('throttle_create', array['resource', $$'new'::text$$, 'throttle_interval', $$'1 hour'::interval$$, 'grants', '1']),
 	('throttle_alter', array['resource', $$'test'::text$$, 'throttle_interval', $$'1 hour'::interval$$, 'grants', '1']),
 	('throttle_drop', array['resource', $$'test'::text$$, 'if_exists', 'false']),

@@ -108,6 +108,7 @@ from unnest(array[
 	'throttle_create(''s'', ''1 hour'')',
 	'throttle_alter(''s'', grants => 2)',
 	'lock_throttled_resource(''s'', ''x'')',
+	'acquired from throttle_acquire(''s'', ''x'')',
 	'throttle_drop(''s'')',
 	'mutex_acquire(''m'')',
 	'mutex_acquire(''m'')',

@@ -99,6 +99,7 @@ from unnest(array[
 	$$queue_extend_receipt('u', receipt())$$,
 	$$queue_extend_receipts('u', array[receipt()])$$,
 	$$lock_throttled_resource('r', 'x')$$,
+	$$throttle_acquire('r', 'x') is null$$,
 	$$throttle_create('s', '1 hour')$$,
 	$$throttle_alter('r', '2 hours')$$,
 	$$throttle_drop('r')$$,

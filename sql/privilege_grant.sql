@@ -101,6 +101,7 @@ insert into calls (call, before) values
 	('queue_claim_path(''jobs'') is null', null),
 	('lock_throttled_resource(''test_grant'', ''x'')', null),
 	('lock_throttled_resource(''test_grant'', ''x'')', 'grant insert on throttled_resource to regress_grant'),
+	('throttle_acquire(''test_grant'', ''x'') is null', null),
 	('throttle_create(''test_grant 2'', ''1 hour'')', null),
 	('throttle_alter(''test_grant'', ''1 hour'')', null),
 	('throttle_drop(''test_grant'')', null),

@@ -105,6 +105,8 @@ insert into calls (target, call, before) values
 	('u', 'queue_extend_receipts(''u'', array[receipt(''u'')]) is null', null),
 	('throttled_resource', 'lock_throttled_resource(''there'', ''x'')', null),
 	('throttled_resource', 'lock_throttled_resource(''there'', ''x'')', 'select lock_throttled_resource(''there'', ''before'')'),
+	('throttled_resource', 'throttle_acquire(''there'', ''x'') is null', null),
+	('throttled_resource', 'throttle_acquire(''there'', ''x'') is null', 'select lock_throttled_resource(''there'', ''before'')'),
 	('throttled_resource', 'throttle_create(''new'', ''1 hour'')', null),
 	('throttled_resource', 'throttle_alter(''there'', ''2 hours'')', null),
 	('throttled_resource', 'throttle_drop(''there'')', null),

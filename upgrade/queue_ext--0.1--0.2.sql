@@ -285,6 +285,30 @@ as 'MODULE_PATHNAME', 'queue_ext_lock_throttled_resource_enum';
 comment on function @extschema@.lock_throttled_resource(anyenum, text) is
 	'locks the throttled resource named by an enum value if its limit allows it now; true takes effect if the transaction commits, false returns at once';
 
+create function @extschema@.throttle_acquire(
+	resource text,
+	details text,
+	out acquired boolean,
+	out retry_at timestamptz
+) returns record
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_throttle_acquire';
+
+comment on function @extschema@.throttle_acquire(text, text) is
+	'locks a throttled resource as lock_throttled_resource() does, and says when to try again if that was denied';
+
+create function @extschema@.throttle_acquire(
+	resource anyenum,
+	details text,
+	out acquired boolean,
+	out retry_at timestamptz
+) returns record
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_throttle_acquire_enum';
+
+comment on function @extschema@.throttle_acquire(anyenum, text) is
+	'locks the throttled resource named by an enum value, and says when to try again if that was denied';
+
 -- Receipts without an attempt: an error that says so, instead of "no such function".
 
 create or replace function @extschema@.queue_release(

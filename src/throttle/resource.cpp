@@ -40,7 +40,7 @@ namespace {
 
 // The indexes of the texts in statements[].
 enum StatementNumber {
-	statement_exists,
+	statement_grants,
 	statement_lock,
 	statement_create,
 	statement_alter,
@@ -63,7 +63,8 @@ static constexpr Oid parameters[] = {TEXTOID, TEXTOID, TIMESTAMPTZOID, INTERVALO
 // %1$s is the table. statement_lock serves where the row cannot be written directly (row/keyed.hpp),
 // the others always.
 static constexpr const char *statements[] = {
-	"select from %1$s where resource operator(pg_catalog.=) $1",
+	"select throttle_interval, grants, last_locked, earlier_grants from %1$s"
+	" where resource operator(pg_catalog.=) $1",
 
 	// As try_to_lock(). The sub-select locks the row first, without waiting.
 	"update %1$s as t set last_locked = greatest($3, last_locked), last_locker_details = $2,"
@@ -140,28 +141,6 @@ drop_resource(const text *resource)
 	return run(statement_drop, KeyedArguments(resource));
 }
 
-// Raises 42704 unless the resource exists.
-static void
-check_exists(const text *resource)
-{
-	if (!run(statement_exists, KeyedArguments(resource)))
-		error::no_such_resource(text_to_cstring(resource));
-}
-
-// For a table whose rows cannot be written directly: the statement fires triggers and applies row
-// security policies.
-static bool
-lock_by_statement(const text *resource, const text *details, TimestampTz now)
-{
-	KeyedArguments arguments(resource);
-	arguments.set(parameter_details, PointerGetDatum(details));
-	arguments.set(parameter_now, TimestampTzGetDatum(now));
-	if (run(statement_lock, arguments))
-		return true;
-	check_exists(resource);
-	return false;
-}
-
 namespace {
 
 // The last grants of a resource, the latest at the end.
@@ -187,17 +166,40 @@ struct Grants
 // demand: one dimension that begins at 1, or empty, and without nulls. The array must stay in
 // memory as long as the grants.
 static bool
-read_grants(const Opened &opened, HeapTuple row, Grants *grants)
+read_grants(Datum latest, ArrayType *earlier, Grants *grants)
 {
-	ArrayType *earlier = DatumGetArrayTypeP(row::value_of(opened, row, column_earlier));
 	const int dimensions = ARR_NDIM(earlier);
 	if (dimensions > 1 || (dimensions == 1 && ARR_LBOUND(earlier)[0] != 1) ||
 		array_contains_nulls(earlier))
 		return false;
-	*grants = {DatumGetTimestampTz(row::value_of(opened, row, column_last_locked)),
+	*grants = {DatumGetTimestampTz(latest),
 			   reinterpret_cast<const TimestampTz *>(ARR_DATA_PTR(earlier)),
 			   dimensions == 0 ? 0 : ARR_DIMS(earlier)[0]};
 	return true;
+}
+
+// When the next grant after that one may come: the interval has to be over.
+static TimestampTz
+due_after(TimestampTz grant, const Interval *interval)
+{
+	const TimestampTz end = end_of_interval(grant, interval);
+	return TIMESTAMP_NOT_FINITE(end) ? end : end + 1;
+}
+
+// How long to wait at most for a transaction that has the resource locked: if it is rolled back, the
+// grant is another caller's.
+constexpr TimestampTz open_grant_wait = USECS_PER_SEC;
+
+// When a caller who was denied at that time should ask again. If a grant was due, another transaction
+// has the row locked, and its commit would put the next one off.
+static TimestampTz
+next_try(const Grants &grants, int most, const Interval *interval, TimestampTz now)
+{
+	const TimestampTz due = due_after(grants.back(most), interval);
+	if (due > now)
+		return due;
+	const TimestampTz if_committed = due_after(most == 1 ? now : grants.back(most - 1), interval);
+	return Min(Max(if_committed, now), now + open_grant_wait);
 }
 
 // Returns earlier_grants as it is after the next grant: no more than most - 1 of the grants so far,
@@ -216,6 +218,46 @@ make_earlier(const Grants &grants, int most)
 										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
+// Raises 42704 unless the resource exists. *retry_at, unless that is null, is then when to ask again.
+static void
+read_denial(const text *resource, TimestampTz now, TimestampTz *retry_at)
+{
+	const KeyedArguments arguments(resource);
+	uint64 found = 0;
+	statement::with_spi([&] {
+		found = row::run(&resources, statement_grants, arguments.values, arguments.nulls);
+		if (found == 0 || retry_at == nullptr)
+			return;
+		Datum values[4];
+		bool is_null = false;
+		for (int i = 0; i < 4 && !is_null; i++)
+			values[i] =
+				SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i + 1, &is_null);
+		Grants grants;
+		const bool is_readable = !is_null && DatumGetInt32(values[1]) >= 1 &&
+								 read_grants(values[2], DatumGetArrayTypeP(values[3]), &grants);
+		*retry_at = is_readable ? next_try(grants, DatumGetInt32(values[1]),
+										   DatumGetIntervalP(values[0]), now)
+								: now + open_grant_wait;
+	});
+	if (found == 0)
+		error::no_such_resource(text_to_cstring(resource));
+}
+
+// For a table whose rows cannot be written directly: the statement fires triggers and applies row
+// security policies.
+static bool
+lock_by_statement(const text *resource, const text *details, TimestampTz now, TimestampTz *retry_at)
+{
+	KeyedArguments arguments(resource);
+	arguments.set(parameter_details, PointerGetDatum(details));
+	arguments.set(parameter_now, TimestampTzGetDatum(now));
+	if (run(statement_lock, arguments))
+		return true;
+	read_denial(resource, now, retry_at);
+	return false;
+}
+
 namespace {
 
 // What came of one try.
@@ -231,15 +273,21 @@ enum class Outcome {
 // Writes the grant into the version that was read, and into no other. A row that another
 // transaction has locked is denied, as by SKIP LOCKED.
 static Outcome
-try_to_lock(const Opened &opened, HeapTuple row, const text *details, TimestampTz now)
+try_to_lock(const Opened &opened, HeapTuple row, const text *details, TimestampTz now,
+			TimestampTz *retry_at)
 {
 	const int32 most = DatumGetInt32(row::value_of(opened, row, column_grants));
 	Grants grants;
-	if (most < 1 || !read_grants(opened, row, &grants))
+	if (most < 1 ||
+		!read_grants(row::value_of(opened, row, column_last_locked),
+					 DatumGetArrayTypeP(row::value_of(opened, row, column_earlier)), &grants))
 		return Outcome::unreadable;
 	const Interval *interval = DatumGetIntervalP(row::value_of(opened, row, column_interval));
-	if (end_of_interval(grants.back(most), interval) >= now)
+	if (end_of_interval(grants.back(most), interval) >= now) {
+		if (retry_at != nullptr)
+			*retry_at = next_try(grants, most, interval, now);
 		return Outcome::denied;
+	}
 	row::Changes changes{};
 	// Keeps the grants in order, even if this call began before the last one.
 	changes.set(column_last_locked, TimestampTzGetDatum(Max(now, grants.latest)));
@@ -250,6 +298,8 @@ try_to_lock(const Opened &opened, HeapTuple row, const text *details, TimestampT
 		case row::Written::done:
 			return Outcome::granted;
 		case row::Written::busy:
+			if (retry_at != nullptr)
+				*retry_at = next_try(grants, most, interval, now);
 			return Outcome::denied;
 		default:
 			return Outcome::changed;
@@ -257,9 +307,9 @@ try_to_lock(const Opened &opened, HeapTuple row, const text *details, TimestampT
 }
 
 // Reads the clock once, so that a grant is of the time of the call. find() may miss a row that is
-// being moved, so check_exists() decides before another try.
+// being moved, so read_denial() decides before another try.
 bool
-lock_resource(const text *resource, const text *details)
+lock_resource(const text *resource, const text *details, TimestampTz *retry_at)
 {
 	const TimestampTz now = GetCurrentTimestamp();
 	for (;;) {
@@ -267,18 +317,18 @@ lock_resource(const text *resource, const text *details)
 		const Opened opened = row::open(&resources, rights[statement_lock]);
 		if (!opened.is_direct) {
 			row::close(opened, false);
-			return lock_by_statement(resource, details, now);
+			return lock_by_statement(resource, details, now, retry_at);
 		}
 		HeapTuple row = row::find(opened, resource);
 		const Outcome outcome =
-			row != nullptr ? try_to_lock(opened, row, details, now) : Outcome::changed;
+			row != nullptr ? try_to_lock(opened, row, details, now, retry_at) : Outcome::changed;
 		row::close(opened, outcome == Outcome::granted);
 		if (row == nullptr)
-			check_exists(resource);
+			read_denial(resource, now, nullptr);
 		else
 			heap_freetuple(row);
 		if (outcome == Outcome::unreadable)
-			return lock_by_statement(resource, details, now);
+			return lock_by_statement(resource, details, now, retry_at);
 		if (outcome != Outcome::changed)
 			return outcome == Outcome::granted;
 	}

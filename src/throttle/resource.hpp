@@ -13,9 +13,10 @@ namespace queue_ext::throttle {
 
 // Grants a use of the resource if one is due now; it counts if the transaction of the caller
 // commits. Returns false at once, with nothing written, if none is due, or if another transaction
-// has the row locked. Raises 42704 if there is no such resource. Takes ROW EXCLUSIVE on
-// throttled_resource, and the row lock if it returns true.
-bool lock_resource(const text *resource, const text *details);
+// has the row locked. Then *retry_at, unless that is null, is when to ask again: when the next grant
+// is due, and soon if the other transaction decides that. Raises 42704 if there is no such resource.
+// Takes ROW EXCLUSIVE on throttled_resource, and the row lock if it returns true.
+bool lock_resource(const text *resource, const text *details, TimestampTz *retry_at);
 
 // Insert, update and delete resources, by statements. A null pointer leaves a value as it is. False
 // if the resource already exists (create) or does not exist. Take ROW EXCLUSIVE on

@@ -1,4 +1,4 @@
-// throttle.cpp - throttle_create, throttle_alter, throttle_drop, lock_throttled_resource. A
+// throttle.cpp - throttle_create, throttle_alter, throttle_drop, lock_throttled_resource, throttle_acquire. A
 // resource is named by a text, or by a value of any enum, which stands for its label.
 
 #include "../postgres.hpp"
@@ -6,6 +6,7 @@
 #include "../argument.hpp"
 #include "../error.hpp"
 #include "../interval.hpp"
+#include "../result.hpp"
 #include "resource.hpp"
 
 namespace queue_ext::throttle {
@@ -18,6 +19,8 @@ QUEUE_EXT_FUNCTION(queue_ext_throttle_drop);
 QUEUE_EXT_FUNCTION(queue_ext_throttle_drop_enum);
 QUEUE_EXT_FUNCTION(queue_ext_lock_throttled_resource);
 QUEUE_EXT_FUNCTION(queue_ext_lock_throttled_resource_enum);
+QUEUE_EXT_FUNCTION(queue_ext_throttle_acquire);
+QUEUE_EXT_FUNCTION(queue_ext_throttle_acquire_enum);
 
 // Bounds earlier_grants, which is rewritten at each grant; throttled_resource_grants_check repeats
 // it.
@@ -100,7 +103,25 @@ lock(FunctionCallInfo fcinfo)
 	const text *details = PG_GETARG_TEXT_PP(1);
 	if (error::is_blank(details))
 		error::blank_details();
-	PG_RETURN_BOOL(lock_resource(resource_of(fcinfo), details));
+	PG_RETURN_BOOL(lock_resource(resource_of(fcinfo), details, nullptr));
+}
+
+// Raises 22004 for a null, 23514 for blank details.
+template <auto resource_of>
+static Datum
+acquire(FunctionCallInfo fcinfo)
+{
+	argument::check_may_write("throttle_acquire()");
+	const text *resource = resource_of(fcinfo);
+	const text *details = argument::required_text(fcinfo, 1, "details");
+	if (error::is_blank(details))
+		error::blank_details();
+	TupleDesc descriptor = result::row_type(fcinfo);
+	TimestampTz retry_at = 0;
+	const bool is_granted = lock_resource(resource, details, &retry_at);
+	Datum values[] = {BoolGetDatum(is_granted), TimestampTzGetDatum(retry_at)};
+	bool nulls[] = {false, is_granted};
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }
 
 Datum
@@ -149,6 +170,18 @@ Datum
 queue_ext_lock_throttled_resource_enum(PG_FUNCTION_ARGS)
 {
 	return lock<enum_resource>(fcinfo);
+}
+
+Datum
+queue_ext_throttle_acquire(PG_FUNCTION_ARGS)
+{
+	return acquire<named_resource>(fcinfo);
+}
+
+Datum
+queue_ext_throttle_acquire_enum(PG_FUNCTION_ARGS)
+{
+	return acquire<enum_resource>(fcinfo);
 }
 
 } // namespace queue_ext::throttle

@@ -83,6 +83,8 @@ insert into wanted values
 		'grants integer DEFAULT NULL::integer)', 'void'),
 	('throttle_drop(resource text, if_exists boolean DEFAULT false)', 'boolean'),
 	('lock_throttled_resource(resource text, details text)', 'boolean'),
+	('throttle_acquire(resource text, details text, OUT acquired boolean, OUT retry_at timestamp with time zone)', 'record'),
+	('throttle_acquire(resource anyenum, details text, OUT acquired boolean, OUT retry_at timestamp with time zone)', 'record'),
 	('throttle_create(resource anyenum, throttle_interval interval, grants integer DEFAULT 1)', 'void'),
 	('throttle_alter(resource anyenum, throttle_interval interval DEFAULT NULL::interval, '
 		'grants integer DEFAULT NULL::integer)', 'void'),
@@ -247,7 +249,8 @@ select bag_eq(
 	  join member b on a.proname = b.proname and a.oid < b.oid
 	  where a.pronargs >= b.pronargs - b.pronargdefaults and b.pronargs >= a.pronargs - a.pronargdefaults$$,
 	$$values ('fnv1_32', 1), ('fnv1_64', 1), ('fnv1a_32', 1), ('fnv1a_64', 1), ('fnv_lock_key', 2),
-	         ('throttle_create', 3), ('throttle_alter', 3), ('throttle_drop', 2), ('lock_throttled_resource', 2)$$,
+	         ('throttle_create', 3), ('throttle_alter', 3), ('throttle_drop', 2), ('lock_throttled_resource', 2),
+	         ('throttle_acquire', 2)$$,
 	'no two differ in their types alone, but those that prefer text to bytes or to an enum'
 );
 

@@ -537,7 +537,7 @@ $action{throttle} = sub {
 	my $resource = 'resource ' . int rand 3;
 	my $db = $self->{db};
 	$db->begin_work;
-	my $is_granted = $self->rows(q{select lock_throttled_resource($1, 'storm')}, $resource)->[0][0];
+	my $is_granted = $self->rows(pick(q{select lock_throttled_resource($1, 'storm')}, q{select acquired from throttle_acquire($1, 'storm')}), $resource)->[0][0];
 	$self->rows(q{insert into granted select $1, last_locked, $2 from throttled_resource where resource = $1 returning 1},
 		$resource, $self->{phase}) if $is_granted;
 	rand() < 0.2 ? $db->rollback : $db->commit;
