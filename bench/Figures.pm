@@ -1,6 +1,6 @@
 package Figures;
 
-# The samples that bench/measure took, and what is computed of them.
+# The samples that bench/measure took, and the figures that are computed of them.
 
 use strict;
 use warnings;
@@ -19,7 +19,7 @@ sub median {
 	return @sorted % 2 ? $sorted[$middle] : ($sorted[$middle - 1] + $sorted[$middle]) / 2;
 }
 
-# 1234567.8 is 1,234,568; what is small keeps a digit, and a word stays as it is.
+# 1234567.8 is 1,234,568; a number below 100 keeps a digit if it is not whole, and a word stays as it is.
 sub grouped {
 	my $number = shift;
 	return $number unless looks_like_number($number);
@@ -45,7 +45,7 @@ sub read {
 		push @$order, $situation unless grep { $_ eq $situation } @$order;
 		my $points = $self->{point_order}{$section}{$situation} //= {};
 		$points->{$point} //= keys %$points;
-		# What is measured in parts, as heap and index, counts together.
+		# Values that are measured in parts, as heap and index, are added up.
 		$self->{value}{$section}{$situation}{$point}{$side}{$round} += $value;
 	}
 	return $self;

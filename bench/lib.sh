@@ -122,7 +122,7 @@ rate() {
 	say "rate ${figures% *}"
 }
 
-# rate_after SECONDS KIND BATCH CLIENTS: likewise, of the seconds behind the first ones.
+# rate_after SECONDS KIND BATCH CLIENTS: the rate without the first seconds.
 rate_after() {
 	local before=$1 all
 	shift

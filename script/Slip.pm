@@ -3,12 +3,12 @@ package Slip;
 # A slip is a deliberate bug that a test must catch: test/mutants/NAME.slip. It says what it changes
 # by name, so that code may move, be formatted anew and get other neighbours:
 #
-#   Raising the wake-up generation wakes nobody. Fails: isolation wait-trigger.
+#   Raising the wake-up generation wakes no waiter. Fails: isolation wait-trigger.
 #   in src/ring/shared_memory.cpp, wake_table
 #   - if (pg_atomic_read_u32(&wakes->waiting) > 0)
 #   + if (false)
 #
-# The first line says what is wrong, and the test. Each "in FILE, NAME" is followed by edits: lines
+# The first line names the fault, and the test. Each "in FILE, NAME" is followed by edits: lines
 # with "-" are what stands there, lines with "+" what stands there then; a second edit begins with its
 # "-". NAME is a function, struct or enum of C++, a function or other object that SQL creates, a
 # function of the shell, a sub of Perl; without it the whole file is meant.
@@ -176,7 +176,7 @@ sub definitions
 	return @found;
 }
 
-# The files of a kind below a directory, but for what is built, and old versions.
+# The files of a kind below a directory, but for products of a build, and old versions.
 my %listed;
 
 sub files_below
@@ -264,8 +264,8 @@ sub indented
 	return join "\n", $first, map { $_ eq '' ? '' : "$indent$_" } @others;
 }
 
-# What the slip makes of files: their names, below the root, and new texts. Dies with one line that says
-# what is not there, or more than once.
+# What the slip makes of files: their names, below the root, and new texts. Dies with one line that names
+# the text that is not there, or is there more than once.
 sub changes
 {
 	my ($root, $slip) = @_;

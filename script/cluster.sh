@@ -25,9 +25,8 @@ cluster_init() {
 		-D "$dir/data" >"$dir/initdb.log" 2>&1 || { cat "$dir/initdb.log" >&2; return 1; }
 }
 
-# Durability is off: nobody will want these data back; and so is what compiles a query that is
-# thought dear, which costs more here than it brings. The data directory is a copy of that in
-# CLUSTER_TEMPLATE, where there is one.
+# Durability is off, as these data are never wanted back; and so is JIT compilation, which costs more
+# here than it brings. The data directory is a copy of that in CLUSTER_TEMPLATE, where there is one.
 cluster_start() {
 	local dir=$1
 	shift

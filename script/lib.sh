@@ -36,7 +36,7 @@ major_of() {
 	"$1" --version | sed -n 's/^PostgreSQL \([0-9]*\).*/\1/p'
 }
 
-# queue_ext's full version, as META.json has it. The Makefile finds it likewise.
+# queue_ext's full version, as META.json has it. The Makefile finds it in the same way.
 release_version() {
 	awk -F'"' '$2 == "version" { print $4; exit }' "$(dirname "${BASH_SOURCE[0]}")/../META.json"
 }
@@ -61,7 +61,7 @@ find_source_flags() {
 		'-DQUEUE_EXT_VERSION="0"')
 }
 
-# Prints that directory, if they are there, and nobody else has put them there.
+# Prints that directory, if they are there, and no other user has put them there.
 unpacked_headers() {
 	local config dir
 	config=$(find_pg_config)
@@ -73,7 +73,7 @@ unpacked_headers() {
 }
 
 # Lists the checkout's files, NUL-terminated: tracked ones, and new ones that
-# are not ignored. Without git (a release archive) it is what is there.
+# are not ignored. Without git (a release archive) all but products of a build.
 list_files() {
 	local root=$1
 	if git_in "$root" rev-parse --git-dir >/dev/null 2>&1 && [[ -e $root/.git ]]; then

@@ -31,8 +31,8 @@ Bitmapset *column_set(Oid relation, const char *const *names, int count);
 // What the executor will check for the query, as it was analyzed and rewritten: a list of Need *.
 List *needs_of(Query *query);
 
-// The commands, separated by semicolons, that grant what is missing of the needs (Need *); null if
-// nothing is. In the current context.
+// The commands, separated by semicolons, that grant those of the needs (Need *) that the caller has
+// not been granted; null if it has all. In the current context.
 const char *grants_for(const List *needs);
 
 } // namespace queue_ext::missing_rights

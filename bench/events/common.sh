@@ -1,5 +1,5 @@
 # common.sh - a managed queue with jobs in front that no claim may have, of one state, and an event that happens while
-# clients claim. Each kind of event defines all but what is here, or some of that anew:
+# clients claim. Each kind of event defines these, but for those that this file defines and that suit it:
 #
 #     event_title             what the figures call it
 #     event_jobs              how many claimable jobs stand behind those in front (event_backlog)

@@ -1,4 +1,4 @@
-# managed.sh - a managed queue, and what is measured in the same table.
+# managed.sh - a managed queue; sides that are measured in the same table begin with this file.
 
 template_name=managed
 table=bench

@@ -1,5 +1,5 @@
-# on-conflict - what is done instead: INSERT ... ON CONFLICT DO NOTHING. The same table,
-# with the unique index that this needs, and without the one that it does not.
+# on-conflict - the usual way, INSERT ... ON CONFLICT DO NOTHING. The same table, with the
+# unique index that this needs, and without the one that it does not.
 
 . "$bench/sides/unique-insert.sh"
 title='`ON CONFLICT DO NOTHING`'

@@ -12,8 +12,8 @@ lsn() {
 	sql -c 'select pg_current_wal_insert_lsn()'
 }
 
-# One client: all of them write the same, and nobody is idle in between. Autovacuum
-# is off, so that what is counted is the jobs'.
+# One client: all of them write the same, and none is idle in between. Autovacuum is
+# off, so that all WAL that is counted is the jobs'.
 sample() {
 	local from figures
 	fresh "$(standing "$1")"

@@ -1,4 +1,4 @@
-# audit.sh - a trigger that logs what is done with a job.
+# audit.sh - a trigger that logs each change of a job.
 
 . "$bench/tables/common.sh"
 table_title='a trigger after the update writes an audit log'

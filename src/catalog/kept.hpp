@@ -6,7 +6,7 @@
 
 namespace queue_ext::catalog {
 
-// A session may keep thousands of such objects, of which half a larger block would be empty. As the
+// A session may keep thousands of such objects; each would leave half of a larger block empty. As the
 // minimum of a context, too: PostgreSQL gives others a context that was made for larger blocks.
 constexpr Size kept_block_size = ALLOCSET_SMALL_INITSIZE;
 

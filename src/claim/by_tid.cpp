@@ -57,7 +57,7 @@ namespace {
 
 // The statements.
 enum class Form {
-	many,   // for candidates of which there may be several
+	many,   // for any number of candidates
 	one,    // for one
 	locked, // for one that is known to be pending, and that the claimer has locked
 };
@@ -131,7 +131,7 @@ statement_text(Definition *definition, Form form, Oid leaf)
 
 namespace {
 
-// A table of which candidates are read.
+// A table that candidates are read from.
 struct Leaf
 {
 	CandidateRow row;
@@ -168,8 +168,8 @@ struct Batch
 
 } // namespace
 
-// Opens the table, of which candidates are, if it has a heap: it may have been dropped, if it is a
-// partition of a partition.
+// Opens a table that has candidates, if it has a heap: a partition of a partition may have been
+// dropped.
 static Leaf *
 open_leaf(Claimer *claimer, Oid table)
 {

@@ -1,7 +1,7 @@
 // candidate_row.hpp - the row version at a candidate's TID, read without a statement.
 //
 // Invariant: the version is read with SnapshotSelf: committed, or this transaction's own, and not
-// replaced by a committed transaction. What is said of it may be outdated at once, so the claimer
+// replaced by a committed transaction. Another backend may replace it at any moment, so the claimer
 // must win the write or the lock. The table must be a heap, and locked.
 
 #pragma once

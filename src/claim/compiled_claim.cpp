@@ -60,7 +60,7 @@ ignores_update(Relation table, const Trigger *trigger, const Bitmapset *written)
 	}
 }
 
-// The trigger in words; a foreign key's has a name that nobody has given.
+// The trigger in words; one of a foreign key by its constraint, as PostgreSQL makes its own name up.
 static const char *
 words_for(const Trigger *trigger)
 {
@@ -298,7 +298,7 @@ prepare_row_key(const Definition *definition, Relation table, MemoryContext cont
 {
 	const catalog::RowKey &row_key = definition->compiled->row_key;
 	if (!row_key.has_key() || OidIsValid(catalog::type_without_text(row_key)))
-		return nullptr; // the statement raises what is wrong, if anything
+		return nullptr; // the statement raises the error, if there is one
 	const char *row = quote_identifier(RelationGetRelationName(table));
 	const definition::CompiledFragment compiled = compile_own(
 		definition, table, psprintf("(%s) is not null", catalog::row_key_text(row_key, row)),
@@ -334,7 +334,7 @@ compile_defaults(const DirectClaim *claim, Definition *definition, Relation tabl
 		if (value == nullptr && !attribute->attnotnull && !is_domain)
 			continue;
 		if (value == nullptr)
-			return nullptr; // the INSERT raises what is wrong, if anything
+			return nullptr; // the INSERT raises the error, if there is one
 		defaults->columns[defaults->count++] = {number, value, attribute->attnotnull};
 	}
 	return defaults;
@@ -523,7 +523,7 @@ look_for_neighbours(RingClaim *claim, const Definition *definition)
 		claim->ended--; // is no count any more
 }
 
-// What is needed to claim from the ring, by any path.
+// What claims from the ring need, on either path.
 static void
 fill_in_ring(RingClaim *claim, const Definition *definition, const Compiled &compiled,
 			 Relation table, const Leaves &leaves, Node *pending, List *policies)
@@ -739,7 +739,7 @@ is_of_definition(int code)
 		case ERRCODE_INSUFFICIENT_RESOURCES:
 		case ERRCODE_PROGRAM_LIMIT_EXCEEDED: // it may be the depth of the caller's stack
 		case ERRCODE_OPERATOR_INTERVENTION:
-		case ERRCODE_INTERNAL_ERROR: // such as of what is being dropped
+		case ERRCODE_INTERNAL_ERROR: // such as of an object that is being dropped
 			return false;
 		default:
 			return code != ERRCODE_INSUFFICIENT_PRIVILEGE && code != ERRCODE_LOCK_NOT_AVAILABLE;

@@ -66,7 +66,7 @@ struct CompiledClaim
 	MemoryContext context; // holds this struct and all it points to
 	Path path;             // the best that the table allows
 	Obstacle obstacle;     // to a better one
-	bool has_wake_trigger; // which tells of all that is written; false where path is portable
+	bool has_wake_trigger; // which notes every write; false where path is portable
 	ManagedTable managed;
 	AttrNumber claimed_at; // InvalidAttrNumber as those of ManagedTable, or none is named
 	AttrNumber ready_at;   // of an attached queue alone; InvalidAttrNumber: none is named

@@ -14,7 +14,7 @@ namespace queue_ext::claim {
 struct ReadyJob
 {
 	bool is_known;    // false: the table's columns do not tell
-	bool was_leased;  // the lease of another claim has ended, and nobody has given the job back
+	bool was_leased;  // another claim's lease has run out, and its worker has not ended the claim
 	TimestampTz when; // it was ready from then on
 	bool has_place;   // of a managed queue, as the next ones
 	int16 priority;
@@ -38,7 +38,8 @@ managed_job(int16 priority, TimestampTz run_at, bool was_leased, TimestampTz lea
 	return job;
 }
 
-// An attached queue's job, of that row, if the column tells. Nobody knows whether it was claimed before.
+// An attached queue's job, of that row, if the column tells. It does not tell whether the job was
+// claimed before.
 inline ReadyJob
 attached_job_in(AttrNumber ready_at, TupleTableSlot *row)
 {
@@ -64,14 +65,14 @@ ready_job_in(const CompiledClaim *claim, TupleTableSlot *row)
 					   is_free ? 0 : DatumGetTimestampTz(lease));
 }
 
-// Who else is told that a job was claimed.
+// Where a claim has found its job.
 enum class ClaimedFrom {
-	ring,  // the ring of all workers: nobody
-	other, // that ring may still have it
+	ring,  // in the ring of all workers
+	other, // elsewhere: that ring may still have it
 };
 
-// Counts the claim of a job that was claimed at that time. Of a job that has always been ready nobody
-// knows how long it has waited: it counts as none. Raises 53200.
+// Counts the claim of a job that was claimed at that time. A job that has always been ready counts as
+// one that has not waited. Raises 53200.
 inline void
 count_claim(definition::Definition *definition, const ReadyJob &job, TimestampTz call_time,
 			ClaimedFrom from)

@@ -13,8 +13,8 @@
 
 namespace queue_ext::claim {
 
-// The cursor of a row with these columns, of which the order's begin with that number; one of size 0
-// if they are too large.
+// The cursor at a row with these columns; first: the number of the first one of the order. A cursor of
+// size 0 if the order's columns are too large.
 ring::Cursor cursor_of(const RingClaim *claim, TupleDesc columns, HeapTuple row, int first);
 
 // Makes a row of the queue's table from the cursor, with the order's columns alone. False if the

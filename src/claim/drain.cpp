@@ -67,8 +67,8 @@ is_unchanged(const RingClaim *claim, Ring *ring, TimestampTz call_time)
 	return nothing_at != 0 && nothing_at == ended_transactions();
 }
 
-// Without the trigger, which tells of rows that are written by plain SQL, only while there is no
-// write in any database of the server.
+// Without the trigger, which notes the rows that plain SQL writes, only while no transaction that has
+// written ends, in any database of the server.
 bool
 is_idle(const Definition *definition, Ring *ring, TimestampTz call_time)
 {
@@ -93,7 +93,7 @@ take_passing_time(const RingCounters &counters, int tried, TimestampTz *since)
 	return spent * passed / tried;
 }
 
-// Notes when the claims end. A job that has its last attempt has no end of which a ring is to know.
+// Notes when claimed rows become claimable by the clock. A job of the last attempt does not: it is dead then.
 static void
 note_leases(Ring *ring, const RingKey &key, const Tried &tried)
 {
@@ -255,7 +255,7 @@ try_own(Definition *definition, Ring *ring, Request *request, const Trier &trier
 
 // Each turn, until there are as many jobs as wanted:
 //
-//     enter what is due, and what others tell; take candidates
+//     enter rows that are due, and the news; take candidates
 //      |- some                                    try them; fill ahead if few are left; next turn
 //      |- a row of this transaction comes first   try it; next turn
 //      |- the last read has found none            end: what it left in the ring has been tried, too
@@ -343,7 +343,8 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			return true;
 		if (is_last && !is_owed && is_done(definition, ring, request, pass, watch, *claimed))
 			return *claimed > 0 || ring::are_rings_shared();
-		// Others have the last candidates in hand, and claim them or put them back, or tell of some more.
+		// Others have the last candidates in flight, and claim them or put them back, or are about to
+		// announce some more.
 		if (is_last && !is_owed && taken.is_quiet && rests < most_rests &&
 			ring::are_rings_shared()) {
 			rests++;

@@ -352,8 +352,8 @@ read_by_statement(Definition *definition, const FillOrder &order, Arguments *arg
 	return true;
 }
 
-// An extension that checks the privileges of statements, or writes down what they read, sees one for what is read by the
-// index. Raises what it raises.
+// An extension that checks the privileges of statements, or records what they read, is shown one that names the columns
+// that the index read takes, and reads no row. Raises what the extension raises.
 static void
 show_to_hook(Definition *definition, Snapshot snapshot, const Arguments &arguments)
 {

@@ -45,7 +45,7 @@ has_prepared_transactions()
 	return is_any;
 }
 
-// Whether the ring is told of all rows that become claimable by a write after a sweep that begins
+// Whether the ring is notified of all rows that a write makes claimable after a sweep that begins
 // now. Must be asked before the sweep takes its snapshot: a transaction prepared later requests
 // another sweep. The registry is asked again for other queues of the table: the commit of an attach wakes the waiters
 // before its invalidations are sent.
@@ -58,9 +58,9 @@ is_told_of_all(const Definition *definition)
 		   !definition::has_other_queue(definition->source, definition->name);
 }
 
-// Whether a sweep of a ring that is so, which has read this, may leave it quiet. Rows that this transaction has written
-// look different to others, so it must not have an XID. What stands in a ring that is not sorted may be claimed by a
-// lock of whose end nobody tells.
+// Whether a sweep that has read this may leave such a ring quiet. Rows that this transaction has written look different
+// to others, so it must not have an XID. A candidate in a ring that is not sorted may be locked, and the end of the
+// lock is not announced.
 static bool
 may_be_quiet(const RingClaim *claim, const Fill &fill)
 {
@@ -237,7 +237,7 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	const UnderWay carried{under_way, ring, key, order};
 	under_way = &carried;
 	volatile bool is_read = false;
-	// A read of some kinds does not show what is ready of all.
+	// A read of some kinds does not show which jobs of the others are ready.
 	const bool is_of_all = key.is_sorted && ring_claim_of(definition)->kinds == nullptr;
 	stats::TransactionCounters *volatile counters = nullptr;
 	stats::LookBegun begun{};

@@ -41,8 +41,8 @@ Filled fill_or_wait(definition::Definition *definition, ring::Ring *ring, const 
 Filled fill_ahead(definition::Definition *definition, ring::Ring *ring, const Request &request,
 				  const ring::Generations &generations);
 
-// Whether a queue of which nothing is pending stays so while no transaction that writes ends: if
-// its "pending" depends on the row alone, and this transaction has not written itself.
+// Whether a queue without a pending row stays so while no transaction that has written ends: if its
+// "pending" depends on the row alone, and this transaction has not written itself.
 bool may_stay_empty(const RingClaim *claim);
 
 // The number of transactions that have written and ended, in any database, as of a new snapshot.

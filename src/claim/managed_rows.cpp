@@ -19,7 +19,7 @@ namespace {
 constexpr int sort_columns = 3;
 constexpr SortKey before_all = {PG_INT16_MIN, DT_NOBEGIN, PG_INT64_MIN};
 
-// What is read, and how.
+// The table, the index that it is read by, and the time by which jobs are judged ready.
 struct Reader
 {
 	const RingClaim *claim;

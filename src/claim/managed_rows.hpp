@@ -2,7 +2,8 @@
 //
 // The index over (priority, run_at, id) has the jobs in the queue's order, the one by kind those of each kind so.
 // Within a priority the entries stand by run_at, so where the first one to come is found, a read goes on with the next
-// priority. It costs what is ready, what is leased, and the number of priorities; not what is scheduled.
+// priority. Its cost grows with the jobs that are ready or leased, and with the number of priorities; not with the
+// jobs that are scheduled.
 //
 // Invariant: the index has the order of SortKey, and an entry for each job that has no dead_at
 // (definition::claim_index()). So it is only read for sorted rings (RingKey::is_sorted).
@@ -44,7 +45,7 @@ struct Numbers
 };
 
 // Reads the first jobs of the claim's kinds that become claimable by themselves after that time, in the order of these
-// times, and counts all; numbers: null, or what is counted. Else as read_ready().
+// times, and counts all; numbers: null, or where the counts go. Else as read_ready().
 int read_first_due(const RingClaim *claim, Snapshot snapshot, TimestampTz now, ring::DueJob *jobs,
 				   int most, Numbers *numbers);
 

@@ -99,7 +99,7 @@ static bool
 admit_due(const Definition *definition, Ring *ring, TimestampTz now)
 {
 	const bool is_sorted = ring_claim_of(definition)->key.is_sorted;
-	// Read without the spinlock: take() asks under it, and has the queue swept for what is missed here.
+	// Read without the spinlock: take() asks under it, and has the queue swept for a row that is missed here.
 	while ((is_sorted || ring_claim_of(definition)->due != nullptr) &&
 		   first_due(ring->due_rows) <= now) {
 		CHECK_FOR_INTERRUPTS();
@@ -120,7 +120,7 @@ struct OrderPlace
 	Datum *values;
 };
 
-// A row of which the log tells, and that is pending.
+// A pending row whose version is in the log.
 struct PendingRow
 {
 	Candidate candidate;
@@ -179,7 +179,7 @@ comparisons_for(const RingClaim *claim, Relation table)
 }
 
 // Policies are for the claim to ask; and a call further up the stack may be using the expressions, unless they are the
-// caller's own. What is pending is so by now.
+// caller's own. Sets the request's clock, by which rows are pending.
 static ExprContext *
 evaluation_for(Definition *definition, Request *request, ExprContext *own)
 {
@@ -447,7 +447,7 @@ admit(Definition *definition, Ring *ring, Request *request, ExprContext *evaluat
 	return outcome;
 }
 
-// Enters the rows of which the log tells and that are pending into a ring that is not sorted.
+// Enters the pending rows whose versions are in the log into a ring that is not sorted.
 static News
 admit_news(Definition *definition, Ring *ring, Request *request, ExprContext *evaluation)
 {

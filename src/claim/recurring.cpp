@@ -431,8 +431,8 @@ send_again(Definition *definition, const Schedule &seen, TimestampTz now)
 	recurrence_of(definition)->sent++;
 }
 
-// Schedules whose moment has passed, of those that are behind what the last looks have come by. So that
-// a look does not take long where many occurrences wait for workers.
+// Schedules whose moment has passed, not all at once: each look goes on where the one before it has
+// stopped, so that none takes long where many occurrences wait for workers.
 static List *
 find_overdue(Definition *definition, TimestampTz now)
 {

@@ -50,8 +50,8 @@ uint64 take_occurrences(const definition::Definition *definition, Occurrences *o
 // raises.
 void follow_occurrences(definition::Definition *definition, const Occurrences &occurrences);
 
-// The schedules of which these jobs are the occurrences that no worker has taken: to be asked before the
-// jobs are removed. List of Schedule *. Raises XX000 only.
+// The schedules whose occurrences, not taken by a worker yet, are among these jobs: to be asked before
+// the jobs are removed. List of Schedule *. Raises XX000 only.
 List *find_occurrences(definition::Definition *definition, const int64 *ids, int count);
 
 // Sends what follows those of the occurrences that are among the jobs, which this transaction has removed.

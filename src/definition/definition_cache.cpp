@@ -28,7 +28,7 @@ cache_limit()
 
 namespace {
 
-// Compared as bytes: all of it must be set, also what is behind the name.
+// Compared as bytes: all of it must be set, also the bytes behind the name.
 struct Key
 {
 	Oid source;

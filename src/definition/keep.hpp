@@ -1,9 +1,9 @@
 // keep.hpp - how long a queue keeps archived and dead jobs, and the slots of its archive.
 //
 // An archive that does not keep jobs for ever is partitioned by the column slot into eight slots, which
-// are made with it. Time is cut into periods of a sixth of the keep; what is archived in a period goes to
-// slot (period mod 8). So jobs that are kept are in seven slots, and the eighth has nothing but expired
-// ones, and can be truncated, until its turn comes again.
+// are made with it. Time is cut into periods of a sixth of the keep; a job that is archived in a period
+// goes to slot (period mod 8). So jobs that are kept are in seven slots, and the eighth has nothing but
+// expired ones, and can be truncated, until its turn comes again.
 //
 // Invariant: the slot is where a row is, and tells nothing of it. After queue_alter() the periods are
 // other ones, clocks go back, and owners insert rows: a slot may have rows of any age. So who removes rows
@@ -54,7 +54,7 @@ period_of(const Interval &keep, TimestampTz moment)
 	return moment / length - (moment % length < 0);
 }
 
-// The slot of what is archived at that moment. For ever: the first.
+// The slot for jobs that are archived at that moment; the first where they are kept for ever.
 inline int16
 slot_of(const Interval &keep, TimestampTz moment)
 {

@@ -61,8 +61,8 @@ static constexpr Column archive_columns[] = {
 	{"payload", JSONBOID, Kind::required},
 };
 
-// What the second layout has in addition: tables and archives, and tables alone. The texts, and what is added, agree
-// with it.
+// The columns that the second layout adds to tables and archives, and to tables alone. The texts, and the columns that
+// an upgrade adds (AddedColumn), agree with them.
 static constexpr Column second_columns[] = {
 	{"claimed_at", TIMESTAMPTZOID, Kind::nullable},
 	{"kind", TEXTOID, Kind::nullable, C_COLLATION_OID},

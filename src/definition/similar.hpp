@@ -8,9 +8,9 @@
 
 namespace queue_ext::definition {
 
-// Raises 42704 for the name, which was written so. Detail and hint tell of a queue of the same name
-// in another schema, or of one whose name differs in case, unless the caller may not read the view
-// "queues": then they tell of no other queue.
+// Raises 42704 for the name, which was written so. Detail and hint name a queue of the same name in
+// another schema, or one whose name differs in case, unless the caller may not read the view "queues":
+// then they name no other queue.
 [[noreturn]] void raise_unknown(const Name &name, const char *written);
 
 } // namespace queue_ext::definition

@@ -27,7 +27,7 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_health);
 
 namespace {
 
-// What shared memory tells of all queues.
+// The workers and the statistics of all queues, from shared memory.
 struct Known
 {
 	AllWorkers workers;

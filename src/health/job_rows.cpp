@@ -148,7 +148,7 @@ time_of(TupleTableSlot *slot, AttrNumber column)
 	return is_null ? DT_NOBEGIN : DatumGetTimestampTz(value);
 }
 
-// When the job of that row was made; now, if nobody knows.
+// When the job of that row was made; now, if the row does not tell.
 static TimestampTz
 made_time(TupleTableSlot *slot, const JobColumns &columns, TimestampTz now)
 {

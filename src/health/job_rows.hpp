@@ -1,4 +1,4 @@
-// job_rows.hpp - what the first entries of a managed queue's indexes tell of its jobs.
+// job_rows.hpp - reads the first entries of a managed queue's indexes, for queue_health().
 //
 // Reads so many entries of an index and no more, whatever they lead to: an answer may be incomplete,
 // and costs the same in a table of any size.

@@ -15,9 +15,9 @@ namespace queue_ext::health {
 using statement::Statement;
 
 // Who keeps VACUUM from removing dead rows of this database: $1 microseconds by the clock where there
-// is one, else a million transactions, each of which may have left dead rows. A VACUUM's own snapshot
-// holds nothing back. Parallel workers end with their leader. The catalog_xmin of a logical slot holds
-// back catalogs only.
+// is one, else a million transactions, as each may have left dead rows. A VACUUM's own snapshot holds
+// nothing back. Parallel workers end with their leader. The catalog_xmin of a logical slot holds back
+// catalogs only.
 static constexpr const char *holders_text =
 	"with patience(moment) as (select pg_catalog.clock_timestamp() operator(pg_catalog.-)"
 	"  pg_catalog.make_interval(secs => $1 operator(pg_catalog./) 1e6)),"
@@ -123,7 +123,7 @@ may_select(Oid relation)
 	return pg_class_aclcheck(relation, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
 }
 
-// what: of the queue; untold: what is left out.
+// what: the relation, in words; untold: what the findings leave out.
 static void
 tell(const Subject &subject, Oid relation, const char *what, const char *untold)
 {

@@ -1,4 +1,4 @@
-// subject.hpp - the queue that queue_health() looks at, what statistics and rings tell of it, and what is found.
+// subject.hpp - the queue that queue_health() looks at, its statistics and workers, and the findings.
 //
 // The names of findings are part of the interface: users set alerts on them. The reference lists them.
 
@@ -47,7 +47,7 @@ void define_patience();
 // How long, in microseconds, something may last that is harmless unless it lasts: queue_ext.health_patience.
 int64 patience_us();
 
-// What the statistics tell of a managed queue.
+// The statistics of a managed queue.
 struct Counted
 {
 	Oid table;
@@ -62,7 +62,7 @@ struct Counted
 // caller may not ask for statistics. Opens SPI.
 HTAB *find_counted();
 
-// What all rings of a queue tell of its workers and their claims.
+// The workers of a queue and their claims, by all its rings.
 struct Workers
 {
 	NameData queue;             // in the table's schema
@@ -80,8 +80,8 @@ struct AllWorkers
 	bool is_full;   // rings are scarce: a queue without one may have workers
 };
 
-// Copies what is of interest from each ring of this database, to the current context. Takes the
-// spinlock of each.
+// Reads the workers from each ring of this database, into the current context. Takes the spinlock of
+// each.
 AllWorkers find_workers();
 
 // The workers of one queue; null if it has no ring.

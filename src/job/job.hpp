@@ -8,7 +8,7 @@
 
 namespace queue_ext::job {
 
-// What is done to jobs, by a statement or without, for the context of errors.
+// Acts on jobs, by a statement or without, in the words of an error's context.
 constexpr const char *act_of_send = "insert into";
 constexpr const char *act_of_unique_insert = "unique insert into";
 constexpr const char *act_of_completion = "completion (\"on_complete\") in";

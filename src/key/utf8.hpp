@@ -1,4 +1,4 @@
-// utf8.hpp - the UTF-8 bytes of a text, which are the same for every client.
+// utf8.hpp - the UTF-8 bytes of a text, in a database of any encoding.
 //
 // Nothing here takes a lock. utf8_of() raises 22021 or 22P05 for text that cannot be converted,
 // 42883 where the database's encoding has no conversion; its result is in the current context.

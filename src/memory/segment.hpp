@@ -7,7 +7,7 @@
 //
 // A backend may fail to attach what others have: the operating system has no memory or no file
 // descriptor, or denies permission. Such a stray sets a flag in the anchor, and other backends no
-// longer rely on the segment being told of every change.
+// longer rely on every change reaching the segment.
 
 #pragma once
 
@@ -44,8 +44,7 @@ Segment attach_segment(Purpose purpose, size_t size, void (*initialize)(void *me
 // again.
 bool is_there(Purpose purpose);
 
-// Whether no backend has had to do without the segment, so that what is in it is told of every
-// change.
+// Whether no backend has had to do without the segment, so that every change reaches it.
 bool is_shared_by_all(Purpose purpose);
 
 } // namespace queue_ext::memory

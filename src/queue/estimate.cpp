@@ -57,7 +57,7 @@ since_of_ring(const Estimate &estimate, const RingView *ring)
 	return earliest(heads);
 }
 
-// The jobs of which commits and fills have told; what the ring shows it knows better.
+// The jobs that commits and fills have noted; for a priority that the ring shows, the ring knows better.
 static Since
 since_of_marks(const Estimate &estimate, const RingView *ring)
 {
@@ -72,7 +72,7 @@ since_of_marks(const Estimate &estimate, const RingView *ring)
 						   estimate.marks.rest.sure_at, PG_INT64_MAX});
 }
 
-// The jobs that the clock has made ready. The first scheduled one is there if nobody has claimed since.
+// The jobs that the clock has made ready. The first scheduled one is there if no claim was committed since.
 static Since
 since_of_clock(const Estimate &estimate, TimestampTz now)
 {
@@ -102,8 +102,8 @@ oldest_ready(const Estimate &estimate, const RingView *ring, TimestampTz now)
 	return {since.sure_at, (estimate.is_whole || has_all(ring)) && since.ready_at >= since.sure_at};
 }
 
-// The ring may have more than there are, where jobs have left of which it was not told. Scheduled jobs that
-// have become ready since the last look are not among those that are counted.
+// The ring may have more than there are, where jobs have left and it was not notified. Scheduled jobs
+// that have become ready since the last look are not among those that are counted.
 Ready
 count_ready(const Estimate &estimate, const RingView *ring, TimestampTz now)
 {

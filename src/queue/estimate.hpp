@@ -1,5 +1,5 @@
-// estimate.hpp - what is known of a managed queue's ready jobs without its table: from what commits have told
-// (stats/transaction_counters.hpp), from what fills have read (stats/look.hpp), and from the ring.
+// estimate.hpp - a managed queue's ready jobs, without a look at its table: by what commits have noted
+// (stats/transaction_counters.hpp), what fills have read (stats/look.hpp), and the ring.
 
 #pragma once
 

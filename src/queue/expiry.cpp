@@ -22,9 +22,9 @@ using statement::Named;
 
 // The rows that one look deletes.
 constexpr int most_rows = 500;
-// A look for locks of which others may know more than this backend waits no longer than that.
+// The longest wait of a look for a lock: its completion is about to commit.
 constexpr const char *lock_timeout = "10ms";
-// What is in use, or has failed, is tried again after so long, or a part of a period that is short.
+// A slot that is in use, or a look that has failed, is tried again after so long, or a part of a period that is short.
 constexpr int64 pause_in_use = USECS_PER_SEC;
 constexpr int64 pause_failed = 60 * USECS_PER_SEC;
 constexpr int period_parts = 16;

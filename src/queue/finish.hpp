@@ -65,7 +65,7 @@ int64 *returned_ids(MemoryContext context, int *count);
 statement::Arguments common_arguments(const definition::Definition *definition,
 									  const FinishOptions &options);
 
-// Sets the slot of the archive for what is archived now, if that has slots.
+// Sets the slot for jobs that are archived now, if the archive has slots.
 void set_slot(const definition::Definition *definition, TimestampTz now,
 			  statement::Arguments *arguments);
 

@@ -19,7 +19,7 @@
 
 namespace queue_ext::queue {
 
-// The bytes of a receipt, of which the header has been read.
+// The bytes of a receipt whose header is well-formed.
 struct ReceiptBytes
 {
 	const unsigned char *start;

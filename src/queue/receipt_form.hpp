@@ -8,8 +8,8 @@
 // Numbers are big-endian. The length of a value is one byte, 1 more than it is; 0 is null; and 255
 // is followed by the length in four bytes, for a value that is too long for one.
 //
-// The checksum finds what was mangled on the way. It keeps nobody from making a receipt up, so the
-// bytes are not trusted: each length is checked before the bytes that it counts are read.
+// The checksum finds what was mangled on the way. It does not keep a client from making a receipt up,
+// so the bytes are not trusted: each length is checked before the bytes that it counts are read.
 //
 // Includes nothing of PostgreSQL, so that it can be unit-tested and fuzzed alone.
 

@@ -1,7 +1,7 @@
 // removed.hpp - what the statement that completes or cancels jobs returns of them for the statistics.
 //
 // The jobs are rows "t" of a DELETE, or of "finished" where they go to the archive, whose rows do not show
-// their states: there the statement returns the same for all of them in each row.
+// their states: there each row that the statement returns has counts and extremes over all of them.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace queue_ext::queue {
 
-// What is returned: each is empty, or begins with ", ".
+// Additions to the list that the statement returns: each is empty, or begins with ", ".
 
 // Of completed jobs: when a lease ends, and when a job would have died with it. death: an expression for the latter,
 // where the row is not in the archive.

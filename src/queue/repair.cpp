@@ -194,8 +194,8 @@ returned_id(uint64 row)
 		SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, 1, &is_null));
 }
 
-// The first transaction. Prepares all statements, so that what is wrong with the condition comes out
-// before a job is written.
+// The first transaction. Prepares all statements, so that an error in the condition is raised before a
+// job is written.
 static void
 begin_repair(const Order &order, Progress *progress)
 {

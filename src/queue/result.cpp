@@ -18,8 +18,8 @@ using statement::Parameter;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_result);
 
-// The job in the archive, which may be one that the queue does not use any more, or may be missing. What
-// is past its keep is not there, removed or not.
+// The job in the archive, which may be one that the queue does not use any more, or may be missing. A job
+// that is past its keep is not there, removed or not.
 static const char *
 archived_text(const Definition *definition, const char *id)
 {

@@ -146,7 +146,7 @@ are_equal(const Schedule &one, const Schedule &other)
 // Removes the occurrence that no worker has taken, and returns the schedule as it is then: null if
 // there is none. The schedules are locked, so only a worker can change it; it has the occurrence's row
 // then, which the removal waits for, and the next look shows what has become of it. Once the
-// occurrence is removed or lost, nobody can.
+// occurrence is removed or lost, no worker can change it.
 static Schedule *
 take_out(Definition *definition, const char *name)
 {

@@ -1,10 +1,10 @@
 // wait.cpp - queue_wait, queue_pop_wait: procedures that sleep until a job is claimable.
 //
-// No snapshot may be held during the sleep, since it would keep VACUUM from removing what is deleted
-// meanwhile, so these are procedures: they commit before they sleep. In a transaction block, where a
-// procedure cannot commit, queue_wait() can sleep if the statement's own snapshot is the only one,
-// which it gives back; it looks for jobs in subtransactions that are rolled back, so that no lock on
-// the table is left.
+// No snapshot may be held during the sleep, since it would keep VACUUM from removing rows that are
+// deleted meanwhile, so these are procedures: they commit before they sleep. In a transaction block,
+// where a procedure cannot commit, queue_wait() can sleep if the statement's own snapshot is the only
+// one, which it gives back; it looks for jobs in subtransactions that are rolled back, so that no lock
+// on the table is left.
 
 #include "../postgres.hpp"
 

@@ -182,9 +182,9 @@ note_version(Oid table, const Written &written)
 	wake::note_version(table, version_of(written.row));
 }
 
-// Notes nothing of a claim's own write, of which the claim notes what is needed. The rollback of
-// another UPDATE or of a DELETE can make rows claimable again, so these are noted as writes,
-// too. Raises 39P01 unless called as an AFTER trigger for INSERT, UPDATE or DELETE.
+// Notes nothing of a claim's own write, as the claim makes its own notes. The rollback of another
+// UPDATE or of a DELETE can make rows claimable again, so these are noted as writes, too. Raises 39P01
+// unless called as an AFTER trigger for INSERT, UPDATE or DELETE.
 Datum
 queue_ext_queue_wake(PG_FUNCTION_ARGS)
 {

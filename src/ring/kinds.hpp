@@ -37,7 +37,7 @@ struct Kinds
 };
 
 // Reads an array, which is kept. In the current context. Raises 22004 for a null, 22023 for an empty
-// array or what is no kind, 54000 for too many.
+// array or an element that is no kind, 54000 for too many.
 const Kinds *read_kinds(ArrayType *array);
 
 // Whether the row's kind is one of them.

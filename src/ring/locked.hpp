@@ -1,4 +1,4 @@
-// locked.hpp - what is done under a ring's spinlock, for the sources that do it.
+// locked.hpp - stays under a ring's spinlock, for the sources that make them.
 //
 // Invariant: backends that wait (waiters.hpp) are announced jobs by whatever makes jobs claimable,
 // in the same stay under the spinlock, and are woken when it is over.
@@ -147,7 +147,7 @@ is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 }
 
 // Whether all that is claimable is in the ring, or in flight: since the last sweep, which read to the
-// end, the ring has been told of all that became claimable. Not if the clock has been set back since then.
+// end, the ring has been notified of all that became claimable. Not if the clock has been set back since.
 inline bool
 is_quiet(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
@@ -192,8 +192,8 @@ announce_rest(Ring *ring, int taken)
 	waiters->announced = Min(waiters->announced + Max(rest, 0), waiters->count);
 }
 
-// When something may become claimable that nobody tells of: at the known times; of a ring that is not
-// quiet, at the next sweep.
+// When a row may become claimable without an announcement: at the known times; and at the end of the
+// quiet time, or else at the next sweep.
 inline TimestampTz
 next_event(const Ring *ring)
 {

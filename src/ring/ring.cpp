@@ -32,11 +32,11 @@
 
 namespace queue_ext::ring {
 
-// The least time between sweeps, if the factor says no more; and where the ring is told of all that is written, and no
+// The least time between sweeps, if the factor says no more; and where the ring is notified of every write, and no
 // candidate was tried in vain.
 constexpr int64 least_sweep_interval_us = INT64CONST(100) * 1000;
 constexpr int64 least_told_interval_us = USECS_PER_SEC;
-// The least time between two of which only the statistics have need.
+// The least time between two that only the statistics need.
 constexpr int64 least_look_interval_us = USECS_PER_SEC;
 
 // One wait for the filler, and the bounds of all waits for one fill (most_waits_for()).
@@ -437,7 +437,7 @@ find_versions(Ring *ring, const Placed *placed, int count, Indexes *found)
 	}
 }
 
-// Those that a fill, or the event before, has told of are there already.
+// Leaves out those that are in the ring already, by a fill or by the event before.
 static void
 enter_in_order(Ring *ring, const Placed *placed, int count)
 {
@@ -622,7 +622,7 @@ most_waits_for(const Ring *ring)
 	return static_cast<int>(Min(patience << doublings, most_patience_us) / (wait_ms * us_per_ms));
 }
 
-// What is noted from a sweep's beginning on outlasts its end, since its snapshot may not show those
+// A request that comes after a sweep's beginning outlasts its end, since its snapshot may not show those
 // rows: so requests are reset here, and not in finish_fill().
 FillOrder
 begin_fill(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generations,
@@ -837,7 +837,8 @@ passing_cost(const Ring *ring, int64 passed, int64 passing_us)
 	return Max(passed * least_pass_cost_us, Min(measured, passed * most_pass_cost_us));
 }
 
-// An expensive sweep puts off the next one. A row that was passed by may be claimable again, and nobody tells.
+// An expensive sweep puts off the next one. A row that was passed by may become claimable again without an
+// announcement, so the ring is quiet no longer.
 static void
 count(Ring *ring, const RingCounters &more)
 {

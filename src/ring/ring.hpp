@@ -70,8 +70,7 @@ struct Taken
 };
 
 // The table's wake-up generation, and what a call asks of the ring: to know all up to the generation with which the
-// call began. What others have told of since then may wait for the next call, as each such event may be followed by
-// another.
+// call began. Later events may wait for the next call, as each may be followed by another.
 struct Generations
 {
 	// Read under the ring's spinlock, as a row that was in flight before may stand in the log since. Null: 0.
@@ -184,8 +183,8 @@ enum class Entered {
 Entered enter_placed(Ring *ring, const RingKey &key, const Holding &holding, const Placed *placed,
 					 int count, uint32 wake_generation, bool keeps_quiet);
 
-// Begins to use the ring. Requests a sweep if it was told of what is written by triggers of another version of the
-// table: before the caller's, they may have been disabled for a while, or the table have been a child.
+// Begins to use the ring. Requests a sweep if the ring was notified by triggers of another version of the table:
+// before the caller's, they may have been disabled for a while, or the table have been a child.
 void begin_trust(Ring *ring, const RingKey &key, uint64 table_version);
 
 // Has a quiet ring swept, for the statistics, if the sweep interval is over, and a second. Returns whether it is.
@@ -238,7 +237,7 @@ struct Fill
 	bool reads_again; // no cursor can be put behind a row of the fill
 	TimestampTz began;
 	TimestampTz ended;
-	bool is_told;            // of a sweep: the ring will be told of all that becomes claimable
+	bool is_told;            // of a sweep: the ring will be notified of all that becomes claimable
 	bool has_own;            // some rows are as this transaction has written them
 	TimestampTz quiet_until; // of a sweep that read to the end; 0: it proves nothing
 	bool knows_due;          // of a sweep: the ring knows all rows to come before next_due

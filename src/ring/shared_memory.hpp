@@ -1,5 +1,5 @@
 // shared_memory.hpp - the shared memory of the claim engine: a fixed number of rings
-// (queue_ext.max_rings), of which the least recently used makes room for a queue that has none.
+// (queue_ext.max_rings). A queue that has none gets the least recently used one of its set.
 //
 // It is in a segment of its own (memory/segment.hpp). A backend that cannot attach that has rings of its
 // own, and finds its own candidates: slower, and with the same results.
@@ -25,7 +25,7 @@ void register_locked_tables(void (*visit_tables)(void (*visit)(Oid table)));
 // for want of memory.
 Ring *get_ring(const RingKey &key, const Kinds *kinds);
 
-// Whether no backend has had to do without the rings in shared memory, so that these are told of
+// Whether no backend has had to do without the rings in shared memory, so that these are notified of
 // every change.
 bool are_rings_shared();
 
@@ -42,7 +42,7 @@ struct Wakes
 	pg_atomic_uint64 table;     // with its database; 0: of no table yet
 	pg_atomic_uint64 next_look; // when completions look for expired slots of its archive again
 	pg_atomic_uint32
-		generation; // counts the events of which no ring was told; raised under the spinlock
+		generation; // counts events, for rings to read in the log or to sweep for; raised under the spinlock
 	pg_atomic_uint32 under_way;  // transactions about to commit claimable rows
 	pg_atomic_uint32 sorted;     // the index of a sorted ring, perhaps of this table
 	pg_atomic_uint32 waiting;    // backends that wait for a job of it
@@ -83,7 +83,7 @@ KindRing kind_ring_of(Oid table, Wakes *wakes, int place, uint64 kind);
 // each at which some wait. Takes the spinlocks of the log and of these rings. Never raises.
 void wake_table(Oid table, Wakes *wakes);
 
-// Tells of these versions, which may be claimable, by the table's log, so that the rings that read it
+// Puts these versions, which may be claimable, into the table's log, so that the rings that read it
 // (claim/news.hpp) are not swept; wakes a backend at each ring of the table at which some wait. If the log
 // cannot hold them, it does what wake_table() does. Takes the spinlocks of the log and of these rings. Never
 // raises.

@@ -97,9 +97,9 @@ view_ring(int place, RingView *found)
 	return with_ring(ring, key, [&] { view(ring, generation, found); });
 }
 
-// Callers that differ have rings of their own, and none of these shows what is ready for all. A ring
-// for some kinds tells nothing of the others; and where there is one, that of all may have candidates
-// that were claimed long ago.
+// Callers that differ have rings of their own, and none of these shows which jobs are ready for all. A
+// ring for some kinds tells nothing of the others; and where there is one, that of all may have
+// candidates that were claimed long ago.
 static void
 merge_views(RingView *one, const RingView &other)
 {

@@ -27,7 +27,7 @@ static pg_atomic_uint32 *words = nullptr;
 static int word_count = 0;
 
 // How many may be on their way to a job at a time: to wake a process takes about as long as to send a
-// job, so that is left to those who are on their way, each of which wakes the next.
+// job, so each of these wakes the next.
 constexpr int most_claiming = 2;
 
 static size_t
@@ -201,7 +201,7 @@ take_announced(Waiters *waiters, Woken *woken)
 			waiters->claiming++;
 			continue;
 		}
-		// Nobody knows whether that client comes: the one that keeps time is to look.
+		// That client may never come: the one that keeps time is to look.
 		waiters->credits++;
 		waiters->new_credits++;
 		waiters->is_late |= !waiters->is_ticking;

@@ -30,7 +30,7 @@ struct Waiters
 	int32 claiming;      // woken, and about to take a candidate
 	int32 credits;       // woken, and returned to clients that have not popped yet
 	int32 new_credits;   // of these, since the last tick
-	int32 lapses;        // ticks in a row that ended with credits of which nothing was heard
+	int32 lapses;        // ticks in a row that ended with credits unanswered
 	bool is_ticking;     // the last one's timer is set for the credits
 	TimestampTz look_at; // when that timer ends
 	TimestampTz left_at; // when one that kept time left, to look for all

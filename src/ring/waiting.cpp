@@ -12,7 +12,7 @@ namespace queue_ext::ring {
 // A backend that was woken keeps others from a job that is ready for two ticks at most; and where no
 // client comes of however many, all are woken after four.
 constexpr int64 tick_us = INT64CONST(25) * 1000;
-// The least time between looks where nothing tells of changes.
+// The least time between looks where changes are not announced.
 constexpr int64 least_look_us = INT64CONST(100) * 1000;
 // The least time to sleep for a known moment, since timers are as coarse as that.
 constexpr int64 least_sleep_us = 1000;
@@ -56,7 +56,7 @@ has_news(const Ticket &ticket)
 		   pg_atomic_read_u32(ticket.generation) != ticket.wake_generation;
 }
 
-// Whether jobs stand ready of which somebody knows who may not come.
+// Whether jobs stand ready for backends that were woken, and may not come.
 static bool
 needs_tick(Ring *ring)
 {

@@ -1,7 +1,7 @@
 // waiting.hpp - standing in a ring's list of waiters, the backends that wait for its jobs.
 //
 // Invariant: the last in the list keeps time for all. It sleeps no longer than until the next moment
-// at which a row may become claimable that no event tells of, and while a backend that was woken has
+// at which a row may become claimable without an announcement, and while a backend that was woken has
 // not been heard of, no longer than a tick; all others sleep until they are woken, or their time is
 // over. When the last one leaves, the one before it is woken, and keeps time from then on.
 //

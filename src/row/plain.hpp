@@ -11,8 +11,8 @@
 namespace queue_ext::row {
 
 // What keeps the expression from being cached, or evaluated without a statement: a sub-select, a
-// domain, DEFAULT, or a function that is user-defined and not immutable, or of which EXECUTE has
-// been granted or revoked. Null if nothing does; else in words, in the current context.
+// domain, DEFAULT, or a function that is user-defined and not immutable, or whose EXECUTE privilege
+// has been granted or revoked. Null if nothing does; else in words, in the current context.
 const char *find_involved(Node *expression);
 
 // Whether the table has its rows in a heap of its own, and in no other table.

@@ -14,7 +14,7 @@ namespace queue_ext::scaleout {
 
 QUEUE_EXT_FUNCTION(queue_ext_note_buckets);
 
-// A null element is a bucket that is not known. Raises 22004 for no array, 22023 for what is no bucket.
+// A null element is a bucket that is not known. Raises 22004 for no array, 22023 for a number out of range.
 Datum
 queue_ext_note_buckets(PG_FUNCTION_ARGS)
 {

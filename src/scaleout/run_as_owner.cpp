@@ -2,8 +2,8 @@
 //
 // scaleout/move reads and writes the tables of queues as a superuser. Triggers, defaults and expressions of
 // indexes are their owner's code, and must not run with a superuser's rights: so they run with the owner's,
-// in a security-restricted operation, as in REINDEX and ANALYZE. What is deferred to the end of the
-// transaction would run as the session's role then; PostgreSQL raises 42501 for it in such an operation.
+// in a security-restricted operation, as in REINDEX and ANALYZE. A deferred trigger would run as the
+// session's role at the end of the transaction; PostgreSQL raises 42501 for one in such an operation.
 
 #include "../postgres.hpp"
 
@@ -18,7 +18,7 @@ QUEUE_EXT_FUNCTION(queue_ext_run_as_owner);
 
 // The first value that the statement returns, or null; $1 of the statement is the third argument. Raises
 // 42501 for callers without the rights of the owner, 42P01 if there is no such table, and what the statement
-// raises. FORCE ROW LEVEL SECURITY does not hide rows from it: what is moved is moved whole.
+// raises. FORCE ROW LEVEL SECURITY does not hide rows from it, so that a move leaves none behind.
 Datum
 queue_ext_run_as_owner(PG_FUNCTION_ARGS)
 {

@@ -1,4 +1,4 @@
-// cron.hpp - cron expressions: which minutes of which days they name.
+// cron.hpp - cron expressions, which name minutes of days.
 //
 // Free of PostgreSQL, and of time zones: a moment is a number of seconds since 1970-01-01 00:00 on
 // the clock of some place, in the Gregorian calendar. Nothing here allocates.
@@ -32,7 +32,7 @@ struct Expression
 	std::uint32_t weekdays;
 };
 
-// What is wrong with an expression.
+// Why an expression is refused, and where the reason stands in it.
 struct Fault
 {
 	const char *reason; // a sentence; null: nothing

@@ -38,8 +38,8 @@ is_refused(const ErrorData *error)
 		   error->funcname != nullptr && strcmp(error->funcname, "aclcheck_error") == 0;
 }
 
-// Replaces each line of the context that has the text, which may itself have several. What is around
-// the text in the line depends on lc_messages.
+// Replaces each line of the context that has the text, which may itself have several. The words around
+// the text in the line depend on lc_messages.
 static char *
 replace_lines(const char *context, const char *text, const char *words)
 {

@@ -11,7 +11,7 @@
 
 namespace queue_ext::statement {
 
-// What an error tells of a statement instead of its text.
+// The words that stand for a statement in an error's context, instead of its text.
 struct Label
 {
 	const char *act;   // such as "claim from"; null: nothing

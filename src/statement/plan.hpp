@@ -67,7 +67,8 @@ uint64 schema_change_count();
 // Marks the statement invalid, so that it is analyzed again before it runs.
 void parse_again(SPIPlanPtr plan);
 
-// Removes what is known of the plan; to be called before it is freed. Never raises.
+// Removes the record of the generic plan that keep_generic_plan() made; to be called before the plan is freed. Never
+// raises.
 void forget_plan(SPIPlanPtr plan);
 
 // Whether the generic plan finds its rows as "access" demands. Makes the plan if necessary, and

@@ -48,9 +48,9 @@ KeyScans key_scans_of(const PlannedStmt *statement);
 // More than any plan.
 constexpr double unknown_cost = 1e300;
 
-// The cost, as the planner estimates it, of reading the rows that are not pending, all of which may
-// come before the first that is. unknown_cost where the table has no statistics, or the plan is not
-// one of index scans in the order.
+// The cost, as the planner estimates it, of reading all rows that are not pending, which may come before
+// the first that is. unknown_cost where the table has no statistics, or the plan is not one of index
+// scans in the order.
 double passing_cost(const Plan *plan, const List *range_table);
 
 // A scan of an index, as expressions over its table, whose columns are Vars of number 1.

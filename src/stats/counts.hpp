@@ -1,4 +1,4 @@
-// counts.hpp - what is counted of a queue.
+// counts.hpp - the counters and histograms of a queue.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// look.hpp - what a read of the rows that are ready tells of them.
+// look.hpp - looks at a queue's table: what the statistics learn when ready rows are read.
 //
 // Invariant: after a look the marks of the priorities that it covers are those of the rows that it
 // has read, and of what commits have told since it began: a job that became ready meanwhile may not
@@ -44,8 +44,8 @@ struct Look
 bool is_unsure(const definition::Definition *definition, TimestampTz now);
 
 // Whether a look that finds nothing ready is to count the rest, however many there are: where the numbers are not
-// exact, or there are leases, with which a job may have died, which nothing tells; and once a minute, as nothing tells
-// either of what plain SQL removes. As is_unsure().
+// exact; where there are leases, with which a job may have died unnoticed; and once a minute, as rows that plain SQL
+// removes are not noticed either. As is_unsure().
 bool is_to_count(const definition::Definition *definition, TimestampTz now);
 
 // Begins a look, before it takes its snapshot. Takes the entry's spinlock. Raises what place_of()

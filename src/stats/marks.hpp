@@ -1,9 +1,9 @@
 // marks.hpp - since when jobs have been ready, by priority.
 //
-// Invariant: no job that the marks were told of became ready before the ready_at of its priority, or
-// before that of the rest where the priority has no mark. Jobs leave without the marks being told when they
-// were the first of their priority, until someone looks at the table again (look.hpp). A job that has been
-// ready since sure_at, or since spare_at, is there: of those that leave the run_at is told. These two are finite.
+// Invariant: no job that was noted in the marks became ready before the ready_at of its priority, or
+// before that of the rest where the priority has no mark. When the first job of a priority leaves, ready_at
+// stays until the next look at the table (look.hpp). A job that has been ready since sure_at, or since
+// spare_at, is there: of those that leave the run_at is noted. These two are finite.
 
 #pragma once
 
@@ -23,7 +23,7 @@ struct Since
 };
 constexpr Since since_never = {PG_INT64_MAX, PG_INT64_MAX, PG_INT64_MAX};
 
-// Keeps the spare job of the first: so a job that nobody claims is found among many that are.
+// Keeps the spare job of the first: so a job that no worker claims is found among many that are claimed.
 inline Since
 earlier(const Since &one, const Since &other)
 {

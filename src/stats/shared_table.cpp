@@ -302,7 +302,7 @@ is_known(const Entry *entry, uint64 number)
 	return entry != nullptr ? entry->number == number : table != nullptr && number == stage();
 }
 
-// The place that was found last, by what is remembered of it; what find() finds, if that is not known any more.
+// The place that was remembered, if it is known still; else the one that find() finds, which is remembered.
 template <typename Find>
 static Place
 remembered(Entry **entry, uint64 *number, Find &&find)

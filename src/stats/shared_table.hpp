@@ -19,8 +19,8 @@
 
 namespace queue_ext::stats {
 
-// Whose the entry is. A managed queue is found by its table alone, as the trigger that counts what
-// is inserted knows no more of it.
+// Whose the entry is. A managed queue is found by its table alone, as the trigger that counts inserted
+// rows knows no more of it.
 struct Key
 {
 	Oid database;
@@ -36,8 +36,8 @@ struct Key
 	}
 };
 
-// The next moment at which a job may become ready by the clock, as its lease ends or its run_at comes, if
-// the marks are not told of it. No job of a larger priority does.
+// The next moment at which a job that is not in the marks may become ready by the clock, as its lease ends
+// or its run_at comes. No job of a larger priority does.
 struct Clock
 {
 	TimestampTz at; // PG_INT64_MAX: none does

@@ -273,7 +273,7 @@ note_clock(TransactionCounters *counters, int32 priority, TimestampTz at)
 	lower(&counters->clock, {at, priority});
 }
 
-// Jobs may have come or left of which nothing is known.
+// Jobs may have come or left without a note.
 static void
 doubt(Estimate *estimate)
 {
@@ -352,7 +352,7 @@ change(Estimate *estimate, const TransactionCounters *counters, TimestampTz now)
 	change_due(estimate, counters);
 	change_counts(estimate, counters);
 	estimate->is_counted &= counters->removed.death > now && counters->removed.due > now;
-	// Claims of which only the number is known.
+	// Some claims were counted, and not noted one by one.
 	if (counters->is_blind || counters->counts.get(Counter::claimed) > counters->claims)
 		doubt(estimate);
 	estimate->changes++;

@@ -61,14 +61,14 @@ struct TransactionCounters
 	Counts counts; // since the change, as the next ones
 	Marks marks;   // of jobs that become ready
 	Left claimed;
-	int64 claims; // of which claimed tells
+	int64 claims; // that are in claimed
 	Left left;    // as in Estimate
 	Clock clock;  // as in Estimate
 	TimestampTz due;
 	int64 delayed;  // jobs that are ready later, first at due
 	int64 requeued; // dead jobs
 	Removed removed;
-	bool is_blind;   // jobs were written, or have left, of which nobody tells
+	bool is_blind;   // jobs may have been written, or have left, without a note
 	bool has_vain;   // a rollback puts candidates back into the ring that are not there
 	bool has_looked; // when it had written: a rollback brings back what it did not see
 	Former former;   // before these looks
@@ -118,7 +118,7 @@ void note_some_left(TransactionCounters *counters);
 void note_removed(TransactionCounters *counters, const Removed &removed);
 
 // Notes that a job in its last attempt is not leased any more, or for longer, which would have died with
-// its lease then. Once that time has come, nobody knows whether the job counted as leased.
+// its lease then. Once that time has come, it is not known whether the job counted as leased.
 void note_death(TransactionCounters *counters, TimestampTz at);
 
 // Notes that the transaction, which has written, has looked at the queue's table, and what was known before. Never

@@ -135,7 +135,7 @@ parent_of(Oid table)
 }
 
 // While a partition is being detached concurrently, transactions that began before still insert
-// under the name of its root, so it keeps that name until nobody has the partition locked.
+// under the name of its root, so it keeps that name until no transaction has the partition locked.
 Oid
 root_of(Oid table)
 {

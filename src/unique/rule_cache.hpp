@@ -21,7 +21,7 @@ struct RowChoice
 // for "among". Warns (01000) if no index supports the duplicate check, once per table and backend.
 RowRule *rule_for(const RowChoice &choice);
 
-// Returns the partitioned table at the root of which the table is a partition, or the table itself.
+// Returns the root of the partition tree that the table is in, or the table itself if it is in none.
 // Reads the catalogs.
 Oid root_of(Oid table);
 

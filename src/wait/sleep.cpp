@@ -22,7 +22,7 @@ using ring::Ring;
 using ring::Ticket;
 using ring::Wakes;
 
-// How long to sleep where nobody tells of a job.
+// How long to sleep where jobs are not announced.
 constexpr int64 poll_us = INT64CONST(100) * 1000;
 
 // Looks in vain, one right after the other, after which the next ones have pauses.
@@ -96,7 +96,7 @@ register_waits()
 }
 
 // The ring that the claims of this call use, with what it has announced so far; none where claims
-// find their rows without one, or where not all backends tell of what they do.
+// find their rows without one, or where some backend has no access to the rings.
 static void
 find_ticket(Ticket *ticket, Definition *definition, const Request &request)
 {
@@ -197,7 +197,7 @@ bool
 sleep(Wait *wait)
 {
 	wait->has_slept = true;
-	// What is announced again and again, and cannot be claimed, is not worth a processor.
+	// A job that is announced again and again, and cannot be claimed, is not worth a processor.
 	if (futile > most_futile) {
 		const int doublings = Min(futile - most_futile, 10);
 		(void) sleep_some(wait, Min(least_pause_us << doublings, most_pause_us));

@@ -464,7 +464,7 @@ has_wake(const Note *note)
 			note->has_more_offered || note->due != PG_INT64_MAX);
 }
 
-// Whether all that the commit makes claimable are versions that the log can tell of.
+// Whether all that the commit makes claimable are versions, which go into the log.
 static bool
 has_versions_alone(const Note *note)
 {
@@ -812,7 +812,8 @@ tell_leases(const Note *note)
 	});
 }
 
-// Tells of the versions of candidates that have lost their places in a ring that is not sorted.
+// Puts the versions of candidates that have lost their places in a ring that is not sorted into the log; where
+// they do not fit, requests a sweep.
 static void
 tell_lost(const Note *note, const Candidates &candidates)
 {
@@ -840,7 +841,7 @@ give_back(const Note *note, const Candidates &candidates)
 		tell_lost(note, candidates);
 }
 
-// Rings of other callers, of the same rows, may have passed by what is claimable again.
+// Rings of other callers, or of some kinds, may have passed by the rows that are claimable again.
 static void
 tell_other_callers(const Note *note)
 {
@@ -867,7 +868,7 @@ let_all_go(const Note *note)
 		ask_for_sweep(note->ring, note->key);
 }
 
-// Tells of rows that were written, while others may have passed them by as they were locked. When a row is due that is
+// Announces rows that were written: others may have passed them by, as they were locked. When a row is due that is
 // leased for longer, the rings know. Must not raise.
 static void
 undo_writes(const Note *note)

@@ -2,9 +2,9 @@
 // extension's functions, but by INSERT, COPY or UPDATE.
 //
 // Fired for a row of a managed queue it offers the row to the queue's ring; fired for a row of another table, as which
-// an argument marks it, it tells of that row by the table's log (claim/news.hpp); fired for a statement, as where the
-// table has partitions or children, it makes the next claim of every queue of the table sweep. It takes effect when
-// the transaction has committed. Without it, fills, and sweeps at intervals, find such rows.
+// an argument marks it, it puts the row's version into the table's log (claim/news.hpp); fired for a statement, as
+// where the table has partitions or children, it makes the next claim of every queue of the table sweep. It takes
+// effect when the transaction has committed. Without it, fills, and sweeps at intervals, find such rows.
 //
 // It does not fire for what the direct path writes, and need not.
 

@@ -1,9 +1,9 @@
 // unfinished.cpp - see unfinished.hpp.
 //
 // The row version's xmax decides. While this transaction has the row lock, no other can replace the
-// version, and pruning leaves it where it is: so what is found here is still true at the commit,
-// but for what the callbacks of other extensions may do until then. A rolled-back savepoint's write
-// leaves a multixact, of the lock and of that write.
+// version, and pruning leaves it where it is: so the answer still holds at the commit, but for what the
+// callbacks of other extensions may do until then. A rolled-back savepoint's write leaves a multixact,
+// of the lock and of that write.
 
 #include "../postgres.hpp"
 

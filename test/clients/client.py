@@ -88,7 +88,7 @@ async def async_handler(job, connection):
     return outcome(job, connection)
 
 
-# Steps that are the same for both kinds of connections, but for what is awaited.
+# The steps for both kinds of connections, which differ in the calls that they await.
 async def main():
     db = await psycopg.AsyncConnection.connect() if kind == "async" else psycopg.connect()
 

@@ -14,7 +14,7 @@ use warnings;
 
 use File::Basename qw(dirname);
 
-# Builds what is preloaded; that and the clock are files in the directory.
+# Builds the library that is preloaded; that and the clock are files in the directory.
 sub new
 {
 	my ($class, $dir) = @_;

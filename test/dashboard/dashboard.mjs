@@ -416,7 +416,7 @@ async function testActs(acting) {
 	await status(/odd\.ledger is resumed/);
 	is('a queue is resumed', await one("select paused from queues where queue = 'odd.ledger'"), false);
 
-	await rows("select queue_pause('odd.ledger')"); // what is requeued stays
+	await rows("select queue_pause('odd.ledger')"); // a requeued job stays
 	const [, id] = (await page.run(focused), /job (\d+)/.exec(await page.until(() =>
 		document.querySelector('#jobs [data-label=Act] button:not([hidden])')?.getAttribute('aria-label'))));
 	await focus(`Requeue job ${id}`);

@@ -16,14 +16,14 @@
  * due while others take these: then only a row that was claimable during the whole call counts.
  *
  *   spin -DRANKED -search test/model/wake.pml     a managed queue: rows are offered
- *   spin -DRANKED -DDUE -search ...               likewise; rows may also be to come, by a time for which
- *                                                 they are sent, or by the end of a lease
+ *   spin -DRANKED -DDUE -search ...               such a queue; rows may also be to come, by a time for
+ *                                                 which they are sent, or by the end of a lease
  *   spin -search test/model/wake.pml              an attached one with the trigger: the
  *                                                 table's generation is incremented
- *   spin -DNEWS -search ...                       likewise; the log tells which row version that was about, and
- *                                                 pops enter it
- *   spin -DNEWS -DDUE -search ...                 likewise; rows may be to come, by a time that stands in them: they go into
- *                                                 the log then
+ *   spin -DNEWS -search ...                       such a queue; the log has the row version that the event was
+ *                                                 about, and pops enter it
+ *   spin -DNEWS -DDUE -search ...                 and rows may be to come, by a time that stands in them: they go
+ *                                                 into the log then
  *
  * Each step of a process is one that the C++ takes under the ring's spinlock, or one access to an
  * atomic counter, or one moment at which a transaction's end becomes visible. The model has no
@@ -68,12 +68,12 @@ bool candidate[ROWS];
 bool is_at_end;
 bool is_asked = true; /* sweep.due == 0 */
 byte wake_generation;
-bool is_silent;       /* is_quiet: a sweep has read to the end (not RANKED: nothing), and the ring has been told of all since */
+bool is_silent;       /* is_quiet: a sweep has read to the end (not RANKED: nothing), and the ring is notified of all since */
 bool due[ROWS];       /* due_rows: the row is to come, or was */
 #ifdef NEWS
 byte due_version[ROWS]; /* which is that version */
 #endif
-bool is_leasing[ROWS]; /* the ring has not yet been told of its lease */
+bool is_leasing[ROWS]; /* the ring has not been notified of its lease yet */
 byte filler = NOBODY; /* fill.generation: no process has two fills under way, so it names the fill */
 byte takeovers;
 bool has_in_flight[PROCESSES]; /* flight.count: one candidate each, taken since the last sweep began */
@@ -95,10 +95,10 @@ bool has_read_since[PROCESSES]; /* fill.generation or flight.returns differ from
 bool was_empty[PROCESSES];
 bool was_told_empty[PROCESSES]; /* the same, but for rows that the ring has not been notified of */
 bool was_known_empty[PROCESSES]; /* the same, but for those of these that a rollback has freed */
-bool was_free_0[PROCESSES]; /* since the call began, row 0 was claimable, and told of, all the time */
+bool was_free_0[PROCESSES]; /* since the call began, row 0 was claimable, and announced, all the time */
 bool was_free_1[PROCESSES];
 bool is_untold[ROWS];
-bool is_undone[ROWS]; /* likewise, freed by a rollback */
+bool is_undone[ROWS]; /* is_untold, and freed by a rollback */
 bool is_dead[PROCESSES];
 bool may_die = true;
 byte finished;
@@ -283,7 +283,7 @@ inline expect_row(which, what)
 #endif
 }
 
-/* due.cpp, admit_due(): takes what is due, looks whether it is still there, and inserts it. */
+/* news.cpp, admit_due(): takes the rows that are due, looks whether they are still there, and inserts them. */
 inline admit_due()
 {
 #ifdef DUE
@@ -334,7 +334,7 @@ inline admit_due()
 #endif
 }
 
-/* news.cpp, admit_news(): reads the version of which the log tells, and enters it if nothing has been read meanwhile. */
+/* news.cpp, admit_news(): reads the version that is in the log, and enters it if nothing has been read meanwhile. */
 inline admit_news()
 {
 #ifdef NEWS
@@ -395,7 +395,7 @@ inline admit_news()
 #endif
 }
 
-/* fill_due.cpp, expect_first_due(): a newer snapshot, and the rows that were to come at the time of the fill. Of an attached
+/* fill.cpp, expect_first_due(): a newer snapshot, and the rows that were to come at the time of the fill. Of an attached
  * queue only a sweep that has read nothing asks. */
 inline read_due()
 {
@@ -667,7 +667,7 @@ won_by_statement:
 	if
 	:: atomic { assert(row[got] == LOCKED); row[got] = ABSENT }
 #if defined(DUE) && defined(NEWS)
-	/* The trigger tells of the row. */
+	/* The trigger announces the row. */
 	:: under_way++;
 		atomic { assert(row[got] == LOCKED); row[got] = TO_COME; write_version(got); is_leasing[got] = true };
 		atomic { note_event(VERSION(got)); is_leasing[got] = false };

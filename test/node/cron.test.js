@@ -1,5 +1,5 @@
 // The next times of cron expressions are those that npm's cron-parser finds: for random expressions, from
-// random times that are not near a change of the clock, of which the two think differently.
+// random times that are not near a change of the clock, where the two differ.
 //
 //   QUEUE_EXT_CRON_EXPRESSIONS=100000 QUEUE_EXT_SEED=7 node --test cron.test.js
 

@@ -26,7 +26,7 @@ sub state_of
 	return (Shards::call($proxy, $sql))[0];
 }
 
-# What is installed.
+# The objects that are installed.
 {
 	local @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($shards[0]->host, $shards[0]->port, 'postgres');
 	is(system("$Shards::scaleout/generate", '--check'), 0, 'the generated files are up to date');

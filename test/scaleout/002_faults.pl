@@ -58,7 +58,7 @@ sub signal_all
 	kill $signal, @pids;
 	if ($signal eq 'KILL')
 	{
-		# What nobody has waited for yet is dead, too.
+		# A zombie is dead, too.
 		my $deadline = time + 180;
 		while (grep { is_alive($_) } @pids)
 		{
@@ -75,7 +75,7 @@ sql(q{select queue_create('q', lease => '1 hour')});
 sql(qq{select throttle_create('$_', '1 hour', 100), queue_send('q', '1', partition_key => '$_') }) for @key;
 my $of_south = $south->safe_psql('postgres', 'select id from q');
 
-# Nobody can leave a shard out for others.
+# No role can leave a shard out for others.
 sql('create role somebody login');
 sql('set session authorization somebody; set queue_proxy.retry_after = 1000000000; select queue_proxy.probe(0, -1), queue_proxy.note_doubt(0)');
 is(sql(q{select pg_sequence_last_value(circuit) > 0 from queue_proxy.shard where shard = 0}), 't', 'a probe that nobody needs changes nothing');
@@ -232,7 +232,7 @@ my $noted = q{select pg_sequence_last_value(circuit) from queue_proxy.shard wher
 my $note = sql($noted);
 is(state_of(qq{select lock_throttled_resource('$key[1]', 'me')}), '08001', 'the next session');
 is(sql($noted), $note, 'need not find out for itself');
-# That time is just over, or is not yet: whoever tries again takes two seconds, the others none.
+# That time is just over, or is not yet: the call that tries again takes two seconds, the others none.
 for my $n (1 .. 3)
 {
 	cmp_ok(timed(sub { is(sql(q{select count(*) from queue_pop('q')}), 0, "pop $n goes on without it") }), '<', 60, 'in time');
@@ -296,7 +296,7 @@ sql(q{update queue_proxy.shard set conninfo = case shard when 0 then (select con
 	select queue_proxy.define_cluster()});
 is(state_of(qq{select queue_send('q', '1', partition_key => '$key[0]')}), '55000', 'a connection string of another shard is noticed');
 
-# A setting of one session that is no number harms nobody.
+# A setting of one session that is no number does no harm.
 is(sql(q{set queue_proxy.connect_timeout = '2s'; select queue_proxy.setting_of('connect_timeout', 7)}), 7, 'a setting that is no number is the default');
 is(sql(q{set queue_proxy.connect_timeout = '-5'; select queue_proxy.setting_of('connect_timeout', 7)}), 7, 'so is one below zero');
 

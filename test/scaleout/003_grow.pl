@@ -94,7 +94,7 @@ my %client = (
 );
 
 # Kinds that a client runs in turn, in a session. While the map is half changed each call of a client connects to a
-# shard ten times a second, so there are no more clients than it takes for calls of a kind to come by both proxies.
+# shard ten times a second, so there are no more clients than it takes for calls of a kind to come through both proxies.
 my @runs = ([qw(send work)], [qw(unique lock)]);
 
 sub run_client

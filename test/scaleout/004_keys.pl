@@ -144,7 +144,7 @@ for my $k (@typed)
 my $typed_rows = q{set client_encoding = 'UTF8'; select jsonb_pretty(jsonb_object_agg(payload ->> 'a|args=b', array[} . join(', ', map { "quote_nullable($_\::text)" } sort keys %column) . q{])) from typed};
 my %typed_before = map { %{ decode_json($_->safe_psql('postgres', $typed_rows) || '{}') } } @shards[ 0, 1 ];
 is(scalar keys %typed_before, 25, 'jobs with values of many types');
-# What is remembered of done jobs, of keys that move and of others.
+# The history of done jobs, of keys that move and of others.
 sql(q{select queue_create('past')});
 sql(qq{select count(*) from queue_unique_insert_many('past', array(select jsonb_build_object('a|args=b', 'p' || i) from generate_series(1, 60) as i), '{a|args=b}', $all[0])});
 sql(qq{select count(queue_unique_insert('past', jsonb_build_object('a|args=b', 'q' || i), '{a|args=b}', period => '3650 days')) from generate_series(1, 30) as i});

@@ -241,7 +241,7 @@ is(state_of(q{set role eve; select queue_send('hers', '1')}), '42501', 'a send t
 $_->safe_psql('postgres', 'alter role eve login') for @shards;
 sql(q{set role eve; select queue_purge('hers')});
 
-# What is moved is written as the owner of its table.
+# Rows that move are written as the owner of their table.
 for my $shard ($north, $south)
 {
 	$shard->safe_psql('postgres', q{create schema eve authorization eve; set role eve;
@@ -278,7 +278,7 @@ is(state_of(qq{set role eve; select queue_unschedule('hers', name) from queue_sc
 is((Shards::call($north, q{begin; grant execute on function queue_shard.run_as_owner to eve; set local role eve; select queue_shard.run_as_owner('q', 'select 1', null)}))[0], '42501', 'nor with the right to call it');
 is((Shards::call($north, q{set role eve; select queue_shard.run_as_owner('q', 'select 1', null)}))[0], '42501', 'nobody else writes in the name of others');
 
-# A queue of another role by that name, and what is no view of it.
+# A queue of another role by that name, and a relation that is no view of it.
 sql(q{set role eve; drop view hers});
 is(state_of(q{set role app; select queue_create('hers')}), '42710', 'a queue of another role is not taken for the own');
 sql(q{set role eve; select queue_create('hers')});

@@ -1,4 +1,4 @@
-# Installing: what is in the way is refused, with what to do, and nothing is half done.
+# Installing: an object in the way is refused, with a way out, and nothing is half done.
 
 use strict;
 use warnings;

@@ -158,7 +158,7 @@ is(join("\n", @bad), '', 'no call is answered by an internal error, or ends its 
 cmp_ok(scalar(keys %tried), '>', 45, 'most functions were called');
 cmp_ok($state{ok} // 0, '>', $calls / 10, 'many calls succeeded');
 
-# What is left works.
+# The queues that are left work.
 my $app = session('postgres');
 $app->do('reset all; reset role');
 for my $queue ('a', 'b')

@@ -127,7 +127,7 @@ is(versions('s: g'), '1 : 1', 'no version is changed');
 ok($ok, 'as one it is taken');
 is(sql('s', q{select array_agg(buckets order by shard) from queue_proxy.shards}), '{512,512}', 'and has buckets');
 is(sql('s', q{select count(*) filter (where mutex_acquire('m' || i)) from generate_series(1, 20) as i}), 20, 'which are served');
-# One that was a shard of what is gone: its queue has such ids.
+# A server that was a shard of a proxy that is gone: its queue has such ids.
 create('z');
 sql('z', q{create extension queue_ext; select queue_create('leftover')});
 sql('z', $_) for split /\n/, sql('z', q{select format('alter table %I alter column id set minvalue %s set maxvalue %s set start %s restart', 'leftover', (2::bigint << 43) + 1, (3::bigint << 43) - 1, (2::bigint << 43) + 1)});

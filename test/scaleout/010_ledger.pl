@@ -1,4 +1,4 @@
-# Jobs over three shards of which two are killed, and connections that break. Each shard has a ledger
+# Jobs over three shards, two are killed, and connections break. Each shard has a ledger
 # of what was sent and what was done, written in the same transaction; the clients note what they
 # heard. At the end every job whose sending was acknowledged is done once, none is done that was not
 # sent, and what the clients heard is in the ledger. Outcomes that they did not hear of are counted
@@ -236,7 +236,7 @@ while (Torture::running(@senders) || ($round < 60 && (!$Torture::lost || grep { 
 }
 my $sent_after = time - $began;
 
-# All are back: what is left is done, also what was claimed by calls whose connection broke.
+# All are back: the jobs that are left are done, also those that were claimed by calls whose connection broke.
 Torture::set('drain');
 my $is_empty = $proxy->poll_query_until('postgres', q{select ready + scheduled + leased + dead = 0 from queue_counts('q')});
 Torture::end_clients();

@@ -118,7 +118,7 @@ sub lock_throttle
 	return;
 }
 
-# A mutex of which nobody knows who has it stays so: others have other names after a while. The token
+# A mutex whose holder is unknown stays acquired: others have other names after a while. The token
 # tells the clients' notes of a lock from each other.
 sub hold
 {

@@ -82,7 +82,7 @@ sub start
 	return ($proxy, @shards);
 }
 
-# Runs SQL and returns the SQLSTATE ('' if it succeeds), the output and what is on stderr.
+# Runs SQL and returns the SQLSTATE ('' if it succeeds), the output and stderr.
 sub call
 {
 	my ($node, $sql, %params) = @_;
@@ -99,8 +99,8 @@ sub is_plain
 	return $keeps_sessions && $sql !~ /\b(?:set|reset|begin|commit|rollback|temp|temporary|lock table|prepare|declare)\b|\\/i;
 }
 
-# A server whose sessions are kept: to connect, through a proxy to each shard and in each to compile what is called, is
-# most of the work. SQL that would change its session has one of its own.
+# A server whose sessions are kept: to connect, through a proxy to each shard, and in each to compile the functions that
+# are called is most of the work. SQL that would change its session has one of its own.
 package Shards::Node;
 
 use strict;
@@ -108,7 +108,7 @@ use warnings;
 
 our @ISA = ('PostgreSQL::Test::Cluster');
 
-# Returns the status as psql() does, and the output and what is on stderr.
+# Returns the status as psql() does, the output and stderr.
 sub ask
 {
 	my ($self, $database, $sql) = @_;

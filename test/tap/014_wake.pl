@@ -1,6 +1,6 @@
-# What makes a row claimable again where nobody is left to say so: backends that are
-# terminated or lose their clients, prepared transactions that outlive the server, and
-# the workers of more queues than there are rings. A pop is never empty while a row is
+# Rows become claimable again where no backend is left to announce them: after backends that
+# are terminated or lose their clients, prepared transactions that outlive the server, and
+# with the workers of more queues than there are rings. A pop is never empty while a row is
 # claimable. Then: the wake-up trigger in a dump, and where it does not fire.
 
 use strict;
@@ -100,7 +100,7 @@ is(sql($pops), '|||1', '... and nothing after a crash');
 sql(q{rollback prepared 'p'});
 is(sql($pops), '1|1|1|1', '... but when it is rolled back');
 
-# 3. More queues than rings, of which each is given away all the time: in each, nothing
+# 3. More queues than rings, and each ring is given away all the time: in each queue, nothing
 # is lost, nothing comes twice, and no pop is empty while there is something.
 my $queues = 60;
 sql(qq{

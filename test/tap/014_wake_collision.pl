@@ -1,5 +1,5 @@
-# Of many queues, what is sent to one is no reason for another to look at its table. In a server of
-# its own: tables keep their cells in shared memory until the server stops, and where thousands
+# A job that is sent to one of many queues is no reason for another to look at its table. In a server
+# of its own: tables keep their cells in shared memory until the server stops, and where thousands
 # have been there are none left for each.
 
 use strict;

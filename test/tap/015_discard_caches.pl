@@ -1,6 +1,6 @@
-# With debug_discard_caches all that a backend has cached is void at each message it
-# could hear of: what is being used must not be freed, and no call may wait for a
-# moment without news. Only servers with assertions have the setting.
+# With debug_discard_caches all that a backend has cached is void whenever it could accept
+# an invalidation: memory in use must not be freed, and no call may wait for a moment
+# without news. Only servers with assertions have the setting.
 
 use strict;
 use warnings;

@@ -63,7 +63,7 @@ for my $what (sort keys %cases)
 	$node->poll_query_until('postgres', "select wait_event_type = 'Lock' from pg_stat_activity where pid = $pid")
 	  or die 'it does not wait';
 	kill('STOP', $pid) == 1 or die $!;
-	# The lock is now the stopped backend's, and hinders nobody.
+	# The lock is now the stopped backend's, and is in no other's way.
 	$locker->query_safe('rollback');
 	my $counters = "select claims from queue_claim_stats where source = '$case{queue}'::regclass";
 	my $before = sql($counters);
@@ -103,7 +103,7 @@ is(sql('select count(*), count(distinct id), count(distinct who) from ledger'),
 	'800|800|8', '... and when they go on each gets what it asks for');
 $_->quit for @held_up;
 
-# A client dies while its call is held up: there is nobody whom a job could be handed to.
+# A client dies while its call is held up: no job can be handed to it.
 sql(q{select queue_create('w', lease => '1 hour'); select queue_send_many('w', array_fill('1'::jsonb, array[10]))});
 $locker->query_safe("begin; $cases{'a sweep'}{lock}");
 my ($in, $out) = ('', '');

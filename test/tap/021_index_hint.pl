@@ -158,7 +158,7 @@ my @indexes = (
 	[ 'jobs.plain (id desc) where state = \'new\'', 0 ],
 	[ 'jobs.plain (priority) where state = \'new\'', 1 ],
 	[ 'jobs.plain (id) where state = \'old\'', 1 ],
-	[ 'jobs.plain (id) where state in (\'new\', \'old\')', undef ], # likewise, by how many are old
+	[ 'jobs.plain (id) where state in (\'new\', \'old\')', undef ], # either may be said, by how many are old
 	[ 'jobs.plain (id) where state = \'new\' and note = \'x\'', 1 ],
 	[ 'jobs.plain using hash (state)', 1 ],
 	[ 'jobs.plain using brin (id) where state = \'new\'', 1 ],

@@ -1,7 +1,7 @@
 # An extension that audits or restricts statements by the executor's permission checks
 # (pgaudit, sepgsql) sees what our functions do to tables: where there is such a hook, a
 # statement does it, since the direct path has no executor. The hook here is a module of
-# a few lines, which tells of every check and can refuse it.
+# a few lines, which logs every check and can refuse it.
 
 use strict;
 use warnings;
@@ -161,7 +161,7 @@ for my $case (@calls)
 	like(call($call, 'on'), qr/42501: refused/, "$call is refused");
 }
 
-# What is read of an index, and where nothing is found.
+# Reads by an index, and reads that find nothing.
 $node->safe_psql('postgres', q{
 	select queue_create('none', kinds => true), queue_create('some', kinds => true);
 	select queue_send('some', '1', kind => 'a');
@@ -188,7 +188,7 @@ is($node->safe_psql('postgres', q{
 			(select string_agg(task_id, ' ') from named_lock where held), (select last_locked from throttled_resource)}),
 	'5|000000000|held|-infinity', 'nothing is left of it');
 
-# What is read to tell failures from releases is seen, too, and read.
+# The read that tells failures from releases is shown to the hook, too, and its result is used.
 my ($status, $out, $seen) = $node->psql('postgres', qq{
 	load '$dir/watch.so';
 	select from queue_create('failing', backoff_base => '1000 days', backoff_cap => '100000 days', lease => '1 hour');

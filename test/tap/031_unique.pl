@@ -34,7 +34,7 @@ sub error_of
 
 sql(q{create extension queue_ext; select queue_create('q'); create table rows (id integer primary key, note text)});
 
-# The winner is killed: whoever waits inserts.
+# The winner is killed: the session that waits for it inserts.
 my $winner = $node->background_psql('postgres', on_error_stop => 0);
 my $pid = $winner->query(q{begin; select pg_backend_pid()});
 $pid =~ s/\D//g;
@@ -72,7 +72,7 @@ sql(q{commit prepared 'unique'});
 is(sql($again), 'f', 'after its commit the job is there');
 is(sql($again_row), 'f|prepared', 'so is the row');
 
-# What is remembered of done jobs survives a crash, and a dump.
+# The history of done jobs survives a crash, and a dump.
 sql(q{delete from q});
 $node->stop('immediate');
 $node->start;

@@ -1,6 +1,6 @@
-# Backends that sleep until a job is committed, and others that cannot do what is expected of them:
-# two were chosen for jobs and are stopped, a sender cannot have the shared segment, and the one that
-# keeps time is stopped. Those who are left get the jobs, and hear that the queue is dropped.
+# Backends sleep until a job is committed, and others fail them: two were chosen for jobs and are
+# stopped, a sender cannot attach the shared segment, and the one that keeps time is stopped. The
+# backends that are left get the jobs, and learn that the queue is dropped.
 
 use strict;
 use warnings;
@@ -56,7 +56,7 @@ ok($node->poll_query_until('postgres', $takers, 'fifth,first,fourth,second,third
 $_->query_safe('select') for @workers;
 $_->quit for @workers;
 
-# The sender may not open the segment's file, which is the largest, and so can tell nobody.
+# The sender may not open the segment's file, which is the largest, and so cannot wake a waiter.
 @workers = ();
 begin_to_wait($_) for 'sixth', 'seventh';
 my ($file) = sort { -s $b <=> -s $a } glob $node->data_dir . '/pg_dynshmem/mmap.*';

@@ -1,5 +1,5 @@
-# Backends wait for a table that tells nobody of its rows, and each read of it takes a while. The one
-# that keeps time reads; those before it in the list, each of which keeps time when the one after it
+# Backends wait for a table whose rows are not announced, and each read of it takes a while. The one
+# that keeps time reads; those before it in the list, which keep time in turn when the one after them
 # has left, do not read as well.
 
 use strict;

@@ -147,7 +147,7 @@ for my $how (qw(restart stop kill))
 	is(sql(q{select count(*) from queue_wait_histogram where queue like 'public.many\_%'}), 15 * $known, 'so do the histograms');
 	my $without = sql("select queue $many and since is null limit 1");
 	is(sql("select queue_stats_reset('$without'), queue_stats_reset()"), '|', 'a reset raises nothing');
-	# Whoever goes makes room, from when on the next one counts.
+	# Queues that go make room: the next one counts from then on.
 	$moment = now();
 	sql(q{select queue_drop(queue, true) from queue_stats where queue like 'public.many\_%' and since is not null});
 	sql("select queue_send('$without', '1')");

@@ -41,7 +41,7 @@ is($node->safe_psql('postgres', "call queue_wait('q', '1 minute'); select count(
 # Also if it has been deleted.
 $node->safe_psql('postgres', "delete from q where unique_key = 'schedule|second'");
 is($node->safe_psql('postgres', "call queue_wait('q', '1 minute'); select count(*) from queue_pop('q')"), '1', 'also for one that was lost');
-# ... while it waits: by a truncation, which nobody tells of.
+# ... while it waits: by a truncation, which is not announced.
 my $waiter = $node->background_psql('postgres', on_error_stop => 1);
 $waiter->query_until(qr/asleep/, "\\echo asleep\ncall queue_wait('q', '1 minute');\n\\echo awake\n");
 $node->safe_psql('postgres', "truncate q");

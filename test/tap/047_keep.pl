@@ -1,5 +1,5 @@
 # Time passes for a queue that keeps finished jobs for six days: a job a day for weeks with queue_maintain, so that the
-# archive does not grow; then weeks in which nobody calls it, through every slot, and the queue is right all the same;
+# archive does not grow; then weeks without a call of it, through every slot, and the queue is right all the same;
 # a clock that goes back; a crash.
 
 use strict;
@@ -81,7 +81,7 @@ cmp_ok(stored(), '<=', 7 + 8, 'the archive does not grow');
 is(sql(q{select string_agg(payload::text, ' ' order by id) from q}), '19 20', 'the dead of two days are in the queue');
 is(sql(q{select count(*) from q_archive where state = 'dead' and payload::text::int > 12}), 6, 'those before are in the archive');
 
-# Nobody calls it, for four weeks. The completions of another queue clear its archive.
+# No call of it for four weeks. The completions of another queue clear its archive.
 for (21 .. 48)
 {
 	set_day($_);
@@ -97,7 +97,7 @@ is(found(), join(' ', 43 .. 48), 'one call leaves what is kept');
 is(sql(q{select string_agg(payload::text, ' ' order by id) from q}), '47 48', '... also of the dead');
 cmp_ok(sql(q{select count(*) from q_archive where state = 'completed'}), '<=', 7, 'and removes the rest');
 
-# A month in which nobody did anything.
+# A month without any call.
 set_day(80);
 is(found(), '', 'all is past its keep');
 sql(q{call queue_maintain('q')});

@@ -106,7 +106,7 @@ is(sql(q{select (queue_result('q', -490)).state, (queue_result('q', -510)).state
 is(sql(q{select count(distinct tableoid), count(distinct tableoid) = count(distinct floor(extract(epoch from finished_at - '2000-01-01 00:00+00') / (500 * 3600 / 6.0)))
 	from q_archive}) =~ s/^[678]\|//r, 't', 'the slots are in use, one for each period');
 
-# What is new works with it.
+# The new features work with it.
 is(sql(q{select queue_send('q', '"a"', kind => 'a') > 0, queue_send('q', '"b"', kind => 'b') > 0}), 't|t', 'jobs of kinds');
 is(sql(q{select payload, kind from queue_pop('q', 9, kinds => '{b}')}), '"b"|b', 'go to workers who name them');
 is(sql(q{with j as materialized (select * from queue_pop('q', 9, kinds => '{a}'))

@@ -1,5 +1,5 @@
-# What a ring says is believed for a minute at most, whoever has broken it unseen: here rows are written while the
-# catalogs say, without telling anybody, that the trigger is disabled.
+# What a ring says is believed for a minute at most, if it is broken unseen: here rows are written while the catalogs say,
+# without an invalidation, that the trigger is disabled.
 
 use strict;
 use warnings;

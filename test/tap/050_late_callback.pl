@@ -1,5 +1,5 @@
-# An extension whose callback writes at the end of a transaction, after ours: what it has written is told of in no order
-# and was not announced. It is claimed at once all the same, in the order of the queue.
+# An extension whose callback writes at the end of a transaction, after ours: the notes of its rows are in no order, and
+# the commit was not counted as under way. The rows are claimed at once all the same, in the order of the queue.
 use strict;
 use warnings;
 

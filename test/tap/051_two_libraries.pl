@@ -1,6 +1,6 @@
 # The library was updated while sessions with the former one go on, in a pool: each version has shared memory of its own,
 # so that they tell each other nothing. Jobs that one has sent are found by the other, in a minute at most, by pops
-# and by those who wait; and none is claimed twice.
+# and by waiters; and none is claimed twice.
 use strict;
 use warnings;
 
@@ -80,7 +80,7 @@ my %seen;
 is(scalar(grep { $seen{$_}++ } @ids), 0, 'none is claimed twice');
 is(scalar(keys %seen), 300, 'and all are claimed');
 # What the other has claimed last still stands in the ring of the former one, and a sweep that reads nothing leaves it
-# there: the pop tries it. The statistics then say what is there.
+# there: the pop tries it. Then the statistics have the right numbers.
 $ahead += 61;
 $clock->set($ahead);
 is($_->query_safe(q{select queue_pop('both')}), '', 'nothing is left') for $former, $present;

@@ -1,5 +1,5 @@
-# Others claim, complete or change jobs of an attached queue and roll back: what they give back is claimed at its place in
-# the order, and nobody reads the table from its head for that.
+# Others claim, complete or change jobs of an attached queue and roll back: the rows that they give back are claimed at
+# their places in the order, and no pop reads the table from its head for that.
 
 use strict;
 use warnings;

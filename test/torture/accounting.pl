@@ -5,8 +5,8 @@
 #
 # Whether a pop comes back empty while a job stands ready is checked where that can be
 # known: by a worker that has just sent one to a queue of its own; and, without faults,
-# by many that share a queue, each of which sends a job before it takes one, so that
-# there is one for each of them at any moment.
+# by many that share a queue, and send a job each before they take one, so that there is
+# one for each of them at any moment.
 #
 # The server counts, too: at the end the statistics of the queue are those of the ledger.
 #
@@ -143,7 +143,7 @@ with done as materialized (select id from queue_complete_many('q', ':ids', ':att
 insert into ledger select d.id, r.attempt, 'batch', null
 from done d join unnest(':ids'::bigint[], ':attempts'::integer[]) as r(id, attempt) using (id);
 commit;};
-# Nobody else takes from this queue.
+# No other client takes from this queue.
 $script{own} = q{
 with job as materialized (select queue_send('own_' || :client_id, '1') as id)
 insert into own_sent select :client_id::integer, id from job;
@@ -309,8 +309,8 @@ is(sql("select count(*) from (select client, id from own_done union all $left) a
 	'0', 'nothing is there twice');
 is(sql(q{select count(*) from empty where what = 'own'}), '0', 'no pop is empty after a send');
 
-# Nobody dies here. All are due long since: what is sent as due now is not due yet by
-# the clock of a call that has begun before.
+# No client dies here. All jobs are due long since: one that is sent as due now is not due
+# yet by the clock of a call that has begun before.
 {
 	open my $file, '>', "$dir/pairs.sql" or die $!;
 	print $file q{

@@ -246,7 +246,7 @@ if ($wanted{clock})
 	ok($faults->{counts}{clock}, 'the clock was set');
 }
 
-# Failovers. What is acknowledged has reached a synchronous standby; the asynchronous one may lack
+# Failovers. An acknowledged commit has reached a synchronous standby; the asynchronous one may lack
 # the last moments, but not more.
 for my $phase (grep { $wanted{$_} } qw(sync async))
 {

@@ -287,7 +287,7 @@ for my $kind (@kinds)
 sql((map { my $kind = $_; my $leaf = $kinds{$kind}{leaf} ? "'${kind}_' || n % $kinds{$kind}{leaf}" : "'$kind'";
 		"select count(send('$kind', $leaf, n % $leaves, 't' || n % 2)) from generate_series(1, 2000) as n" } @kinds), 'vacuum analyze');
 
-# The faults. What is done to a table waits for no lock for long, and may fail.
+# The faults. A change of a table waits for no lock for long, and may fail.
 my (%faults, %failed);
 sub strike
 {
@@ -301,7 +301,7 @@ sub strike
 my $odd = '';
 my %away; # tables that are detached, and how they come back
 
-# What is left of partitions and children comes back.
+# Partitions and children that are detached, or about to be, come back.
 sub come_back
 {
 	my (@tables) = @_;

@@ -64,7 +64,7 @@ END
 	$? = $status;
 }
 
-# q: whoever has no job may insert one. p: one in each period, done or not. rows: a
+# q: a key without a job may get one. p: one in each period, done or not. rows: a
 # table of the user's own, one row for each key.
 sql(q{
 	create extension queue_ext;

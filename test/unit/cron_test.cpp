@@ -1,4 +1,4 @@
-// cron_test.cpp - what cron expressions mean, and what is none.
+// cron_test.cpp - what cron expressions mean, and texts that are none.
 
 #include "schedule/cron.hpp"
 

@@ -46,7 +46,7 @@ written(const std::vector<Column> &columns, const std::vector<std::string> &text
 bool
 can_read(const std::vector<Column> &columns, const std::string &bytes)
 {
-	// A copy of just that size, so that a sanitizer sees what is read beyond.
+	// A copy of just that size, so that a sanitizer sees reads beyond it.
 	const std::vector<unsigned char> copy(bytes.begin(), bytes.end());
 	std::vector<Value> values(columns.size());
 	return cursor::read(copy.data(), copy.size(), columns.data(), values.data(),

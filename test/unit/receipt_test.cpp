@@ -1,4 +1,4 @@
-// receipt_test.cpp - receipts as text and as bytes, and what is none.
+// receipt_test.cpp - receipts as text and as bytes, and texts that are none.
 
 #include "queue/base64url.hpp"
 #include "queue/receipt_form.hpp"

@@ -24,7 +24,7 @@ require(bool holds)
 		std::abort();
 }
 
-// The next value of the input; what is missing is zero.
+// The next value of the input; bytes behind its end are zero.
 template <typename Value>
 Value
 next(const std::uint8_t **bytes, std::size_t *size)

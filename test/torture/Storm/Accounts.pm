@@ -1,5 +1,4 @@
-# What is left to be done when a storm is over: the queues are drained, and the accounts are
-# made, in the database.
+# The end of a storm: the queues are drained, and the accounts are made, in the database.
 
 package Storm::Accounts;
 
@@ -24,11 +23,11 @@ sub undo_steps
 	$db->do("update $_ set until = clock_timestamp() where until > clock_timestamp() + '10 s'") for @rows;
 	$db->do('update fleeting set dead_at = clock_timestamp() where dead_at > clock_timestamp()');
 	$db->do('update fleeting_archive set finished_at = clock_timestamp() where finished_at > clock_timestamp()');
-	# Nobody knows any more for how long these have been kept.
+	# For how long these have been kept is not known any more.
 	$db->do(q{update done set at = null where queue = 'fleeting' and at is not null});
 }
 
-# Ends the schedules of a phase. Before that each has one job that nobody has claimed, if the clock has
+# Ends the schedules of a phase. Before that each has one job that is not claimed yet, if the clock has
 # gone as it should: one that was lost is sent again when its time has come.
 sub end_schedules
 {
@@ -134,7 +133,7 @@ sub has_needed
 	return $db->selectrow_array('select ' . join ' and ', map { "exists (select from $_->[0])" } @needed);
 }
 
-# What is past its keep is hidden, and goes when it is asked to; what is not is there. A job was done no
+# Jobs past their keep are hidden, and go with queue_maintain; the others are there. A job was done no
 # earlier than its ledger says, so these never blame a queue for the time that a statement took.
 sub check_keep
 {
@@ -151,7 +150,7 @@ sub check_keep
 		'wrong state: no job that is done');
 	$none->("result_read where state is not null and result is distinct from case when state = 'completed' then jsonb_build_object('t', token, 'a', attempt) end",
 		'wrong: no result');
-	# The slots are in use by nobody now; VACUUM has one locked for a moment.
+	# The slots are not in use now; VACUUM has one locked for a moment.
 	my $left;
 	my $deadline = time + 180;
 	do
@@ -333,7 +332,7 @@ sub check_log
 		  || /WARNING:.*(?:queue_ext|cache reference|not closed)/
 	} @lines;
 	@bad = grep { !(/^TRAP:|PANIC:  cannot abort transaction|BACKTRACE:/ && is_exit_of_orphan(\@lines, $_)) } @bad;
-	# A crash of the server while it writes out a page tells of signal 6 after PANIC.
+	# A crash of the server while it writes out a page logs signal 6 after PANIC.
 	@bad = grep { !/terminated by signal 6/ } @bad if $may_panic;
 	is(join('', @bad[ 0 .. ($#bad < 9 ? $#bad : 9) ]), '', "$name: the server's log has no leak, no assertion and no internal error")
 	  or diag(around(\@lines, $bad[0]));

@@ -276,7 +276,7 @@ $action{pop_apart} = sub {
 	$self->pop_some(pick(qw(jobs jobs kept big mended fleeting fleeting various various)));
 };
 
-# What is claimed after a wait goes into the ledger in the transaction of the claim.
+# A job that is claimed after a wait goes into the ledger in the transaction of the claim.
 $action{pop_waiting} = sub {
 	my ($self) = @_;
 	my $queue = pick(qw(jobs jobs kept big mended various various));
@@ -451,7 +451,7 @@ $action{maintain} = sub {
 };
 
 # Of two queues jobs become dead: one's are requeued or cancelled, the other's are archived when they have been so for
-# too long. Only jobs that somebody has claimed, as the accounts ask for the claim of what is done.
+# too long. Only jobs that somebody has claimed, as the accounts ask for the claim of each done job.
 $action{expire} = sub {
 	my ($self) = @_;
 	$self->rows(q{update fleeting set dead_at = clock_timestamp() where id in (select id from fleeting where attempt > 0 and leased_until is null and dead_at is null
@@ -492,7 +492,7 @@ $action{change_kind} = sub {
 		where id % 10 = $2::integer and leased_until is null limit 20 for update skip locked)}, a_kind('various'), int rand 10);
 };
 
-# For a moment nobody can name kinds.
+# For a moment no worker can name kinds.
 $action{rebuild_kinds} = sub {
 	my ($self) = @_;
 	my $db = $self->{db};
@@ -504,7 +504,7 @@ $action{rebuild_kinds} = sub {
 };
 
 # Bulk repairs, and what they are for. Only jobs that somebody has claimed are cancelled, as the accounts ask
-# for the claim of what is done.
+# for the claim of each done job.
 $action{repair} = sub {
 	my ($self) = @_;
 	my $part = '(id + arguments::integer) % 3 = 0';

@@ -315,7 +315,7 @@ sub lose_waiters
 					: "call queue_wait('$queue', '5 s', $kinds)", { pg_async => PG_ASYNC });
 			}
 		};
-		# Nobody may be left to kill it.
+		# The storm may be gone, and cannot kill it then.
 		for (1 .. 50)
 		{
 			last if getppid != $storm;
@@ -384,7 +384,7 @@ sub fill_disk
 	my $block = "\0" x 65536;
 	1 while syswrite $out, $block;
 	close $out;
-	# WAL is written to what is there already; another segment has no room.
+	# WAL goes into the segments that are there already; another one has no room.
 	my $db = eval { $self->connect };
 	eval { $db->do('select pg_switch_wal()'); $db->do('insert into noise select i from generate_series(1, 20000) as i') } if $db && $which eq 'wal';
 	sleep 0.5 + rand 1;

@@ -24,7 +24,7 @@ our %form = (
 	held => 'session',
 );
 
-# For how long "fleeting" keeps what is done.
+# For how long "fleeting" keeps finished jobs.
 our $keep = '6 seconds';
 
 # By what rules jobs recur in a phase: the names of its schedules end with these.
