@@ -438,8 +438,11 @@ create or replace function queue_remote.queue_unique_insert(
 	max_attempts integer,
 	kind text,
 	time_zone text,
+	on_conflict text,
+	max_delay interval,
 	out id bigint,
-	out inserted boolean
+	out inserted boolean,
+	out outcome text
 )
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_unique_insert; $$;
@@ -458,8 +461,11 @@ create or replace function queue_remote.queue_unique_insert_many(
 	max_attempts integer,
 	kind text,
 	time_zone text,
+	on_conflict text,
+	max_delay interval,
 	out id bigint,
-	out inserted boolean
+	out inserted boolean,
+	out outcome text
 ) returns setof record
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_unique_insert_many; $$;
@@ -3010,8 +3016,11 @@ create or replace function @schema@.queue_unique_insert(
 	max_attempts integer default NULL::integer,
 	kind text default NULL::text,
 	time_zone text default NULL::text,
+	on_conflict text default 'keep'::text,
+	max_delay interval default NULL::interval,
 	out id bigint,
-	out inserted boolean
+	out inserted boolean,
+	out outcome text
 )
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -3032,7 +3041,7 @@ begin
 	loop
 		select * into _shard, _version from queue_proxy.place_of_bucket(_bucket);
 		begin
-			select * into id, inserted from queue_remote.queue_unique_insert(_shard, _version, _bucket, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+			select * into id, inserted, outcome from queue_remote.queue_unique_insert(_shard, _version, _bucket, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
 			return;
 		exception when others then
 			get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -3041,9 +3050,9 @@ begin
 	end loop;
 end
 $$;
-comment on function @schema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamp with time zone, integer, text, text) is
-	'adds a job to a queue unless it is there already, and returns its id and whether it was added';
-insert into queue_proxy.member values ('function', '@schema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamp with time zone, integer, text, text)');
+comment on function @schema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamp with time zone, integer, text, text, text, interval) is
+	'adds a job to a queue unless it is there already, or replaces or postpones the one that waits; returns its id and what happened';
+insert into queue_proxy.member values ('function', '@schema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamp with time zone, integer, text, text, text, interval)');
 
 create or replace function @schema@.queue_unique_insert_many(
 	queue text,
@@ -3056,8 +3065,11 @@ create or replace function @schema@.queue_unique_insert_many(
 	max_attempts integer default NULL::integer,
 	kind text default NULL::text,
 	time_zone text default NULL::text,
+	on_conflict text default 'keep'::text,
+	max_delay interval default NULL::interval,
 	out id bigint,
-	out inserted boolean
+	out inserted boolean,
+	out outcome text
 ) returns setof record
 language plpgsql volatile parallel unsafe rows 100
 set search_path = pg_catalog, pg_temp
@@ -3077,8 +3089,10 @@ declare
 	_left integer[];
 	_part_ids bigint[];
 	_part_inserted boolean[];
+	_part_outcome text[];
 	_ids bigint[];
 	_inserted boolean[];
+	_outcome text[];
 	_done integer[] := '{}';
 begin
 	if array_ndims($2) is distinct from 1 or array_position($2, null) is not null then
@@ -3087,7 +3101,7 @@ begin
 			select * into _shard, _version from queue_proxy.place_of_id(null);
 			begin
 				return query select *
-				from queue_remote.queue_unique_insert_many(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+				from queue_remote.queue_unique_insert_many(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
 				return;
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -3097,6 +3111,7 @@ begin
 	end if;
 	_ids := array_fill(null::bigint, array[cardinality($2)]);
 	_inserted := array_fill(null::boolean, array[cardinality($2)]);
+	_outcome := array_fill(null::text, array[cardinality($2)]);
 	_left := array(select generate_series(1, cardinality($2)));
 	-- Each part goes to its shard. When the map has changed, what is left is divided anew.
 	<<under_map>>
@@ -3113,10 +3128,11 @@ begin
 			_shard := _part.shard;
 			begin
 				perform queue_proxy.must_reach(_shard);
-				select array_agg(r.id order by r.n), array_agg(r.inserted order by r.n) into _part_ids, _part_inserted
+				select array_agg(r.id order by r.n), array_agg(r.inserted order by r.n), array_agg(r.outcome order by r.n)
+				into _part_ids, _part_inserted, _part_outcome
 				from queue_remote.queue_unique_insert_many(
-					_shard, _version, null, $1, _part.payloads, $3, $4, $5, $6, $7, $8, $9, $10)
-					with ordinality as r(id, inserted, n);
+					_shard, _version, null, $1, _part.payloads, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+					with ordinality as r(id, inserted, outcome, n);
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
 				_try := queue_proxy.failed(_shard, _try, sqlstate, _message, _detail, _hint, false, _done);
@@ -3125,17 +3141,18 @@ begin
 			for _i in 1 .. cardinality(_part.places) loop
 				_ids[_part.places[_i]] := _part_ids[_i];
 				_inserted[_part.places[_i]] := _part_inserted[_i];
+				_outcome[_part.places[_i]] := _part_outcome[_i];
 			end loop;
 			_left := array(select unnest(_left) except all select unnest(_part.places) order by 1);
 			_done := _done || _shard;
 		end loop;
 	end loop;
-	return query select * from unnest(_ids, _inserted);
+	return query select * from unnest(_ids, _inserted, _outcome);
 end
 $$;
-comment on function @schema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamp with time zone, integer, text, text) is
-	'adds a job for each payload that is not there already, and returns ids in the same order';
-insert into queue_proxy.member values ('function', '@schema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamp with time zone, integer, text, text)');
+comment on function @schema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamp with time zone, integer, text, text, text, interval) is
+	'adds a job for each payload that is not there already, or replaces or postpones the one that waits; returns ids in the same order';
+insert into queue_proxy.member values ('function', '@schema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamp with time zone, integer, text, text, text, interval)');
 
 create or replace function @schema@.queue_unschedule(
 	queue text,

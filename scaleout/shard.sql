@@ -719,8 +719,11 @@ create or replace function queue_shard.queue_unique_insert(
 	max_attempts integer,
 	kind text,
 	time_zone text,
+	on_conflict text,
+	max_delay interval,
 	out id bigint,
-	out inserted boolean
+	out inserted boolean,
+	out outcome text
 )
 language plpgsql volatile parallel unsafe
 as $$
@@ -732,7 +735,7 @@ begin
 	if $7 is not null or $8 is not null then
 		perform queue_shard.note_buckets(array[$3]);
 	end if;
-	select * into id, inserted from @extschema@.queue_unique_insert($4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
+	select * into id, inserted, outcome from @extschema@.queue_unique_insert($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 	return;
 end
 $$;
@@ -751,8 +754,11 @@ create or replace function queue_shard.queue_unique_insert_many(
 	max_attempts integer,
 	kind text,
 	time_zone text,
+	on_conflict text,
+	max_delay interval,
 	out id bigint,
-	out inserted boolean
+	out inserted boolean,
+	out outcome text
 ) returns setof record
 language plpgsql volatile parallel unsafe
 as $$
@@ -766,7 +772,7 @@ begin
 			select queue_shard.bucket_of(queue_shard.unique_key(u.payload, $6))
 			from pg_catalog.unnest($5) with ordinality as u(payload, n) order by u.n));
 	end if;
-	return query select * from @extschema@.queue_unique_insert_many($4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
+	return query select * from @extschema@.queue_unique_insert_many($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 	return;
 end
 $$;

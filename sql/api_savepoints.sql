@@ -79,6 +79,8 @@ from unnest('{jobs,kept}'::text[]) as q, unnest(array[
 	'queue_unique_insert(Q, ''"new"'', states => ''{ready,scheduled,leased,dead,done}'')',
 	'queue_unique_insert(Q, ''"past"'', states => ''{ready,scheduled,leased,dead,done}'')',
 	'queue_unique_insert(Q, ''"there"'')',
+	'queue_unique_insert(Q, ''"there"'', priority => 7, on_conflict => ''replace'')',
+	'queue_unique_insert(Q, ''"there"'', run_at => ''2100-01-04'', on_conflict => ''postpone'')',
 	'queue_unique_insert_many(Q, ''{"\"new\"","\"there\""}'', period => ''1 day'', run_at => ''2000-01-04'')',
 	'queue_pop(Q)',
 	'queue_pop(Q, 2)',

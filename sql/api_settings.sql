@@ -63,9 +63,9 @@ begin
 	foreach call in array array[
 		'queue_send(''jobs'', ''{"a": 1}'', 3, to_timestamp(1577836800))',
 		'queue_send_many(''jobs'', array[''"b"'', ''null'']::jsonb[], run_at => to_timestamp(1577836801))',
-		'queue_unique_insert(''jobs'', ''{"a": 1, "b": 1.50}'', ''{b}'', make_interval(hours => 7), run_at => to_timestamp(1577836802))',
-		'queue_unique_insert(''jobs'', ''{"a": 2, "b": 1.5}'', ''{b}'', make_interval(hours => 7), run_at => to_timestamp(1577840000))',
-		'queue_unique_insert(''jobs'', ''{"b": 1.5}'', ''{b}'', make_interval(hours => 7), run_at => to_timestamp(1577870000))',
+		'id, inserted from queue_unique_insert(''jobs'', ''{"a": 1, "b": 1.50}'', ''{b}'', make_interval(hours => 7), run_at => to_timestamp(1577836802))',
+		'id, inserted from queue_unique_insert(''jobs'', ''{"a": 2, "b": 1.5}'', ''{b}'', make_interval(hours => 7), run_at => to_timestamp(1577840000))',
+		'id, inserted from queue_unique_insert(''jobs'', ''{"b": 1.5}'', ''{b}'', make_interval(hours => 7), run_at => to_timestamp(1577870000))',
 		'queue_unique_key(''jobs'', ''{"b": 1.5}'', ''{b}'', make_interval(days => 1), to_timestamp(1577836802))',
 		'queue_unique_insert_row((40, make_date(2020, 3, 9), make_interval(hours => 30), to_timestamp(1577836800), 0.1, ''a9'', ''ab'', ''new'')::t, ''{day,span,at,ratio,note}'')::text is not null',
 		'inserted from queue_unique_insert_row((41, make_date(2020, 3, 9), make_interval(hours => 30), to_timestamp(1577836800), 0.1, ''a9'', ''cd'', ''new'')::t, ''{day,span,at,ratio,note}'')',

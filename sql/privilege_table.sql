@@ -42,6 +42,7 @@ insert into calls (target, call, before) values
 	('jobs', 'queue_unique_insert(''jobs'', ''"new"'')', null),
 	('jobs', 'queue_unique_insert(''jobs'', ''"there"'')', null),
 	('jobs', 'queue_unique_insert(''jobs'', ''"new"'', states => ''{ready,scheduled,leased,dead,done}'')', null),
+	('jobs', 'queue_unique_insert(''jobs'', ''"there"'', on_conflict => ''replace'')', null),
 	('jobs', 'queue_unique_insert_many(''jobs'', ''{"5","6"}'')', null),
 	('u', 'queue_unique_insert_row(''(9,0)''::u, ''{id}'')', null),
 	('u', 'queue_unique_insert_row(''(1,0)''::u, ''{id}'')', null),

@@ -5,21 +5,21 @@ set search_path = test_unique, public;
 select queue_create('jobs', max_attempts => 7);
 
 -- The whole payload, by value: spaces, the order of keys, and zeros do not matter.
-select * from queue_unique_insert('jobs', '{"to": "ada", "n": 1}');
-select * from queue_unique_insert('jobs', '{"n":1.00,"to":"ada"}');
-select * from queue_unique_insert('jobs', '{"n": "1", "to": "ada"}');
-select * from queue_unique_insert('jobs', '1');
-select * from queue_unique_insert('jobs', '1.0');
-select * from queue_unique_insert('jobs', '"1"');
-select * from queue_unique_insert('jobs', '[1]');
-select * from queue_unique_insert('jobs', 'null');
-select * from queue_unique_insert('jobs', 'null');
+select id, inserted from queue_unique_insert('jobs', '{"to": "ada", "n": 1}');
+select id, inserted from queue_unique_insert('jobs', '{"n":1.00,"to":"ada"}');
+select id, inserted from queue_unique_insert('jobs', '{"n": "1", "to": "ada"}');
+select id, inserted from queue_unique_insert('jobs', '1');
+select id, inserted from queue_unique_insert('jobs', '1.0');
+select id, inserted from queue_unique_insert('jobs', '"1"');
+select id, inserted from queue_unique_insert('jobs', '[1]');
+select id, inserted from queue_unique_insert('jobs', 'null');
+select id, inserted from queue_unique_insert('jobs', 'null');
 select id, payload, priority, max_attempts, unique_key is not null as has_key from jobs order by id;
 
 -- Only those that came so are compared.
 select queue_send('jobs', '{"plain": true}');
 insert into jobs (payload) values ('{"plain": true}');
-select * from queue_unique_insert('jobs', '{"plain": true}');
+select id, inserted from queue_unique_insert('jobs', '{"plain": true}');
 select count(*) filter (where unique_key is null) as without_key, count(*) as rows from jobs where payload ? 'plain';
 
 -- By keys of the payload: a key that is not there differs from null.
@@ -127,15 +127,15 @@ rollback;
 -- Many: in the order of the array; the first of equal ones wins.
 select queue_purge('jobs'), queue_purge('jobs', 'done') > 0 as forgotten;
 select inserted from queue_unique_insert('jobs', '"b"');
-select place, inserted, first_value(place) over (partition by id order by place) as same_as
+select ordinality as place, inserted, first_value(ordinality) over (partition by id order by ordinality) as same_as
 from queue_unique_insert_many('jobs', array['"a"', '"b"', '"c"', '"a"', '1', '1.0', '"c"']::jsonb[])
-	with ordinality as u(id, inserted, place)
+	with ordinality
 order by place;
 select payload from jobs order by id;
 select count(*) as jobs from jobs;
 select count(*) as rows, count(*) filter (where inserted) as inserted
 from queue_unique_insert_many('jobs', '[3:5]={1,2,3}', '{}');
-select * from queue_unique_insert_many('jobs', '{}');
+select id, inserted from queue_unique_insert_many('jobs', '{}');
 select inserted from queue_unique_insert_many(
 	queue => 'jobs', payloads => '{"{\"k\": 1, \"v\": 1}", "{\"k\": 1, \"v\": 2}"}', unique_by => '{k}', period => '1 hour',
 	states => '{ready,done}', priority => 3, run_at => '2001-01-01 00:30:00+00', max_attempts => 4

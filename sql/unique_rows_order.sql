@@ -17,8 +17,8 @@ select count(*) as rows, count(distinct name) as names from t;
 select count(*) as rows, count(*) filter (where inserted) as inserted
 from queue_unique_insert_rows((select array_agg((1000 + i, 'name ' || i % 7, 'again')::t) from generate_series(1, 100) as i), '{name}');
 select queue_create('jobs');
-select count(*) as payloads, count(*) filter (where inserted is distinct from (n <= 7)) as not_the_first,
-	count(*) filter (where id is distinct from 1 + (n - 1) % 7) as not_that_job
-from queue_unique_insert_many('jobs', (select array_agg(to_jsonb(i % 7) order by i) from generate_series(1, 500) as i)) with ordinality as r (id, inserted, n);
+select count(*) as payloads, count(*) filter (where inserted is distinct from (ordinality <= 7)) as not_the_first,
+	count(*) filter (where id is distinct from 1 + (ordinality - 1) % 7) as not_that_job
+from queue_unique_insert_many('jobs', (select array_agg(to_jsonb(i % 7) order by i) from generate_series(1, 500) as i)) with ordinality;
 select queue_drop('jobs');
 drop schema test_rows_order cascade;

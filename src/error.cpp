@@ -219,6 +219,18 @@ done_under_row_security(const char *table)
 }
 
 void
+changed_under_row_security(const char *table)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot change a job that is there under row-level security"),
+			 errdetail("Table \"%s\" has policies that apply to you or to its owner; none of them "
+					   "says which jobs a sender may change.",
+					   table),
+			 errhint("Leave out \"on_conflict\", or call as a role to which no policy applies.")));
+}
+
+void
 forget_under_row_security(const char *table)
 {
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -859,6 +871,31 @@ unknown_missed(const char *name)
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("\"%s\" is no rule for missed occurrences", name),
 					errhint("\"missed\" is once, skip or all.")));
+}
+
+void
+unknown_on_conflict(const char *name)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"on_conflict\" must be keep, replace or postpone"),
+					errdetail("The value is \"%s\".", name)));
+}
+
+void
+max_delay_without_postpone()
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"max_delay\" is for jobs that are postponed"),
+					errhint("Add on_conflict => 'postpone', or leave \"max_delay\" out.")));
+}
+
+void
+postponed_without_time()
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("\"run_at\" must not be null"),
+			 errdetail("It is the time to which on_conflict => 'postpone' moves a job that waits."),
+			 errhint("Pass run_at => now() + interval '1 minute'.")));
 }
 
 void

@@ -60,6 +60,7 @@ char *grant_hint(const char *grants);
 [[noreturn]] void payload_lacks_keys(const char *keys);
 // 0A000: the history of done jobs would reveal rows that row security hides from the caller.
 [[noreturn]] void done_under_row_security(const char *table);
+[[noreturn]] void changed_under_row_security(const char *table);
 [[noreturn]] void forget_under_row_security(const char *table);
 
 // 42804: the value is not a row of a table.
@@ -201,6 +202,9 @@ void check_schedule_name(const char *name);
 void check_cron_length(const char *text);
 // 22023: there is no such rule for missed occurrences.
 [[noreturn]] void unknown_missed(const char *name);
+[[noreturn]] void unknown_on_conflict(const char *name);
+[[noreturn]] void max_delay_without_postpone();
+[[noreturn]] void postponed_without_time();
 // 22023: there is no such time zone.
 [[noreturn]] void unknown_time_zone(const char *name);
 // 22023: the text is no cron expression; "reason" is a sentence, "field" the name of the field that is

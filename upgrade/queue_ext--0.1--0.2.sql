@@ -588,14 +588,17 @@ create function @extschema@.queue_unique_insert(
 	max_attempts integer default null,
 	kind text default null,
 	time_zone text default null,
+	on_conflict text default 'keep',
+	max_delay interval default null,
 	out id bigint,
-	out inserted boolean
+	out inserted boolean,
+	out outcome text
 )
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_unique_insert';
 
-comment on function @extschema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamptz, integer, text, text) is
-	'adds a job to a queue unless it is there already, and returns its id and whether it was added';
+comment on function @extschema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamptz, integer, text, text, text, interval) is
+	'adds a job to a queue unless it is there already, or replaces or postpones the one that waits; returns its id and what happened';
 
 create function @extschema@.queue_unique_insert_many(
 	queue text,
@@ -608,14 +611,17 @@ create function @extschema@.queue_unique_insert_many(
 	max_attempts integer default null,
 	kind text default null,
 	time_zone text default null,
+	on_conflict text default 'keep',
+	max_delay interval default null,
 	out id bigint,
-	out inserted boolean
+	out inserted boolean,
+	out outcome text
 ) returns setof record
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_unique_insert_many';
 
-comment on function @extschema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamptz, integer, text, text) is
-	'adds a job for each payload that is not there already, and returns ids in the same order';
+comment on function @extschema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamptz, integer, text, text, text, interval) is
+	'adds a job for each payload that is not there already, or replaces or postpones the one that waits; returns ids in the same order';
 
 create function @extschema@.queue_unique_key(
 	queue text,

@@ -14,6 +14,9 @@ export interface OnceOptions extends SendOptions {
 	period?: string | null;
 	states?: ('ready' | 'scheduled' | 'leased' | 'dead' | 'done')[] | null;
 	timeZone?: string | null;
+	onConflict?: 'keep' | 'replace' | 'postpone';
+	/** An interval. */
+	maxDelay?: string | null;
 }
 
 /** A client, or a pool. */
@@ -30,7 +33,8 @@ export class Queue<Payload = any> {
 	/** Adds a job for each payload, and resolves to their ids in that order. */
 	sendMany(client: Sender, payloads: Iterable<Payload>, options?: SendOptions): Promise<string[]>;
 	/** Adds a job unless there is the same one. */
-	sendOnce(client: Sender, payload: Payload, options?: OnceOptions): Promise<{ id: string; inserted: boolean }>;
+	sendOnce(client: Sender, payload: Payload, options?: OnceOptions): Promise<{
+		id: string; inserted: boolean; outcome: 'inserted' | 'kept' | 'replaced' | 'postponed' }>;
 }
 
 /** A claim of a job, as queue_pop returns it. */

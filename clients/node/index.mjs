@@ -19,7 +19,8 @@ import { Link } from './link.mjs';
 
 // The names that SQL has for the options of a send.
 const sendOptions = { priority: 'priority', runAt: 'run_at', maxAttempts: 'max_attempts', kind: 'kind' };
-const onceOptions = { ...sendOptions, uniqueBy: 'unique_by', period: 'period', states: 'states', timeZone: 'time_zone' };
+const onceOptions = { ...sendOptions, uniqueBy: 'unique_by', period: 'period', states: 'states', timeZone: 'time_zone',
+	onConflict: 'on_conflict', maxDelay: 'max_delay' };
 
 // Jobs are sent through the caller's client, and so in the caller's transaction.
 export class Queue {

@@ -17,7 +17,9 @@ using definition::Definition;
 using definition::Use;
 using statement::Arguments;
 using unique::JobChoice;
+using unique::Conflict;
 using unique::Criteria;
+using unique::OnConflict;
 using unique::Outcome;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_unique_insert);
@@ -38,6 +40,8 @@ enum Argument : int {
 	argument_max_attempts,
 	argument_kind,
 	argument_time_zone,
+	argument_on_conflict,
+	argument_max_delay,
 };
 
 } // namespace
@@ -85,35 +89,106 @@ read_insert_criteria(FunctionCallInfo fcinfo, const Definition *definition)
 	return criteria;
 }
 
-// Reads the remaining arguments with the table locked: the default of max_attempts is the queue's.
-static void
+static OnConflict
+read_rule(const text *name)
+{
+	const char *rule = text_to_cstring(name);
+	if (strcmp(rule, "keep") == 0)
+		return OnConflict::keep;
+	if (strcmp(rule, "replace") == 0)
+		return OnConflict::replace;
+	if (strcmp(rule, "postpone") == 0)
+		return OnConflict::postpone;
+	error::unknown_on_conflict(rule);
+}
+
+// What to do with a job that is there. SQL objects of 0.1 cannot say it. A day of max_delay is 24 hours.
+// Raises 22004 for a null rule, and for a null run_at where that is what it is about; 22023 for an unknown rule, for
+// a negative max_delay, and for one that has no effect.
+static Conflict
+read_conflict(FunctionCallInfo fcinfo)
+{
+	if (PG_NARGS() <= argument_on_conflict)
+		return {OnConflict::keep, nullptr};
+	const OnConflict rule =
+		read_rule(argument::required_text(fcinfo, argument_on_conflict, "on_conflict"));
+	const Interval *max_delay =
+		argument::optional_not_negative(fcinfo, argument_max_delay, "max_delay");
+	if (rule != OnConflict::postpone) {
+		if (max_delay != nullptr)
+			error::max_delay_without_postpone();
+		return {rule, nullptr};
+	}
+	if (PG_ARGISNULL(argument_run_at))
+		error::postponed_without_time();
+	return {rule, max_delay == nullptr ? nullptr : exact_length(GetCurrentTimestamp(), max_delay)};
+}
+
+// Reads the remaining arguments with the table locked: the default of max_attempts is the queue's. Returns
+// what was to be done with jobs that were there.
+static OnConflict
 insert_all(FunctionCallInfo fcinfo, Definition *definition, const Datum *payloads, int count,
 		   Outcome *outcomes)
 {
 	const Arguments arguments = read_send_options(fcinfo, argument_priority, definition);
 	const Criteria criteria = read_insert_criteria(fcinfo, definition);
-	statement::with_spi(
-		[&] { insert_unique(definition, criteria, payloads, count, arguments, outcomes); });
+	const Conflict conflict = read_conflict(fcinfo);
+	if (conflict.rule != OnConflict::keep)
+		unique::check_may_change(definition);
+	statement::with_spi([&] {
+		insert_unique(definition, criteria, conflict, payloads, count, arguments, outcomes);
+	});
+	return conflict.rule;
+}
+
+// How many columns the result has: SQL objects of 0.1 do not ask for the outcome.
+static int
+outcome_width(FunctionCallInfo fcinfo)
+{
+	return PG_NARGS() > argument_on_conflict ? 3 : 2;
+}
+
+static const char *
+name_of(const Outcome &outcome, OnConflict rule)
+{
+	if (outcome.is_inserted)
+		return "inserted";
+	if (!outcome.is_changed)
+		return "kept";
+	return rule == OnConflict::replace ? "replaced" : "postponed";
+}
+
+// Sets the columns of the result. The ID is null if a trigger suppressed the row.
+static void
+set_columns(const Outcome &outcome, OnConflict rule, Datum *values, bool *nulls)
+{
+	values[0] = Int64GetDatum(outcome.id);
+	values[1] = BoolGetDatum(outcome.is_inserted);
+	values[2] = CStringGetTextDatum(name_of(outcome, rule));
+	nulls[0] = nulls[2] = !outcome.has_id;
+	nulls[1] = false;
 }
 
 // Returns the result's tuple descriptor, made once per backend: looking it up in the catalogs takes
 // longer than the locks.
 static TupleDesc
-outcome_shape()
+outcome_shape(int width)
 {
-	static TupleDesc shape = nullptr;
-	if (shape != nullptr)
-		return shape;
+	static TupleDesc shapes[2] = {nullptr, nullptr};
+	TupleDesc *shape = &shapes[width - 2];
+	if (*shape != nullptr)
+		return *shape;
 	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
-	TupleDesc made = CreateTemplateTupleDesc(2);
+	TupleDesc made = CreateTemplateTupleDesc(width);
 	TupleDescInitEntry(made, 1, "id", INT8OID, -1, 0);
 	TupleDescInitEntry(made, 2, "inserted", BOOLOID, -1, 0);
+	if (width > 2)
+		TupleDescInitEntry(made, 3, "outcome", TEXTOID, -1, 0);
 	MemoryContextSwitchTo(old);
-	shape = BlessTupleDesc(made);
-	return shape;
+	*shape = BlessTupleDesc(made);
+	return *shape;
 }
 
-// The ID is null if a trigger suppressed the row.
 Datum
 queue_ext_queue_unique_insert(PG_FUNCTION_ARGS)
 {
@@ -123,11 +198,13 @@ queue_ext_queue_unique_insert(PG_FUNCTION_ARGS)
 	Definition *definition = definition::open_managed_queue(name, Use::insert_unique, for_others);
 	const Datum payload = PG_GETARG_DATUM(argument_payload);
 	Outcome outcome{};
-	insert_all(fcinfo, definition, &payload, 1, &outcome);
+	const OnConflict rule = insert_all(fcinfo, definition, &payload, 1, &outcome);
 
-	Datum values[] = {Int64GetDatum(outcome.id), BoolGetDatum(outcome.is_inserted)};
-	bool nulls[] = {!outcome.has_id, false};
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(outcome_shape(), values, nulls)));
+	Datum values[3];
+	bool nulls[3];
+	set_columns(outcome, rule, values, nulls);
+	PG_RETURN_DATUM(
+		HeapTupleGetDatum(heap_form_tuple(outcome_shape(outcome_width(fcinfo)), values, nulls)));
 }
 
 Datum
@@ -146,10 +223,11 @@ queue_ext_queue_unique_insert_many(PG_FUNCTION_ARGS)
 	int count;
 	deconstruct_array(array, JSONBOID, -1, false, TYPALIGN_INT, &payloads, nullptr, &count);
 	auto *outcomes = static_cast<Outcome *>(palloc0(sizeof(Outcome) * Max(count, 1)));
-	insert_all(fcinfo, definition, payloads, count, outcomes);
+	const OnConflict rule = insert_all(fcinfo, definition, payloads, count, outcomes);
 	for (int i = 0; i < count; i++) {
-		Datum values[] = {Int64GetDatum(outcomes[i].id), BoolGetDatum(outcomes[i].is_inserted)};
-		bool nulls[] = {!outcomes[i].has_id, false};
+		Datum values[3];
+		bool nulls[3];
+		set_columns(outcomes[i], rule, values, nulls);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	return static_cast<Datum>(0);

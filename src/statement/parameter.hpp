@@ -39,7 +39,8 @@ enum class Parameter {
 	slot,
 	cutoff,
 	retry,
+	max_delay,
 };
-constexpr int parameter_count = static_cast<int>(Parameter::retry) + 1;
+constexpr int parameter_count = static_cast<int>(Parameter::max_delay) + 1;
 
 } // namespace queue_ext::statement

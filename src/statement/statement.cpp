@@ -56,6 +56,7 @@ static constexpr ParameterType parameters[] = {
 	{"$29", INT2OID},             // slot
 	{"$30", TIMESTAMPTZOID},      // cutoff
 	{"$31", BOOLOID},             // retry
+	{"$32", INTERVALOID},         // max_delay
 };
 static_assert(lengthof(parameters) == parameter_count);
 

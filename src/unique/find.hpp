@@ -12,15 +12,17 @@
 
 namespace queue_ext::unique {
 
-// The statements that find and add jobs, which are kept beside the definition.
+// The statements that find, add and change jobs, which are kept beside the definition.
 enum class UniqueStatement {
 	find,
 	insert,
 	insert_many,
 	insert_kind, // adds a job with a kind
 	insert_many_kind,
+	replace, // changes a job that waits
+	postpone,
 };
-constexpr int unique_statement_count = static_cast<int>(UniqueStatement::insert_many_kind) + 1;
+constexpr int unique_statement_count = static_cast<int>(UniqueStatement::postpone) + 1;
 
 // The statement, and what it does. Raises 53200.
 definition::KeptStatement kept_for_unique(definition::Definition *definition,

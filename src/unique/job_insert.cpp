@@ -66,8 +66,8 @@ are_equal(const Entry &a, const Entry &b)
 
 // Detoasts one payload at a time, so that only the keys take memory.
 static Batch
-make_batch(const Definition *definition, const Criteria &criteria, const Datum *payloads,
-		   const int16 *buckets, int count)
+make_batch(const Definition *definition, const Criteria &criteria, OnConflict rule,
+		   const Datum *payloads, const int16 *buckets, int count)
 {
 	KeyMaker maker = make_key_maker(definition, criteria);
 	auto *entries = allocate<Entry>(count);
@@ -97,6 +97,8 @@ make_batch(const Definition *definition, const Criteria &criteria, const Datum *
 	for (int i = 0; i < count; i++) {
 		if (first_of[i] != i) {
 			batch.index_of[i] = batch.index_of[first_of[i]];
+			if (rule == OnConflict::replace)
+				batch.payloads[batch.index_of[i]] = &payloads[i];
 			continue;
 		}
 		batch.keys[batch.count] = by_payload[i];
@@ -112,7 +114,7 @@ static void
 take_smallest(Outcome *outcome, int64 id)
 {
 	if (!outcome->has_id || id < outcome->id)
-		*outcome = {id, true, false};
+		*outcome = {id, true, false, false};
 }
 
 static const FoundJob *
@@ -153,17 +155,61 @@ digests_of(const Criteria &criteria, const Batch &batch)
 	return digests;
 }
 
+static int
+by_id(const void *left, const void *right)
+{
+	const int64 left_id = static_cast<const FoundJob *>(left)->id;
+	const int64 right_id = static_cast<const FoundJob *>(right)->id;
+	return left_id < right_id ? -1 : left_id > right_id;
+}
+
+// Changes the duplicates that wait. There may be more than one, after a claim that was under way has been
+// rolled back; if all have the newest payload, so has the last that a worker gets. If there is none, but
+// one that a worker has, clears the outcome, so that the job is inserted.
+static void
+change_duplicates(Definition *definition, const Criteria &criteria, const Conflict &conflict,
+				  const Arguments &arguments, const Found &found, Outcome *outcome)
+{
+	Outcome changed{};
+	bool is_in_hand = false;
+	qsort(found.jobs, found.count, sizeof(FoundJob), by_id);
+	for (int i = 0; i < found.count; i++) {
+		const FoundJob &job = found.jobs[i];
+		if (!job.is_equal || !criteria.does_count(job.state) || job.state == State::dead)
+			continue;
+		const Change change = job.state == State::leased
+								  ? Change::none
+								  : change_job(definition, conflict, job.id, arguments);
+		if (change == Change::none)
+			is_in_hand = true;
+		else if (!changed.has_id)
+			changed = {job.id, true, false, change == Change::done};
+		else
+			changed.is_changed |= change == Change::done;
+	}
+	if (changed.has_id || is_in_hand)
+		*outcome = changed;
+}
+
 // Sets the outcomes of the jobs that have a duplicate.
 static void
-look(Definition *definition, const Criteria &criteria, const Batch &batch, const Datum *digests)
+look(Definition *definition, const Criteria &criteria, const Conflict &conflict,
+	 const Arguments &arguments, const Batch &batch, const Datum *digests)
 {
 	auto *found = allocate<Found>(batch.count);
 	auto **remembered = allocate<List *>(batch.count);
 	find_jobs(definition, criteria, batch.keys, batch.count, found);
 	if (criteria.does_count(State::done))
 		recall(definition->source, digests, batch.count, remembered);
-	for (int i = 0; i < batch.count; i++)
+	for (int i = 0; i < batch.count; i++) {
 		set_outcome(criteria, found[i], remembered[i], &batch.outcomes[i]);
+		if (conflict.rule == OnConflict::keep || !batch.outcomes[i].has_id)
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		Arguments of_job = arguments;
+		of_job.set(Parameter::payload, *batch.payloads[i]);
+		change_duplicates(definition, criteria, conflict, of_job, found[i], &batch.outcomes[i]);
+	}
 }
 
 // Returns the statement for one job, or for arrays of payloads and keys, whose order take_ids()
@@ -254,7 +300,7 @@ take_ids(const Batch &batch, const int *indexes, int count)
 			continue;
 		bool is_null;
 		const Datum id = SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &is_null);
-		batch.outcomes[indexes[i]] = {DatumGetInt64(id), true, true};
+		batch.outcomes[indexes[i]] = {DatumGetInt64(id), true, true, false};
 		row++;
 	}
 }
@@ -300,7 +346,7 @@ insert(Definition *definition, const Arguments &arguments, const Batch &batch, c
 	auto *ids = allocate<int64>(count);
 	job::insert_directly(definition, jobs, ids);
 	for (int i = 0; i < count; i++)
-		batch.outcomes[indexes[i]] = {ids[i], true, true};
+		batch.outcomes[indexes[i]] = {ids[i], true, true, false};
 }
 
 // A row is kept for a period, and for ten minutes at least, after its bucket has ended or after
@@ -350,14 +396,14 @@ take_all_locks(const Definition *definition, const Batch &batch)
 }
 
 void
-insert_unique(Definition *definition, const Criteria &criteria, const Datum *payloads, int count,
-			  Arguments arguments, Outcome *outcomes)
+insert_unique(Definition *definition, const Criteria &criteria, const Conflict &conflict,
+			  const Datum *payloads, int count, Arguments arguments, Outcome *outcomes)
 {
 	const int16 *buckets = take_shard_buckets(count);
-	const Batch batch = make_batch(definition, criteria, payloads, buckets, count);
+	const Batch batch = make_batch(definition, criteria, conflict.rule, payloads, buckets, count);
 	const Datum *digests = criteria.is_to_be_remembered() ? digests_of(criteria, batch) : nullptr;
 	take_all_locks(definition, batch);
-	look(definition, criteria, batch, digests);
+	look(definition, criteria, conflict, arguments, batch, digests);
 
 	auto *indexes = allocate<int>(batch.count);
 	int missing = 0;
@@ -376,6 +422,7 @@ insert_unique(Definition *definition, const Criteria &criteria, const Datum *pay
 		const int index = batch.index_of[i];
 		outcomes[i] = batch.outcomes[index];
 		// Of equal payloads only the first is reported as inserted; all get its ID.
+		outcomes[i].is_changed |= is_taken[index] && conflict.rule == OnConflict::replace;
 		outcomes[i].is_inserted = outcomes[i].is_inserted && !is_taken[index];
 		is_taken[index] = true;
 		duplicates += outcomes[i].has_id && !outcomes[i].is_inserted;

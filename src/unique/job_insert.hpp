@@ -10,6 +10,7 @@
 
 #include "../definition/definition.hpp"
 #include "criteria.hpp"
+#include "replace.hpp"
 
 namespace queue_ext::unique {
 
@@ -19,15 +20,18 @@ struct Outcome
 	int64 id;
 	bool has_id; // false: a trigger suppressed the row
 	bool is_inserted;
+	bool is_changed; // the job that was found
 };
 
-// Inserts the payloads that have no duplicate; of equal payloads, the first. The arguments have the
-// options of the new jobs. The queue's table must be locked in ROW EXCLUSIVE mode and SPI must be
+// Inserts the payloads that have no duplicate; of equal payloads, the first. Where the conflict's rule is not to
+// keep them, a duplicate that waits is changed; where all that are not dead or done are in the hands of workers, the
+// payload is inserted, to be their successor; and of equal payloads it is the last. The arguments have the options of the
+// new jobs. The queue's table must be locked in ROW EXCLUSIVE mode and SPI must be
 // open. Takes the advisory locks of the keys and waits for them. Raises what SELECT, INSERT and
 // waiting for a lock raise, and 22023 for a payload that is no object if keys of it are to be
 // compared.
 void insert_unique(definition::Definition *definition, const Criteria &criteria,
-				   const Datum *payloads, int count, statement::Arguments arguments,
-				   Outcome *outcomes);
+				   const Conflict &conflict, const Datum *payloads, int count,
+				   statement::Arguments arguments, Outcome *outcomes);
 
 } // namespace queue_ext::unique

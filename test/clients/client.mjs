@@ -55,7 +55,9 @@ async function tests(client) {
 		const once = { uniqueBy: ['to'], period: '1 day' };
 		const added = await a.sendOnce(client, { to: 'ann', n: 1 }, once);
 		const again = await a.sendOnce(client, { to: 'ann', n: 2 }, once);
-		ok('send_once adds a job once', added.inserted && equal({ ...again }, { id: added.id, inserted: false }));
+		ok('send_once adds a job once', added.inserted && equal({ ...again }, { id: added.id, inserted: false, outcome: 'kept' }));
+		const newest = await a.sendOnce(client, { to: 'ann', n: 1 }, { ...once, onConflict: 'replace' });
+		ok('or replaces it', newest.id === added.id && newest.outcome === 'replaced');
 		ok('sent has what waits, in order', equal(await sent(client, a),
 			[{ to: 'ann', n: 1 }, 2, null, ['x'], { '€': '日' }, { n: 1 }]));
 		ok('an option that there is not is refused',

@@ -109,7 +109,9 @@ async def main():
         ok("and none of none", await got(a.send_many(db, [])) == [])
         added = await got(a.send_once(db, {"to": "ann", "n": 1}, unique_by=["to"], period=timedelta(days=1)))
         again = await got(a.send_once(db, {"to": "ann", "n": 2}, unique_by=["to"], period=timedelta(days=1)))
-        ok("send_once adds a job once", added[1] and again == (added[0], False))
+        ok("send_once adds a job once", added.inserted and again == (added.id, False, "kept"))
+        newest = await got(a.send_once(db, {"to": "ann", "n": 1}, unique_by=["to"], period=timedelta(days=1), on_conflict="replace"))
+        ok("or replaces it", newest == (added.id, False, "replaced"))
         ok("sent has what waits, in order", await got(sent(db, a)) == [
             {"to": "ann", "n": 1}, 2, None, ["x"], {"\u20ac": "\u65e5"}, {"n": 1}])
         for wrong in {"prioritee": 1}, {"period": timedelta(1)}:

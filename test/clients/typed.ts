@@ -31,7 +31,7 @@ export const delays = (error: Retry | Release) => ('delay' in error ? error.dela
 export async function main(client: pg.Client, pool: pg.Pool): Promise<void> {
 	const id: string = await emails.send(client, { to: 'ann' }, { priority: -1, runAt: new Date() });
 	const ids: string[] = await emails.sendMany(pool, [{ to: 'bob' }]);
-	const { inserted } = await emails.sendOnce(pool, { to: id }, { uniqueBy: ['to'], period: '1 hour' });
+	const { inserted } = await emails.sendOnce(pool, { to: id }, { uniqueBy: ['to'], period: '1 hour', onConflict: 'replace' });
 	const waiting: { to: string }[] = inserted ? await sent(client, emails) : [];
 	const done = await runDue(client, [sendEmail]);
 	console.log(ids, waiting, done[0].id, done[0].runAt.getTime());

@@ -113,7 +113,7 @@ queueTest('a job that is sent only once', async () => {
 		'select * from queue_unique_insert($1, $2, $3, $4, $5, $6, $7, $8)',
 		queue, { to: 'ada' }, null, null, ['ready', 'leased'], 1, new Date(0), 2,
 	);
-	assert.deepEqual(second, { id: first.id, inserted: false });
+	assert.deepEqual(second, { id: first.id, inserted: false, outcome: 'kept' });
 	const both = await rows('select * from queue_unique_insert_many($1, $2)', queue, ['{"to": "ada"}', '{"to": "bob"}']);
 	assert.deepEqual(both.map((job) => job.inserted), [false, true]);
 	const more = await rows(

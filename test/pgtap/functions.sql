@@ -116,11 +116,13 @@ insert into wanted values
 	('queue_unique_insert(queue text, payload jsonb, unique_by text[] DEFAULT NULL::text[], '
 		'period interval DEFAULT NULL::interval, states text[] DEFAULT NULL::text[], priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
-		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text, time_zone text DEFAULT NULL::text, OUT id bigint, OUT inserted boolean)', 'record'),
+		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text, time_zone text DEFAULT NULL::text, '
+		'on_conflict text DEFAULT ''keep''::text, max_delay interval DEFAULT NULL::interval, OUT id bigint, OUT inserted boolean, OUT outcome text)', 'record'),
 	('queue_unique_insert_many(queue text, payloads jsonb[], unique_by text[] DEFAULT NULL::text[], '
 		'period interval DEFAULT NULL::interval, states text[] DEFAULT NULL::text[], priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
-		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text, time_zone text DEFAULT NULL::text, OUT id bigint, OUT inserted boolean)', 'SETOF record'),
+		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text, time_zone text DEFAULT NULL::text, '
+		'on_conflict text DEFAULT ''keep''::text, max_delay interval DEFAULT NULL::interval, OUT id bigint, OUT inserted boolean, OUT outcome text)', 'SETOF record'),
 	('queue_unique_insert_row(job anyelement, unique_by text[], among text DEFAULT NULL::text, '
 		'OUT inserted boolean, OUT job anyelement)', 'record'),
 	('queue_unique_insert_rows(jobs anyarray, unique_by text[], among text DEFAULT NULL::text, '

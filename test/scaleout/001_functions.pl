@@ -133,7 +133,7 @@ is(sql(q{select inserted from queue_unique_insert('q', '{"a": 1.50, "b": 1}', '{
 is(sql(q{select inserted from queue_unique_insert('q', '{"b": 2, "a": 1.5}', '{a}')}), 'f', 'again, with an equal number');
 is(sql(q{select array_agg(inserted order by n), count(distinct id) from queue_unique_insert_many('q',
 	array['{"a": 1.5}', '{"a": "x.0"}', '{"a": "x"}', '{"a": 3}', '{"a": 4}', '{"a": 3.000}', '{"a": []}', '{"a": null}']::jsonb[], '{a}')
-	with ordinality as r(id, inserted, n)}), '{f,t,t,t,t,f,t,t}|7', 'many, in the order of the array');
+	with ordinality as r(id, inserted, outcome, n)}), '{f,t,t,t,t,f,t,t}|7', 'many, in the order of the array');
 is(sql(q{select count(*), count(distinct id >> 43) > 1 from q}), '7|t', 'they are on several shards');
 is(sql(q{select bool_or(inserted) from queue_unique_insert_many('q', (select array_agg(payload) from q), '{a}')}),
 	'f', 'none is inserted again');

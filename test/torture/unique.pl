@@ -93,7 +93,7 @@ my $row = q{insert into ledger select 'rows', :k, (u.job).id, u.inserted
 from queue_unique_insert_row(jsonb_populate_record(null::rows, jsonb_build_object('k', :k::integer)), '{k}') as u;};
 my $many = q{insert into ledger select 'q', 1 + (:k::integer + i::integer * :step::integer) %% :keys::integer, u.id, u.inserted
 from queue_unique_insert_many('q', array(select jsonb_build_object('k', 1 + (:k::integer + i::integer * :step::integer) %% :keys::integer) from generate_series(1, %d) as i))
-	with ordinality as u(id, inserted, i);};
+	with ordinality as u(id, inserted, outcome, i);};
 my @levels = ('read committed', 'repeatable read', 'serializable');
 my %script = (
 	work => q{begin;

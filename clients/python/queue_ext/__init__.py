@@ -27,7 +27,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, dataclass, field, fields
 from datetime import datetime, timedelta
-from typing import Any, Optional, TypedDict, TypeVar, Unpack, get_type_hints, overload
+from typing import Any, Literal, NamedTuple, Optional, TypedDict, TypeVar, Unpack, get_type_hints, overload
 
 import psycopg
 from psycopg import AsyncConnection, Connection
@@ -55,6 +55,14 @@ class OnceOptions(SendOptions, total=False):
     period: Optional[timedelta]
     states: Optional[Sequence[str]]
     time_zone: Optional[str]
+    on_conflict: Literal["keep", "replace", "postpone"]
+    max_delay: Optional[timedelta]
+
+
+class SentOnce(NamedTuple):
+    id: int
+    inserted: bool
+    outcome: str  # inserted, kept, replaced or postponed
 
 
 @dataclass(frozen=True)
@@ -83,14 +91,15 @@ class Queue:
         return self._send(db, "queue_send_many", array, options, SendOptions, lambda rows: [row["id"] for row in rows])
 
     @overload
-    def send_once(self, db: Connection[Any], payload: Any, **options: Unpack[OnceOptions]) -> tuple[int, bool]: ...
+    def send_once(self, db: Connection[Any], payload: Any, **options: Unpack[OnceOptions]) -> SentOnce: ...
     @overload
     def send_once(self, db: AsyncConnection[Any], payload: Any,
-                  **options: Unpack[OnceOptions]) -> Awaitable[tuple[int, bool]]: ...
+                  **options: Unpack[OnceOptions]) -> Awaitable[SentOnce]: ...
     def send_once(self, db: Any, payload: Any, **options: Any) -> Any:
-        """Adds a job unless there is the same one. Returns the job's id, and whether it was added."""
+        """Adds a job unless there is the same one, or changes that. Returns the job's id, whether it was added, and what
+        happened."""
         return self._send(db, "queue_unique_insert", Jsonb(payload), options, OnceOptions,
-                          lambda rows: (rows[0]["id"], rows[0]["inserted"]))
+                          lambda rows: SentOnce(rows[0]["id"], rows[0]["inserted"], rows[0]["outcome"]))
 
     def _send(self, db: AnyConnection, function: str, payload: Any, options: dict[str, Any],
               known: Any, read: Callable[[Rows], Any]) -> Any:

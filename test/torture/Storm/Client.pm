@@ -218,7 +218,7 @@ $action{send_unique} = sub {
 	$self->do_all('', [ q{with u as materialized (select k, (row_number() over ()) as n from unnest($1::text[]) as k),
 			r as materialized (select * from queue_unique_insert_many('unique_jobs',
 				(select array_agg(jsonb_build_object('t', k) order by n) from u),
-				states => '{ready,scheduled,leased,dead,done}') with ordinality as r(id, inserted, n))
+				states => '{ready,scheduled,leased,dead,done}') with ordinality as r(id, inserted, outcome, n))
 		insert into unique_told select u.k, r.id, r.inserted from u join r using (n) returning 1}, [ sort keys %keys ] ]);
 };
 
