@@ -3219,6 +3219,44 @@ comment on procedure @schema@.queue_wait(text, interval, text[], text) is
 	'waits until a job of the queue is claimable, or the time is over; worker: as "pending" may ask for it';
 insert into queue_proxy.member values ('procedure', '@schema@.queue_wait(text, interval, text[], text)');
 
+create or replace procedure @schema@.queue_wait_done(
+	queue text,
+	id bigint,
+	wait interval default '00:01:00'::interval,
+	inout state text default NULL::text,
+	inout result jsonb default NULL::jsonb
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set client_min_messages = error
+set datestyle = 'ISO, YMD'
+set intervalstyle = 'postgres'
+as $$
+#variable_conflict use_variable
+-- Nothing on the proxy is told of a commit on a shard: it asks again, first soon, later ten times a second.
+declare
+	_until timestamptz;
+	_pause double precision := 0.005;
+begin
+	if $3 is null then
+		raise exception using errcode = '22004', message = '"wait" must not be null';
+	elsif $3 < '0' then
+		raise exception using errcode = '22023', message = '"wait" must not be a negative interval';
+	end if;
+	_until := clock_timestamp() + $3;
+	loop
+		select r.state, r.result into state, result from @schema@.queue_result($1, $2) as r;
+		exit when state is null or state not in ('ready', 'scheduled', 'leased') or clock_timestamp() >= _until;
+		commit;
+		perform pg_sleep(least(_pause, greatest(extract(epoch from _until - clock_timestamp()), 0)));
+		_pause := least(2 * _pause, 0.1);
+	end loop;
+end
+$$;
+comment on procedure @schema@.queue_wait_done(text, bigint, interval, text, jsonb) is
+	'waits until a job has ended, or the time is over, and returns its state and result';
+insert into queue_proxy.member values ('procedure', '@schema@.queue_wait_done(text, bigint, interval, text, jsonb)');
+
 create or replace function @schema@.throttle_acquire(
 	resource anyenum,
 	details text,

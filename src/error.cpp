@@ -1059,16 +1059,14 @@ cannot_prepare()
 }
 
 void
-cannot_commit(const char *procedure)
+cannot_commit(const char *procedure, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
 			 errmsg("%s cannot run inside a transaction block, a function or a block that handles "
 					"exceptions",
 					procedure),
-			 errdetail("It commits before it waits."),
-			 errhint("Call it outside a transaction block, or call queue_wait() there, and then "
-					 "queue_pop().")));
+			 errdetail("It commits before it waits."), errhint("%s", hint)));
 }
 
 void

@@ -246,7 +246,7 @@ void check_kind(const text *kind);
 // 0A000: the transaction has finished jobs in session mode, so it cannot be prepared.
 [[noreturn]] void cannot_prepare();
 // 2D000: the procedure must commit, and cannot.
-[[noreturn]] void cannot_commit(const char *procedure);
+[[noreturn]] void cannot_commit(const char *procedure, const char *hint);
 // 2D000: the same, of one that commits after each batch of jobs.
 [[noreturn]] void cannot_commit_batches(const char *procedure);
 // 22023: a change of jobs has nothing to change.

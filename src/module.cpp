@@ -18,6 +18,7 @@
 #include "statement/plan.hpp"
 #include "stats/transaction_counters.hpp"
 #include "unique/rule_cache.hpp"
+#include "wait/ended.hpp"
 #include "wait/sleep.hpp"
 #include "wake/transaction_callbacks.hpp"
 
@@ -40,6 +41,7 @@ _PG_init(void)
 	queue_ext::wake::register_transaction_callbacks();
 	queue_ext::claim::register_filler();
 	queue_ext::wait::register_waits();
+	queue_ext::wait::register_end_waits();
 	queue_ext::catalog::register_dependencies();
 	queue_ext::catalog::register_own_tables();
 	queue_ext::definition::register_definition_cache();

@@ -1,6 +1,8 @@
-// result.cpp - queue_result: what became of a job, and its result.
+// result.cpp - see result.hpp; queue_result.
 
 #include "../postgres.hpp"
+
+#include "result.hpp"
 
 #include "../argument.hpp"
 #include "../definition/keep.hpp"
@@ -51,6 +53,33 @@ text_of(const Definition *definition)
 					archived_text(definition, id));
 }
 
+bool
+find_result(Definition *definition, int64 id, Datum *values, bool *nulls)
+{
+	const TimestampTz now = GetCurrentTimestamp();
+	statement::Arguments arguments(now);
+	arguments.set(Parameter::id, Int64GetDatum(id));
+	arguments.set(Parameter::cutoff,
+				  TimestampTzGetDatum(definition::cutoff_of(definition->archive_keep, now)));
+	bool is_found = false;
+	statement::with_spi([&] {
+		const statement::Statement &statement =
+			prepared_of(definition, kept_for_calls(definition, CallStatement::find_result),
+						[&] { return text_of(definition); });
+		is_found = run_newest(statement, arguments) > 0;
+		for (int i = 0; i < found_count; i++) {
+			nulls[i] = true;
+			values[i] = 0;
+			if (is_found)
+				values[i] =
+					SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i + 1, &nulls[i]);
+			if (!nulls[i])
+				values[i] = SPI_datumTransfer(values[i], i == found_finished_at, -1);
+		}
+	});
+	return is_found;
+}
+
 // Also works in a read-only transaction and on a standby, so it does not call check_may_write().
 Datum
 queue_ext_queue_result(PG_FUNCTION_ARGS)
@@ -60,27 +89,10 @@ queue_ext_queue_result(PG_FUNCTION_ARGS)
 	const int64 id = argument::required_int64(fcinfo, 1, "id");
 	TupleDesc descriptor = result::row_type(fcinfo);
 	Definition *definition = open_managed_queue(name, definition::Use::read, "Ask its table.");
-
-	const TimestampTz now = GetCurrentTimestamp();
-	statement::Arguments arguments(now);
-	arguments.set(Parameter::id, Int64GetDatum(id));
-	arguments.set(Parameter::cutoff,
-				  TimestampTzGetDatum(definition::cutoff_of(definition->archive_keep, now)));
-	Datum row = 0;
-	statement::with_spi([&] {
-		const statement::Statement &statement =
-			prepared_of(definition, kept_for_calls(definition, CallStatement::find_result),
-						[&] { return text_of(definition); });
-		const bool is_found = run_newest(statement, arguments) > 0;
-		Datum values[3] = {0, 0, 0};
-		bool nulls[3] = {true, true, true};
-		for (int i = 0; is_found && i < 3; i++)
-			values[i] =
-				SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i + 1, &nulls[i]);
-		HeapTuple tuple = heap_form_tuple(descriptor, values, nulls);
-		row = PointerGetDatum(SPI_returntuple(tuple, descriptor));
-	});
-	PG_RETURN_DATUM(row);
+	Datum values[found_count];
+	bool nulls[found_count];
+	(void) find_result(definition, id, values, nulls);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }
 
 } // namespace queue_ext::queue

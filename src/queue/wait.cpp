@@ -235,7 +235,8 @@ queue_ext_queue_pop_wait(PG_FUNCTION_ARGS)
 	request.worker = copy_text(fcinfo, 3);
 	request.kinds = argument_kinds(fcinfo, kinds_argument);
 	if (!can_commit(fcinfo))
-		error::cannot_commit("queue_pop_wait()");
+		error::cannot_commit("queue_pop_wait()", "Call it outside a transaction block, or call"
+												 " queue_wait() there, and then queue_pop().");
 	TupleDesc columns = result::row_type(fcinfo);
 	BlessTupleDesc(columns);
 	MemoryContext result = CurrentMemoryContext;

@@ -92,6 +92,9 @@ initialize(Set *set)
 		pg_atomic_init_u32(&wakes.has_kinds, 0);
 		pg_atomic_init_u32(&wakes.is_partial, 0);
 		pg_atomic_init_u32(&wakes.ended, 0);
+		pg_atomic_init_u32(&wakes.awaiting_ends, 0);
+		pg_atomic_init_u32(&wakes.ends, 0);
+		ConditionVariableInit(&wakes.ending);
 		for (pg_atomic_uint32 &place : wakes.of_kinds)
 			pg_atomic_init_u32(&place, 0);
 		SpinLockInit(&wakes.mutex);
@@ -469,6 +472,15 @@ read_log(Oid table, Wakes *wakes, uint32 from, Version *versions)
 		versions[i] = wakes->log[(from + i) % log_size];
 	SpinLockRelease(&wakes->mutex);
 	return count;
+}
+
+void
+tell_ends(Wakes *wakes)
+{
+	if (pg_atomic_read_u32(&wakes->awaiting_ends) == 0)
+		return;
+	pg_atomic_fetch_add_u32(&wakes->ends, 1);
+	ConditionVariableBroadcast(&wakes->ending);
 }
 
 void

@@ -43,12 +43,15 @@ struct Wakes
 	pg_atomic_uint64 next_look; // when completions look for expired slots of its archive again
 	pg_atomic_uint32
 		generation; // counts events, for rings to read in the log or to sweep for; raised under the spinlock
-	pg_atomic_uint32 under_way;  // transactions about to commit claimable rows
-	pg_atomic_uint32 sorted;     // the index of a sorted ring, perhaps of this table
-	pg_atomic_uint32 waiting;    // backends that wait for a job of it
-	pg_atomic_uint32 has_kinds;  // 1: there is, or was, a sorted ring for some kinds of its jobs
-	pg_atomic_uint32 is_partial; // 1: a sorted ring may be neither at sorted nor in the list
-	pg_atomic_uint32 ended;      // how many of its queues have been detached or dropped
+	pg_atomic_uint32 under_way;     // transactions about to commit claimable rows
+	pg_atomic_uint32 sorted;        // the index of a sorted ring, perhaps of this table
+	pg_atomic_uint32 waiting;       // backends that wait for a job of it
+	pg_atomic_uint32 has_kinds;     // 1: there is, or was, a sorted ring for some kinds of its jobs
+	pg_atomic_uint32 is_partial;    // 1: a sorted ring may be neither at sorted nor in the list
+	pg_atomic_uint32 ended;         // how many of its queues have been detached or dropped
+	pg_atomic_uint32 awaiting_ends; // backends that wait for jobs of it to end
+	pg_atomic_uint32 ends;          // commits that may have ended some, while there were such
+	ConditionVariable ending;       // at which they sleep
 	pg_atomic_uint32 of_kinds[most_kind_rings]; // the list: their indexes plus one; 0: none
 	slock_t mutex;                              // of the log
 	uint32 anywhere;       // the generation after the last event about rows that are not known
@@ -94,6 +97,10 @@ void tell_versions(Oid table, Wakes *wakes, const Version *versions, int count);
 constexpr int unknown_rows = -1;    // some of these events were about rows anywhere
 constexpr int too_many_events = -2; // none was, but they were more than it holds
 int read_log(Oid table, Wakes *wakes, uint32 from, Version *versions);
+
+// Wakes the backends that wait for a job of the table to end, as one may have. Takes a spinlock if there are some.
+// Never raises.
+void tell_ends(Wakes *wakes);
 
 // Wakes all waiters of the table's rings, since a queue of it has ended. Takes the spinlocks of the rings
 // that have some, one after the other. Never raises.

@@ -910,6 +910,8 @@ after_commit(const Note *note)
 	count_end(note);
 	if (note->ends)
 		ring::dismiss_waiting(note->key.table);
+	if (note->ring == nullptr)
+		ring::tell_ends(note->shared);
 	// A callback of another extension may have written after ours had put the offers in order.
 	if (has_wake(note) && (note->is_in_order || note->offered.count == 0))
 		wake(note);

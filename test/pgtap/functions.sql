@@ -158,6 +158,8 @@ insert into wanted values
 	('queue_wait(IN queue text, IN wait interval DEFAULT ''00:01:00''::interval, '
 		'IN kinds text[] DEFAULT NULL::text[], IN worker text DEFAULT NULL::text)', null),
 	('queue_maintain(IN queue text DEFAULT NULL::text)', null),
+	('queue_wait_done(IN queue text, IN id bigint, IN wait interval DEFAULT ''00:01:00''::interval, INOUT state text DEFAULT NULL::text, '
+		'INOUT result jsonb DEFAULT NULL::jsonb)', null),
 	('queue_pop_wait(IN queue text, IN wait interval DEFAULT ''00:01:00''::interval, '
 		'IN lease interval DEFAULT NULL::interval, IN worker text DEFAULT NULL::text, '
 		'INOUT id bigint DEFAULT NULL::bigint, INOUT attempt integer DEFAULT NULL::integer, '

@@ -530,6 +530,14 @@ $action{repair} = sub {
 	}
 };
 
+# It may say nothing, where the time is over.
+$action{wait_done} = sub {
+	my ($self) = @_;
+	my $queue = pick(qw(jobs kept fleeting));
+	my $id = $self->rows("select coalesce(max(id), 1) - (random() * 20)::integer from $queue")->[0][0];
+	$self->rows("call queue_wait_done('$queue', $id, " . pick("'0'", "'20 ms'", "'300 ms'") . ')');
+};
+
 # Throttles and locks
 
 $action{throttle} = sub {
