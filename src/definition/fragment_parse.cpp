@@ -6,6 +6,7 @@
 
 #include "../compat.hpp"
 #include "../error.hpp"
+#include "name.hpp"
 
 namespace queue_ext::definition {
 
@@ -116,14 +117,6 @@ try_to_parse_one(const Fragment &fragment)
 static constexpr const char *clauses[] = {
 	"where", "on", "when", "having", "and", "or", "order by", "by", "set",
 };
-
-static const char *
-skip_space(const char *cursor)
-{
-	while (scanner_isspace(*cursor))
-		cursor++;
-	return cursor;
-}
 
 // Whether the character may be within a name.
 static bool

@@ -8,15 +8,6 @@
 
 namespace queue_ext::definition {
 
-// The parser's own whitespace, as textToQualifiedNameList() has it.
-static const char *
-skip_space(const char *cursor)
-{
-	while (scanner_isspace(*cursor))
-		cursor++;
-	return cursor;
-}
-
 // Raises 42622 instead of truncating, which would make two names one.
 static void
 store_part(char *part, const char *bytes, size_t length)

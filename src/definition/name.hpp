@@ -28,6 +28,15 @@ struct Name
 	}
 };
 
+// The position behind the parser's own whitespace, as textToQualifiedNameList() has it.
+inline const char *
+skip_space(const char *cursor)
+{
+	while (scanner_isspace(*cursor))
+		cursor++;
+	return cursor;
+}
+
 // Parses the name. Raises 42602 for text that is no name, 42622 for a part that is too long. Takes
 // no lock.
 Name parse_name(const char *text);
