@@ -231,6 +231,19 @@ changed_under_row_security(const char *table)
 }
 
 void
+changed_beside_queue(const char *queue, const char *table)
+{
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		 errmsg("cannot change a job that is there where the table has another queue"),
+		 errdetail(
+			 "Table \"%s\" has another queue beside \"%s\", by which a worker may have the job.",
+			 table, queue),
+		 errhint("Leave out \"on_conflict\".")));
+}
+
+void
 forget_under_row_security(const char *table)
 {
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

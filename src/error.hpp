@@ -61,6 +61,7 @@ char *grant_hint(const char *grants);
 // 0A000: the history of done jobs would reveal rows that row security hides from the caller.
 [[noreturn]] void done_under_row_security(const char *table);
 [[noreturn]] void changed_under_row_security(const char *table);
+[[noreturn]] void changed_beside_queue(const char *queue, const char *table);
 [[noreturn]] void forget_under_row_security(const char *table);
 
 // 42804: the value is not a row of a table.

@@ -163,7 +163,8 @@ by_id(const void *left, const void *right)
 	return left_id < right_id ? -1 : left_id > right_id;
 }
 
-// Changes the duplicates that wait. There may be more than one, after a claim that was under way has been
+// Changes the duplicates that wait, whichever states count, or each call would add one more behind a job that a
+// worker has. There may be several, after a claim that was under way has been
 // rolled back; if all have the newest payload, so has the last that a worker gets. If there is none, but
 // one that a worker has, clears the outcome, so that the job is inserted.
 static void
@@ -175,13 +176,13 @@ change_duplicates(Definition *definition, const Criteria &criteria, const Confli
 	qsort(found.jobs, found.count, sizeof(FoundJob), by_id);
 	for (int i = 0; i < found.count; i++) {
 		const FoundJob &job = found.jobs[i];
-		if (!job.is_equal || !criteria.does_count(job.state) || job.state == State::dead)
+		if (!job.is_equal || job.state == State::dead)
 			continue;
 		const Change change = job.state == State::leased
 								  ? Change::none
 								  : change_job(definition, conflict, job.id, arguments);
 		if (change == Change::none)
-			is_in_hand = true;
+			is_in_hand |= criteria.does_count(job.state);
 		else if (!changed.has_id)
 			changed = {job.id, true, false, change == Change::done};
 		else
@@ -422,7 +423,8 @@ insert_unique(Definition *definition, const Criteria &criteria, const Conflict &
 		const int index = batch.index_of[i];
 		outcomes[i] = batch.outcomes[index];
 		// Of equal payloads only the first is reported as inserted; all get its ID.
-		outcomes[i].is_changed |= is_taken[index] && conflict.rule == OnConflict::replace;
+		outcomes[i].is_changed |=
+			is_taken[index] && outcomes[i].is_inserted && conflict.rule == OnConflict::replace;
 		outcomes[i].is_inserted = outcomes[i].is_inserted && !is_taken[index];
 		is_taken[index] = true;
 		duplicates += outcomes[i].has_id && !outcomes[i].is_inserted;

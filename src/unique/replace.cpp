@@ -4,12 +4,17 @@
 
 #include "replace.hpp"
 
+#include "../catalog/indexes.hpp"
 #include "../catalog/owner.hpp"
 #include "../claim/given_back.hpp"
+#include "../compat.hpp"
+#include "../definition/registry.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../missing_rights.hpp"
+#include "../row/plain.hpp"
 #include "../statement/search_path.hpp"
+#include "../wake/trigger.hpp"
 #include "find.hpp"
 
 namespace queue_ext::unique {
@@ -18,6 +23,127 @@ using definition::Definition;
 using statement::Arguments;
 using statement::Parameter;
 using statement::placeholder;
+
+// The columns that a change may write. Not every table has the last two.
+static constexpr const char *written[] = {"payload",      "priority",  "run_at", "attempt",
+										  "leased_until", "leased_by", "kind",   "released"};
+
+static int
+written_count(Oid source)
+{
+	return definition::counts_releases(source) ? 8 : definition::has_kind(source) ? 7 : 6;
+}
+
+// Tree walker: true for a function that is not PostgreSQL's own.
+static bool
+calls_users(Node *node, void *context)
+{
+	if (node == nullptr)
+		return false;
+	const auto is_users = [](Oid function, void *) {
+		return function >= FirstNormalObjectId;
+	};
+	return check_functions_in_node(node, is_users, nullptr) ||
+		   compat::walk_tree(node, calls_users, context);
+}
+
+// Disabled triggers count, too, as they may be enabled in a session that replicates.
+static bool
+has_triggers(Relation table)
+{
+	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
+	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
+		if (TRIGGER_FOR_UPDATE(triggers->triggers[i].tgtype) &&
+			!wake::is_wake_function(triggers->triggers[i].tgfoid))
+			return true;
+	return false;
+}
+
+// Whether a check that the change could violate, or that the planner may evaluate, keeps the owner from it.
+static bool
+has_checks(Relation table, const Bitmapset *columns)
+{
+	const TupleConstr *constraints = RelationGetDescr(table)->constr;
+	for (int i = 0; constraints != nullptr && i < constraints->num_check; i++) {
+		auto *check = static_cast<Node *>(stringToNode(constraints->check[i].ccbin));
+		Bitmapset *read = nullptr;
+		pull_varattnos(check, 1, &read);
+		if (calls_users(check, nullptr) || bms_overlap(read, columns) ||
+			bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, read))
+			return true;
+	}
+	return false;
+}
+
+// Whether an index calls functions of users, or shows a key of another row where it is violated.
+static bool
+has_special_index(Relation table, const Bitmapset *columns)
+{
+	bool is_special = false;
+	catalog::each_index(table, [&](Relation index) {
+		const Form_pg_index form = index->rd_index;
+		bool is_of_written = false;
+		for (int i = 0; i < form->indnatts; i++) {
+			const AttrNumber number = form->indkey.values[i];
+			is_special |= number == InvalidAttrNumber; // an expression
+			is_of_written |= bms_is_member(number - FirstLowInvalidHeapAttributeNumber, columns);
+		}
+		for (int i = 0; i < form->indnkeyatts; i++)
+			is_special |= index->rd_opfamily[i] >= FirstNormalObjectId;
+		is_special |= form->indisexclusion || (form->indisunique && is_of_written) ||
+					  calls_users(catalog::stored_predicate(form->indexrelid), nullptr);
+	});
+	return is_special;
+}
+
+// Whether the columns have PostgreSQL's own types, and may be null where the change may make them so.
+static bool
+are_plain(Relation table, const Bitmapset *columns)
+{
+	int member = -1;
+	while ((member = bms_next_member(columns, member)) >= 0) {
+		const int number = member + FirstLowInvalidHeapAttributeNumber;
+		if (number <= 0)
+			return false;
+		const Form_pg_attribute column = TupleDescAttr(RelationGetDescr(table), number - 1);
+		const char *name = NameStr(column->attname);
+		const bool is_given = strcmp(name, "payload") == 0 || strcmp(name, "priority") == 0 ||
+							  strcmp(name, "run_at") == 0 || strcmp(name, "attempt") == 0;
+		if (column->atttypid >= FirstNormalObjectId ||
+			(!is_given && compat::is_not_null(RelationGetDescr(table), number - 1)))
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_safe_as_owner(Oid source)
+{
+	Relation table = table_open(source, NoLock);
+	const Bitmapset *columns = missing_rights::column_set(source, written, written_count(source));
+	const bool is_safe = row::is_plain(table) && !has_triggers(table) &&
+						 are_plain(table, columns) && !has_checks(table, columns) &&
+						 !has_special_index(table, columns);
+	table_close(table, NoLock);
+	return is_safe;
+}
+
+// The GRANT that the caller needs to run the statement; null if the caller may.
+static const char *
+grants_to_update(Oid source)
+{
+	static constexpr const char *read[] = {"id",           "run_at",  "created_at",
+										   "leased_until", "dead_at", "attempt"};
+	missing_rights::Need *need = missing_rights::need_of(source, ACL_SELECT | ACL_UPDATE);
+	need->updated = missing_rights::column_set(source, written, written_count(source));
+	need->selected = missing_rights::column_set(source, read, lengthof(read));
+	if (definition::counts_releases(source)) {
+		static constexpr const char *released[] = {"released"};
+		need->selected =
+			bms_add_members(need->selected, missing_rights::column_set(source, released, 1));
+	}
+	return missing_rights::grants_for(list_make1(need));
+}
 
 void
 check_may_change(const Definition *definition)
@@ -33,6 +159,11 @@ check_may_change(const Definition *definition)
 	if (check_enable_rls(source, InvalidOid, true) == RLS_ENABLED ||
 		check_enable_rls(source, catalog::owner_of(source), true) == RLS_ENABLED)
 		error::changed_under_row_security(get_rel_name(source));
+	if (definition::has_other_queue(source, definition->name))
+		error::changed_beside_queue(definition->name, get_rel_name(source));
+	grants = is_safe_as_owner(source) ? nullptr : grants_to_update(source);
+	if (grants != nullptr)
+		error::no_right(get_rel_name(source), grants);
 }
 
 // When the job that waits is to run, at the latest after max_delay, and no earlier than before.
@@ -43,16 +174,26 @@ later_text()
 					placeholder(Parameter::run_at), placeholder(Parameter::max_delay));
 }
 
-// What to write, of the row of "t", whose new run_at is w.run_at.
+// What to write, of the row of "t", whose new run_at is w.run_at. It takes over a job whose lease has ended.
 static const char *
 assignments_of(const Definition *definition, OnConflict rule)
 {
+	StringInfoData text;
+	initStringInfo(&text);
+	appendStringInfoString(&text, "run_at = w.run_at, leased_until = null, leased_by = null,"
+								  " attempt = case when t.leased_until is null then t.attempt"
+								  " else t.attempt operator(pg_catalog.+) 1 end");
+	if (definition::counts_releases(definition->source))
+		appendStringInfoString(
+			&text, ", released = case when t.leased_until is null then t.released"
+				   " else least(coalesce(t.released, 0), 2147483646) operator(pg_catalog.+) 1 end");
 	if (rule == OnConflict::postpone)
-		return "run_at = w.run_at";
-	return psprintf("payload = %s, priority = %s, run_at = w.run_at%s%s",
-					placeholder(Parameter::payload), placeholder(Parameter::priority),
-					definition::has_kind(definition->source) ? ", kind = " : "",
-					definition::has_kind(definition->source) ? placeholder(Parameter::kind) : "");
+		return text.data;
+	appendStringInfo(&text, ", payload = %s, priority = %s", placeholder(Parameter::payload),
+					 placeholder(Parameter::priority));
+	if (definition::has_kind(definition->source))
+		appendStringInfo(&text, ", kind = %s", placeholder(Parameter::kind));
+	return text.data;
 }
 
 // Returns a row if the job waits and is not locked, and in that whether it has changed. Why not "id =" is
@@ -64,16 +205,19 @@ change_text(const Definition *definition, OnConflict rule)
 	return psprintf(
 		"with w as materialized (select t.id, %s as run_at from %s as t"
 		" where t.id operator(pg_catalog.>=) %s and t.id operator(pg_catalog.<=) %s"
-		" and t.leased_until is null and t.dead_at is null for no key update skip locked),"
+		" and (t.leased_until is null or t.leased_until operator(pg_catalog.<=) %s)"
+		" and t.dead_at is null for no key update skip locked),"
 		" u as (update %s as t set %s from w where t.id operator(pg_catalog.>=) %s"
 		" and t.id operator(pg_catalog.<=) %s%s returning t.id)"
 		" select exists (select from u) from w",
 		rule == OnConflict::postpone
 			? later_text()
 			: psprintf("coalesce(%s, pg_catalog.now())", placeholder(Parameter::run_at)),
-		definition->source_name, id, id, definition->source_name, assignments_of(definition, rule),
-		id, id,
-		rule == OnConflict::postpone ? " and t.run_at operator(pg_catalog.<) w.run_at" : "");
+		definition->source_name, id, id, placeholder(Parameter::call_time), definition->source_name,
+		assignments_of(definition, rule), id, id,
+		rule == OnConflict::postpone
+			? " and (t.run_at operator(pg_catalog.<) w.run_at or t.leased_until is not null)"
+			: "");
 }
 
 // Returns what became of the job by the row that the statement has returned, if any.
@@ -92,7 +236,7 @@ run_change(Definition *definition, OnConflict rule, const Arguments &arguments)
 	return DatumGetBool(is_done) ? Change::done : Change::kept;
 }
 
-// The owner's triggers do not search the path of the caller.
+// Of the code that it runs all is PostgreSQL's own, or ours.
 static Change
 run_as_owner(Definition *definition, OnConflict rule, const Arguments &arguments)
 {
@@ -105,16 +249,20 @@ run_as_owner(Definition *definition, OnConflict rule, const Arguments &arguments
 	return change;
 }
 
-// While the row was locked, claims may have passed it by.
+// Asks at each job who is to run the statement: code of users may have run since the last one. While the row was
+// locked, claims may have passed it by.
 Change
 change_job(Definition *definition, const Conflict &conflict, int64 id, Arguments arguments)
 {
+	arguments.set(Parameter::call_time, TimestampTzGetDatum(GetCurrentTimestamp()));
 	arguments.set(Parameter::id, Int64GetDatum(id));
 	if (conflict.max_delay != nullptr)
 		arguments.set(Parameter::max_delay, IntervalPGetDatum(conflict.max_delay));
-	const Change change = check_enable_rls(definition->source, InvalidOid, true) == RLS_ENABLED
-							  ? run_change(definition, conflict.rule, arguments)
-							  : run_as_owner(definition, conflict.rule, arguments);
+	const char *grants = grants_to_update(definition->source);
+	if (grants != nullptr && !is_safe_as_owner(definition->source))
+		error::no_right(get_rel_name(definition->source), grants);
+	const Change change = grants == nullptr ? run_change(definition, conflict.rule, arguments)
+											: run_as_owner(definition, conflict.rule, arguments);
 	if (change != Change::none)
 		claim::note_given_back(definition, 0);
 	return change;
