@@ -3247,7 +3247,6 @@ begin
 	loop
 		select r.state, r.result into state, result from @schema@.queue_result($1, $2) as r;
 		exit when state is null or state not in ('ready', 'scheduled', 'leased') or clock_timestamp() >= _until;
-		commit;
 		perform pg_sleep(least(_pause, greatest(extract(epoch from _until - clock_timestamp()), 0)));
 		_pause := least(2 * _pause, 0.1);
 	end loop;

@@ -137,6 +137,9 @@ is(sql(q{select array_agg(inserted order by n), count(distinct id) from queue_un
 is(sql(q{select count(*), count(distinct id >> 43) > 1 from q}), '7|t', 'they are on several shards');
 is(sql(q{select bool_or(inserted) from queue_unique_insert_many('q', (select array_agg(payload) from q), '{a}')}),
 	'f', 'none is inserted again');
+is(sql(q{select outcome from queue_unique_insert('q', '{"a": 3, "b": "newer"}', '{a}', on_conflict => 'replace')}), 'replaced', 'one is replaced');
+is(sql(q{select string_agg(outcome, ' ' order by n) from queue_unique_insert_many('q', array['{"a": 4}', '{"a": "new"}', '{"a": 4, "b": 1}']::jsonb[], '{a}', on_conflict => 'replace')
+	with ordinality as r(id, inserted, outcome, n)}), 'replaced inserted replaced', 'and many are');
 is(sql(q{select inserted from queue_unique_insert('q', '[1, 2.0]')}), 't', 'the whole payload');
 is(sql(q{select inserted from queue_unique_insert('q', '[1.0, 2]')}), 'f', 'is compared by value');
 is(state_of(q{select queue_unique_insert('q', '1', '{a}')}), '22023', 'a payload without keys is refused');
@@ -147,6 +150,7 @@ is(sql(q{select throttle_create('t' || i, '1 hour', 2) from generate_series(1, 6
 	select lock_throttled_resource('t1', 'me'), lock_throttled_resource('t1', 'me'), lock_throttled_resource('t1', 'me')})
 	=~ s/^\n+//r, 't|t|f', 'a throttle');
 is(state_of(q{select throttle_create('t1', '1 hour')}), '42710', 'is there once');
+is(sql(q{select acquired, retry_at > now() from throttle_acquire('t1', 'me')}), 'f|t', 'and when to ask again');
 is(sql(q{create type color as enum ('t1'); select lock_throttled_resource('t1'::color, 'me')}), 'f', 'also by the label of an enum');
 is(sql(q{select count(*), count(*) filter (where last_locker_details = 'me') from throttled_resource}), '6|1', 'they are listed');
 is(sql(q{select mutex_acquire('m'), mutex_acquire('m'), mutex_release('m', 7), mutex_release('m')}), 't|f|f|t', 'a mutex');
@@ -161,7 +165,7 @@ is(sql(q{select count(*) from queue_pop('q')}), 0, 'on all shards');
 is(sql(q{select queue_resume('q'), queue_resume('q')}), 't|f', 'it is resumed');
 sql(q{select queue_alter('q', lease => '7 s')});
 is($_->safe_psql('postgres', 'select lease from queues'), '00:00:07', 'altered on ' . $_->name) for @shards;
-is(sql(q{call queue_cancel_where('q', 'true')}), 8, 'a condition cancels jobs on all shards');
+is(sql(q{call queue_cancel_where('q', 'true')}), 9, 'a condition cancels jobs on all shards');
 is(sql(q{call queue_maintain('q'); select ready from queue_counts('q')}), 0, 'maintained');
 my $sent = 0;
 $sent += $_->safe_psql('postgres', 'select sent from queue_stats') for @shards;
@@ -172,6 +176,14 @@ is(sql(q{select count(*) from queue_health('q') where finding = 'shard_down'}), 
 
 # Waiting.
 my $begin = sql('select clock_timestamp()');
+# A job's end.
+my $ended = sql(q{select queue_send('q', '"its end"')});
+is(sql("call queue_wait_done('q', $ended, '10 ms')"), 'ready|', 'a job that has not ended');
+sql("select queue_cancel('q', $ended)");
+is(sql("call queue_wait_done('q', $ended, '1 min')"), 'cancelled|', 'and that has');
+is(state_of("call queue_wait_done('q', $ended, null)"), '22004', 'no time to wait');
+is(state_of("call queue_wait_done('x', $ended)"), '42704', 'a queue that is missing');
+
 is(sql(q{call queue_pop_wait('q', '1.2 s')}), '||||||||||', 'a wait without a job');
 cmp_ok(sql(qq{select extract(epoch from clock_timestamp() - '$begin')}), '>=', 1.2, 'takes its time');
 my $waiter = $proxy->background_psql('postgres');
