@@ -77,6 +77,7 @@ my %call = (
 	throttle_alter => q{'r'},
 	throttle_drop => q{'r'},
 	lock_throttled_resource => q{'r', 'x'},
+	throttle_acquire => q{'r', 'x'},
 	map({ $_ => q{'m'} } qw(mutex_acquire mutex_acquire_fenced mutex_release)),
 	map({ $_ => q{'m', '1 hour'} } qw(timeout_acquire timeout_acquire_fenced)),
 	lock_set_retries => q{'m', 1},
@@ -107,7 +108,7 @@ for my $writer (@writers)
 my %procedure = (queue_wait => q{'q'}, queue_pop_wait => q{'q'}, queue_maintain => q{'q'}, queue_change_where => q{'q', 'true', priority => 1},
 	map({ $_ => q{'q', 'true'} } qw(queue_requeue_where queue_cancel_where queue_delete_where)));
 is(join(' ', sort keys %procedure), $primary->safe_psql('postgres', q{select string_agg(proname, ' ' order by proname collate "C")
-	from pg_proc where prokind = 'p' and proname like 'queue%'}), 'all procedures are known to this test');
+	from pg_proc where prokind = 'p' and proname like 'queue%' and proname <> 'queue_wait_done'}), 'all procedures are known to this test');
 for my $procedure (sort keys %procedure)
 {
 	my ($status, $out, $error) = $standby->psql(
@@ -116,6 +117,10 @@ for my $procedure (sort keys %procedure)
 		extra_params => [ '-v', 'VERBOSITY=verbose' ]);
 	like($error, qr/ERROR:  25006: cannot execute \Q$procedure\E\(\) /, "$procedure() on a standby");
 }
+
+# What only looks waits there, too.
+is(on_standby(q{call queue_wait_done('q', 1, '10 ms')}), 'leased|', 'a job that has not ended');
+is(on_standby(q{call queue_wait_done('q', 99)}), '|', 'and one that is not there');
 
 # A read-only transaction on the primary is refused in the same words.
 my ($status, $out, $error) = $primary->psql('postgres',
