@@ -262,16 +262,26 @@ update woken set state = 0 where id = 5;
 release a;
 commit;
 select next_woken();
--- By a statement on the table that it inherits from, which fires no trigger of its own.
+-- By a statement on the table that it inherits from, which fires its triggers for rows, and not
+-- those for statements, which 0.1 made.
 create table base (id integer, state integer not null default 0);
 create table leaf (primary key (id)) inherits (base);
 insert into leaf values (1);
 select queue_attach('leaf', 'leaf', 'state = 0', 'id', 'state = 1', wake => true);
 select id from queue_pop_rows(null::leaf, max_jobs => 2);
 select count(*) from queue_pop_rows(null::leaf);
-select count(*) from queue_pop_rows(null::leaf);
+select is_idle('leaf') as leaf;
 update base set state = 0;
 select id from queue_pop_rows(null::leaf, max_jobs => 2);
+drop trigger queue_ext_wake on leaf;
+create trigger queue_ext_wake after insert or update on leaf for each statement execute function queue_wake();
+alter table leaf enable always trigger queue_ext_wake;
+select count(*) from queue_pop_rows(null::leaf);
+select count(*) from queue_pop_rows(null::leaf);
+select is_idle('leaf') as leaf;
+update base set state = 0;
+select id from queue_pop_rows(null::leaf, max_jobs => 2);
+drop trigger queue_ext_wake on leaf;
 -- An event that the trigger does not hear of has no effect on what is claimable.
 delete from woken where id = 1;
 truncate woken;

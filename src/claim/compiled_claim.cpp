@@ -87,7 +87,8 @@ find_trigger(Relation table, int16 event, const Bitmapset *written)
 }
 
 // Whether every INSERT and UPDATE of the table fires the wake-up trigger: unconditionally, for all
-// columns, in any session_replication_role.
+// columns, in any session_replication_role. A statement on a parent of the table fires the table's
+// triggers for rows, and not those for statements, which queues of 0.1 have.
 static bool
 has_wake_trigger(Relation table)
 {
@@ -97,7 +98,8 @@ has_wake_trigger(Relation table)
 		const Trigger *trigger = &triggers->triggers[i];
 		if (wake::is_wake_function(trigger->tgfoid) && (trigger->tgtype & events) == events &&
 			trigger->tgnattr == 0 && trigger->tgqual == nullptr &&
-			trigger->tgenabled == TRIGGER_FIRES_ALWAYS)
+			trigger->tgenabled == TRIGGER_FIRES_ALWAYS &&
+			(TRIGGER_FOR_ROW(trigger->tgtype) || !has_superclass(RelationGetRelid(table))))
 			return true;
 	}
 	return false;
@@ -539,10 +541,9 @@ fill_in_ring(RingClaim *claim, const Definition *definition, const Compiled &com
 	claim->has_readable_order = is_order_readable(claim, RelationGetDescr(table), leaves);
 	claim->table_version = version_of(definition->source);
 	look_for_neighbours(claim, definition);
-	// Claims of another queue on the table fire no trigger, nor does a statement on a parent table or
-	// on a child.
-	claim->has_wake_trigger = has_wake_trigger(table) && leaves.tables == nullptr &&
-							  !claim->is_beside && !has_superclass(definition->source);
+	// Claims of another queue on the table fire no trigger, nor does a statement on a child.
+	claim->has_wake_trigger =
+		has_wake_trigger(table) && leaves.tables == nullptr && !claim->is_beside;
 }
 
 static Obstacle
