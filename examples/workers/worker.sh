@@ -23,7 +23,7 @@ heartbeat=${HEARTBEAT:-10} # seconds; the queue's lease should be some times tha
 id='' attempt='' payload='' running='' stopping=''
 export PGAPPNAME=$worker PGCLIENTENCODING=UTF8
 files=$(mktemp -d) || exit
-# A child that is killed before its program runs has the trap, too.
+# A child that ends before its program runs has the trap, too.
 trap '((BASHPID != $$)) || rm -rf "$files"' EXIT
 
 say() {
@@ -32,9 +32,10 @@ say() {
 
 # While there is no job in hand, whatever the worker waits for can be ended. The server claims no job
 # for a psql that is gone. (One that was claimed at that very moment comes back with its lease.)
+# By KILL: a child of bash ignores TERM for a moment, before its program runs.
 stop() {
 	stopping=1
-	if [[ -z $id && -n $running ]]; then kill "$running"; fi
+	if [[ -z $id && -n $running ]]; then kill -KILL "$running"; fi
 }
 trap stop TERM
 
@@ -43,7 +44,7 @@ trap stop TERM
 run() {
 	"$@" <&0 &
 	running=$!
-	if [[ -z $id && -n $stopping ]]; then kill "$running"; fi
+	if [[ -z $id && -n $stopping ]]; then kill -KILL "$running"; fi
 	while kill -0 "$running"; do wait "$running"; done 2>/dev/null
 	wait "$running"
 }
@@ -76,7 +77,7 @@ work() {
 		sleep "$heartbeat" &
 		timer=$!
 		wait -n "$program" "$timer"
-		{ disown "$timer" && kill "$timer"; } 2>/dev/null
+		{ disown "$timer" && kill -KILL "$timer"; } 2>/dev/null
 		kill -0 "$program" 2>/dev/null
 	do
 		ask "select queue_extend(:'queue', :id, :attempt)"

@@ -51,7 +51,8 @@ is_done() {
 	says "select exists (select from done where queue = '${1}_f' and what = '$2')"
 }
 
-# stop_fault CLIENT: tells it to stop, and waits; its exit status is in `ended`.
+# stop_fault CLIENT: tells it to stop, and waits; its exit status is in `ended`. To be called when the program is known to
+# run: bash's child ignores a signal that comes in the moment before it resets the traps.
 stop_fault() {
 	kill -TERM "${pid_of[$1]}" 2>/dev/null || true
 	wait_until "$1 stops" is_over "$1"
@@ -166,17 +167,17 @@ for client in "${clients[@]}"; do
 
 	# Told to stop where there is no server any more: for a job to give back, and one that would begin.
 	for what in fail begin; do
+		if [[ $what == begin ]]; then
+			start_proxy "$client"
+			start_fault "$client"
+		fi
 		send_fault "$client" "{\"do\": \"$what\", \"gate\": \"gone $what\"}" >/dev/null
 		wait_until 'the job is under way' test -e "$area/$client-gone $what"
 		stop_proxy
 		: >"$area/gone $what"
 		stop_fault "$client"
 		is "$client: where there is no server it stops all the same ($what)" "$ended" 0
-		start_proxy "$client"
-		start_fault "$client"
 	done
-	stop_fault "$client"
-	stop_proxy
 	start_silence "$client"
 	start_fault "$client"
 	wait_until 'it is connecting' test -e "$area/connecting"
