@@ -95,7 +95,7 @@ begin
 		perform pg_sleep(0.001);
 	end loop;
 end $$;
-select count(*) from queue_pop('late');
+select run_at <= clock_timestamp() as is_due from queue_pop('late');
 
 -- What is dead to all is marked in the index by the first who comes by it, in SERIALIZABLE, too.
 select queue_create('dead');

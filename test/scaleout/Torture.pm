@@ -102,6 +102,8 @@ sub call
 sub note_down
 {
 	my ($self, $what, %is) = @_;
+	# Perl would leave out the last digit of a time.
+	$_ = sprintf '%.6f', $_ for grep { defined } @is{ 'at', 'until' };
 	print { $self->{log} } join("\t", $what, map({ $is{$_} // '\N' } qw(n id attempt at until))), "\n";
 	return;
 }
