@@ -290,6 +290,32 @@ create or replace function queue_remote.queue_pop(
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_pop; $$;
 
+create or replace function queue_remote.queue_pop_any(
+	_shard integer,
+	_version bigint,
+	_bucket integer,
+	queues text[],
+	max_jobs integer,
+	lease interval,
+	worker text,
+	kinds text[],
+	weights integer[],
+	out queue text,
+	out id bigint,
+	out attempt integer,
+	out payload jsonb,
+	out priority smallint,
+	out run_at timestamp with time zone,
+	out max_attempts integer,
+	out leased_until timestamp with time zone,
+	out leased_by text,
+	out last_error text,
+	out created_at timestamp with time zone,
+	out kind text
+) returns setof record
+language plproxy volatile parallel unsafe
+as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_pop_any; $$;
+
 create or replace function queue_remote.queue_purge(
 	_shard integer,
 	_version bigint,
@@ -2348,6 +2374,80 @@ $$;
 comment on function @schema@.queue_pop(text, integer, interval, text, text[]) is
 	'claims up to max_jobs jobs of the queue for a lease and returns them';
 insert into queue_proxy.member values ('function', '@schema@.queue_pop(text, integer, interval, text, text[])');
+
+create or replace function @schema@.queue_pop_any(
+	queues text[],
+	max_jobs integer default 1,
+	lease interval default NULL::interval,
+	worker text default NULL::text,
+	kinds text[] default NULL::text[],
+	weights integer[] default NULL::integer[],
+	out queue text,
+	out id bigint,
+	out attempt integer,
+	out payload jsonb,
+	out priority smallint,
+	out run_at timestamp with time zone,
+	out max_attempts integer,
+	out leased_until timestamp with time zone,
+	out leased_by text,
+	out last_error text,
+	out created_at timestamp with time zone,
+	out kind text
+) returns setof record
+language plpgsql volatile parallel unsafe rows 1
+set search_path = pg_catalog, pg_temp
+set client_min_messages = error
+set datestyle = 'ISO, YMD'
+set intervalstyle = 'postgres'
+as $$
+#variable_conflict use_variable
+-- The queues one after the other, as the library does. A pop that has jobs does not raise because of another queue.
+declare
+	_shard integer;
+	_version bigint;
+	_try integer := 0;
+	_message text;
+	_detail text;
+	_hint text;
+	_got integer := 0;
+	_rows integer;
+	_queue text;
+begin
+	if array_ndims($1) is distinct from 1 or cardinality($1) > 64 or array_position($1, null) is not null
+		or $6 is not null and (array_ndims($6) is distinct from 1 or cardinality($6) <> cardinality($1)
+			or array_position($6, null) is not null or 1 > any ($6) or 1000000 < any ($6))
+	then
+		-- That is wrong: any shard says so.
+		loop
+			select * into _shard, _version from queue_proxy.place_of_id(null);
+			begin
+				return query select * from queue_remote.queue_pop_any(_shard, _version, null, $1, $2, $3, $4, $5, $6);
+				return;
+			exception when others then
+				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
+				_try := queue_proxy.failed(_shard, _try, sqlstate, _message, _detail, _hint);
+			end;
+		end loop;
+	end if;
+	for _queue in select q.name from unnest($1, $6) with ordinality as q (name, weight, place)
+		order by case when $6 is null then q.place else -ln(1 - random()) / q.weight end
+	loop
+		exit when _got >= $2;
+		begin
+			return query select _queue, j.* from @schema@.queue_pop(_queue, $2 - _got, $3, $4, $5) as j;
+			get diagnostics _rows = row_count;
+			_got := _got + _rows;
+		exception when others then
+			if _got = 0 then raise; end if;
+			exit;
+		end;
+	end loop;
+end
+$$;
+comment on function @schema@.queue_pop_any(text[], integer, interval, text, text[], integer[]) is
+	'claims up to max_jobs jobs of the first of the queues that has any, then of the next; weights: in an order by chance';
+insert into queue_proxy.member values ('function', '@schema@.queue_pop_any(text[], integer, interval, text, text[], integer[])');
 
 create or replace procedure @schema@.queue_pop_wait(
 	queue text,

@@ -494,6 +494,39 @@ begin
 end
 $$;
 
+create or replace function queue_shard.queue_pop_any(
+	_shard integer,
+	_version bigint,
+	_bucket integer,
+	queues text[],
+	max_jobs integer,
+	lease interval,
+	worker text,
+	kinds text[],
+	weights integer[],
+	out queue text,
+	out id bigint,
+	out attempt integer,
+	out payload jsonb,
+	out priority smallint,
+	out run_at timestamp with time zone,
+	out max_attempts integer,
+	out leased_until timestamp with time zone,
+	out leased_by text,
+	out last_error text,
+	out created_at timestamp with time zone,
+	out kind text
+) returns setof record
+language plpgsql volatile parallel unsafe
+as $$
+#variable_conflict use_variable
+begin
+	perform queue_shard.check_map($1, $2, $3);
+	return query select * from @extschema@.queue_pop_any($4, $5, $6, $7, $8, $9);
+	return;
+end
+$$;
+
 create or replace function queue_shard.queue_purge(
 	_shard integer,
 	_version bigint,

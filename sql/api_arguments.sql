@@ -26,6 +26,7 @@ insert into calls (function, arguments) values
 	('queue_unique_insert_rows', array['jobs', $$array['(5,0)']::t[]$$, 'unique_by', $$'{id}'::text[]$$, 'among', $$'state = 0'$$]),
 	('queue_unique_key', array['queue', $$'jobs'$$, 'payload', $$'{"a":1}'::jsonb$$, 'unique_by', $$'{a}'::text[]$$, 'period', $$'1 hour'::interval$$, 'run_at', 'now()', 'time_zone', $$'UTC'$$]),
 	('queue_pop', array['queue', $$'jobs'$$, 'max_jobs', '1', 'lease', $$'1 hour'::interval$$, 'worker', $$'ada'$$, 'kinds', $$'{a}'::text[]$$]),
+	('queue_pop_any', array['queues', $$'{jobs}'::text[]$$, 'max_jobs', '1', 'lease', $$'1 hour'::interval$$, 'worker', $$'ada'$$, 'kinds', $$'{a}'::text[]$$, 'weights', $$'{1}'::integer[]$$]),
 	('queue_pop_rows', array['source', 'null::t', 'queue', $$'t'$$, 'max_jobs', '1', 'lease', $$'1 hour'::interval$$, 'worker', $$'ada'$$]),
 	('queue_complete', array['queue', $$'jobs'$$, 'id', '1', 'attempt', '1', 'result', $$'{"a":1}'::jsonb$$]),
 	('queue_complete_pop', array['queue', $$'jobs'$$, 'done_id', '1', 'done_attempt', '1', 'lease', $$'1 hour'::interval$$, 'worker', $$'ada'$$, 'kinds', $$'{a}'::text[]$$, 'result', $$'{"a":1}'::jsonb$$]),

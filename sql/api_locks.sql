@@ -55,6 +55,7 @@ from unnest(array[
 	'queue_pop(''jobs'', 2)',
 	'queue_pop(''jobs'', kinds => ''{mail,none}'')',
 	'queue_pop(''paused'')',
+	'queue_pop_any(''{paused,jobs}'')',
 	'queue_complete(''jobs'', 1, 1)',
 	'queue_complete_pop(''jobs'', -1, 1)',
 	'queue_complete_many(''jobs'', ''{}'', ''{}'')',

@@ -69,6 +69,7 @@ from unnest(array[
 	$$queue_unique_key('jobs', '1')$$,
 	$$queue_pop('jobs')$$,
 	$$queue_pop('jobs', kinds => '{a}')$$,
+	$$queue_pop_any('{jobs}')$$,
 	$$queue_pop_rows(null::t, 'u')$$,
 	$$queue_pop_rows(null::t, 'x')$$,
 	$$queue_pop_rows(null::t, 's')$$,

@@ -49,6 +49,7 @@ insert into calls (target, call, before) values
 	('u', 'queue_unique_insert_rows(array[''(8,0)'', ''(9,0)'']::u[], ''{id}'')', null),
 	('jobs', 'queue_pop(''jobs'')', null),
 	('jobs', 'queue_pop(''jobs'', 100)', null),
+	('jobs', 'queue_pop_any(''{jobs}'')', null),
 	('jobs', 'queue_pop(''jobs'')', 'update jobs set leased_until = ''infinity'''),
 	('jobs', 'queue_pop_rows(null::jobs)', null),
 	('u', 'queue_pop_rows(null::u)', null),

@@ -982,6 +982,18 @@ kinds_out_of_range(int count, int most)
 }
 
 void
+queues_out_of_range(int count, int most)
+{
+	if (count == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("\"queues\" must not be empty"),
+				 errhint("Give the names of the queues, the first ones first.")));
+	ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					errmsg("\"queues\" must not have more than %d elements", most),
+					errdetail("It has %d.", count)));
+}
+
+void
 no_kind_index(const char *queue, const char *text)
 {
 	ereport(ERROR,

@@ -228,6 +228,8 @@ void check_parts(const char *what, const Interval *value);
 void check_kind(const text *kind);
 // 22023: a call names no kind; 54000: it names too many.
 [[noreturn]] void kinds_out_of_range(int count, int most);
+// 22023: a call names no queue; 54000: it names too many.
+[[noreturn]] void queues_out_of_range(int count, int most);
 // 55000: the queue was made without kinds => true.
 [[noreturn]] void no_kind_index(const char *queue, const char *text);
 // 55000: the queue's table, of 0.1, has no column for the kinds of its jobs.

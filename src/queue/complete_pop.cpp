@@ -19,18 +19,6 @@ using definition::Use;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_complete_pop);
 
-// The columns of the result that are those of a job: all but the first.
-static TupleDesc
-job_columns(TupleDesc row)
-{
-	TupleDesc columns = CreateTemplateTupleDesc(row->natts - 1);
-	for (int i = 1; i < row->natts; i++)
-		TupleDescCopyEntry(columns, static_cast<AttrNumber>(i), row,
-						   static_cast<AttrNumber>(i + 1));
-	compat::finish_descriptor(columns);
-	return columns;
-}
-
 // Claims a job and puts its columns behind the first. Leaves all alone if there is none.
 static void
 pop_into(Definition *definition, const Request &request, TupleDesc columns, Datum *values,

@@ -20,22 +20,6 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_pop);
 QUEUE_EXT_FUNCTION(queue_ext_queue_pop_rows);
 QUEUE_EXT_FUNCTION(queue_ext_queue_is_held);
 
-// The upper limit of max_jobs (22023).
-constexpr int max_jobs_limit = 10000;
-
-// Reads arguments n to n + 2 of both forms: max_jobs, lease, worker. Raises 22004, 22023.
-static Request
-read_request(FunctionCallInfo fcinfo, int n)
-{
-	Request request{};
-	request.call_time = GetCurrentTimestamp();
-	request.max_jobs = argument::required_int32(fcinfo, n, "max_jobs");
-	error::check_range("max_jobs", request.max_jobs, 1, max_jobs_limit);
-	request.lease = argument::optional_positive(fcinfo, n + 1, "lease");
-	request.worker = PG_ARGISNULL(n + 2) ? nullptr : PG_GETARG_TEXT_PP(n + 2);
-	return request;
-}
-
 // A paused queue returns no rows and raises no error.
 static Datum
 pop(FunctionCallInfo fcinfo, Definition *definition, const Request &request, TupleDesc descriptor)
@@ -52,7 +36,7 @@ queue_ext_queue_pop(PG_FUNCTION_ARGS)
 	argument::check_may_write("queue_pop()");
 	InitMaterializedSRF(fcinfo, 0);
 	const text *name = argument::required_text(fcinfo, 0, "queue");
-	Request request = read_request(fcinfo, 1);
+	Request request = read_pop(fcinfo, 1);
 	request.kinds = argument_kinds(fcinfo, 4);
 	Definition *definition = definition::open_managed_queue(
 		name, Use::claim, "Use queue_pop_rows(), which returns rows of its table.");
@@ -98,7 +82,7 @@ queue_ext_queue_pop_rows(PG_FUNCTION_ARGS)
 	const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 0);
 	const Oid table = table_of(type);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	const Request request = read_request(fcinfo, 2);
+	const Request request = read_pop(fcinfo, 2);
 	Definition *definition = PG_ARGISNULL(1)
 								 ? definition::open_queue_of_table(table, Use::claim)
 								 : definition::open_queue(PG_GETARG_TEXT_PP(1), Use::claim);

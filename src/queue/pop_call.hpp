@@ -1,5 +1,5 @@
-// pop_call.hpp - what the functions have in common that claim jobs or wait for them: the argument "kinds", the columns of
-// the result.
+// pop_call.hpp - what the functions have in common that claim jobs or wait for them: arguments, the columns of the
+// result.
 
 #pragma once
 
@@ -13,6 +13,22 @@
 #include "../error.hpp"
 
 namespace queue_ext::queue {
+
+// The upper limit of max_jobs (22023).
+constexpr int max_jobs_limit = 10000;
+
+// Reads arguments n to n + 2 of a pop: max_jobs, lease, worker. Raises 22004, 22023.
+inline claim::Request
+read_pop(FunctionCallInfo fcinfo, int n)
+{
+	claim::Request request{};
+	request.call_time = GetCurrentTimestamp();
+	request.max_jobs = argument::required_int32(fcinfo, n, "max_jobs");
+	error::check_range("max_jobs", request.max_jobs, 1, max_jobs_limit);
+	request.lease = argument::optional_positive(fcinfo, n + 1, "lease");
+	request.worker = PG_ARGISNULL(n + 2) ? nullptr : PG_GETARG_TEXT_PP(n + 2);
+	return request;
+}
 
 // Argument n, in the current context, whole; null: jobs of every kind. SQL objects of 0.1 have no such
 // argument. Raises what ring::read_kinds() raises, and 2202E.
@@ -40,6 +56,18 @@ check_kinds(definition::Definition *definition, const claim::Request &request)
 	if (!definition::has_kind(definition->source))
 		error::no_kinds(definition->name, definition->source_name);
 	error::no_kind_index(definition->name, definition->source_name);
+}
+
+// The columns of a result that are those of a job, where these are all but the first.
+inline TupleDesc
+job_columns(TupleDesc row)
+{
+	TupleDesc columns = CreateTemplateTupleDesc(row->natts - 1);
+	for (int i = 1; i < row->natts; i++)
+		TupleDescCopyEntry(columns, static_cast<AttrNumber>(i), row,
+						   static_cast<AttrNumber>(i + 1));
+	compat::finish_descriptor(columns);
+	return columns;
 }
 
 // The columns of a result that begins with those of queue_job. Where the table, of 0.1, has no kind,

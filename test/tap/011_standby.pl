@@ -78,6 +78,7 @@ my %call = (
 	throttle_drop => q{'r'},
 	lock_throttled_resource => q{'r', 'x'},
 	throttle_acquire => q{'r', 'x'},
+	queue_pop_any => q{'{q}'},
 	map({ $_ => q{'m'} } qw(mutex_acquire mutex_acquire_fenced mutex_release)),
 	map({ $_ => q{'m', '1 hour'} } qw(timeout_acquire timeout_acquire_fenced)),
 	lock_set_retries => q{'m', 1},
