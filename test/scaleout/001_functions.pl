@@ -125,6 +125,18 @@ is(sql(q{
 	select (select count(distinct id >> 43) from done), (select count(*) from q where leased_until is null)}),
 	'3|0', 'and completes and claims until all shards are empty');
 is(sql(q{select queue_purge('q')}), 1, 'what is left is purged');
+sql(q{select queue_create('first'); select count(queue_send(n, '1')) from unnest('{first,first,q,q}'::text[]) as n});
+is(sql(q{select string_agg(queue, ' ') from queue_pop_any('{first,q}', 3)}), 'first first q', 'jobs of several queues, in their order');
+is(sql(q{select string_agg(queue, ' ') from queue_pop_any('{first,q}', 3, weights => '{1,3}')}), 'q', 'by weights');
+is(sql(q{select count(*) from queue_pop_any('{q,first}')}), 0, 'and if there are none');
+is(state_of($_->[1]), $_->[0], "several queues: $_->[2]")
+  for [ '22023', q{select queue_pop_any('{}')}, 'none' ],
+  [ '22004', q{select queue_pop_any('{q,null}')}, 'a null' ],
+  [ '42704', q{select queue_pop_any('{x,q}')}, 'one that is missing' ],
+  [ '22023', q{select queue_pop_any('{q}', 0)}, 'too few jobs' ],
+  [ '22023', q{select queue_pop_any('{q}', weights => '{0}')}, 'a weight out of range' ],
+  [ '22023', q{select queue_pop_any('{q,first}', weights => '{1}')}, 'too few weights' ];
+sql(q{select queue_drop('first'), queue_purge('q'), queue_purge('q', 'leased')});
 
 is(sql(q{set queue_proxy.heartbeat = 0; begin read only; select ready from queue_counts('q')}), 0, 'it can be counted read-only');
 
