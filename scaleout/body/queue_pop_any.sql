@@ -29,7 +29,7 @@ begin
 	for _queue in select q.name from unnest($1, $6) with ordinality as q (name, weight, place)
 		order by case when $6 is null then q.place else -ln(1 - random()) / q.weight end
 	loop
-		exit when _got >= $2;
+		exit when _got > 0 and _got >= $2;
 		begin
 			return query select _queue, j.* from @schema@.queue_pop(_queue, $2 - _got, $3, $4, $5) as j;
 			get diagnostics _rows = row_count;
