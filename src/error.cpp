@@ -126,6 +126,17 @@ no_right(const char *table, const char *grants)
 					grants == nullptr ? 0 : errhint("%s", grant_hint(grants))));
 }
 
+void
+no_right_beside_code(const char *table, const char *grants)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("permission denied for table %s", table),
+			 errdetail(
+				 "Triggers and other code of users on the table do not run as its owner for you."),
+			 errhint("%s", grant_hint(grants))));
+}
+
 char *
 grant_hint(const char *grants)
 {

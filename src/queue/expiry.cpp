@@ -10,6 +10,7 @@
 #include "../definition/registry.hpp"
 #include "../error.hpp"
 #include "../ring/shared_memory.hpp"
+#include "../statement/search_path.hpp"
 #include "../statement/subtransaction.hpp"
 #include "../steady_time.hpp"
 #include "calls_kept.hpp"

@@ -8,6 +8,7 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../claim/as_owner.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/name.hpp"
 #include "../definition/open.hpp"
@@ -108,7 +109,7 @@ remove_dead(Definition *definition)
 	arguments.set(Parameter::cutoff, TimestampTzGetDatum(definition::cutoff_of(
 										 definition->dead_keep, options.call_time)));
 	int64 removed = 0;
-	as_owner(definition->source, [&] {
+	const auto remove = [&] {
 		statement::with_spi([&] {
 			const statement::Statement &statement = prepared_of(
 				definition, kept_for_calls(definition, CallStatement::remove_dead), [&] {
@@ -118,7 +119,16 @@ remove_dead(Definition *definition)
 			removed = static_cast<int64>(run(statement, arguments));
 			note_late(definition, options.call_time);
 		});
-	});
+	};
+	const claim::Access from{definition->source, ACL_SELECT | ACL_DELETE, TRIGGER_TYPE_DELETE};
+	if (definition->archive_name == nullptr) {
+		const claim::Access accesses[] = {from};
+		claim::as_owner(accesses, true, remove);
+	} else {
+		const claim::Access accesses[] = {from,
+										  {definition->archive, ACL_INSERT, TRIGGER_TYPE_INSERT}};
+		claim::as_owner(accesses, true, remove);
+	}
 	return removed;
 }
 

@@ -4,6 +4,7 @@
 
 #include "slots.hpp"
 
+#include "../claim/as_owner.hpp"
 #include "../definition/keep.hpp"
 
 namespace queue_ext::queue {
@@ -81,7 +82,9 @@ clear_slot(const Named &slot, const Interval &keep)
 {
 	const TimestampTz cutoff = definition::cutoff_of(keep, GetCurrentTimestamp());
 	SlotState state = SlotState::kept;
-	as_owner(slot.table, [&] {
+	const claim::Access accesses[] = {
+		{slot.table, ACL_SELECT | ACL_TRUNCATE, TRIGGER_TYPE_TRUNCATE}};
+	claim::as_owner(accesses, true, [&] {
 		const Span span = span_of(slot);
 		if (span.is_empty || span.oldest > cutoff)
 			return;
@@ -98,7 +101,8 @@ int64
 delete_expired(const Named &table, const Interval &keep, int most)
 {
 	int64 deleted = 0;
-	as_owner(table.table, [&] {
+	const claim::Access accesses[] = {{table.table, ACL_SELECT | ACL_DELETE, TRIGGER_TYPE_DELETE}};
+	claim::as_owner(accesses, true, [&] {
 		statement::with_spi([&] {
 			Oid types[] = {TIMESTAMPTZOID};
 			Datum values[] = {
