@@ -137,6 +137,16 @@ no_right_beside_code(const char *table, const char *grants)
 			 errhint("%s", grant_hint(grants))));
 }
 
+void
+code_of_users(const char *table)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("table \"%s\" has triggers or other code of users", table),
+			 errdetail("It does not run as the table's owner for you, nor as you for all queues."),
+			 errhint("Call queue_maintain() with the queue's name, or as its owner.")));
+}
+
 char *
 grant_hint(const char *grants)
 {

@@ -20,21 +20,22 @@ has_users_code_in(const char *tree)
 }
 
 // Disabled triggers count, too, as they may be enabled in a session that replicates. So do those of foreign keys, which
-// may write other tables.
+// read and write other tables.
 static bool
 has_triggers(Relation table, int events)
 {
 	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
 	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
 		if ((triggers->triggers[i].tgtype & events) != 0 &&
-			!wake::is_wake_function(triggers->triggers[i].tgfoid))
+			(triggers->triggers[i].tgqual != nullptr ||
+			 !wake::is_wake_function(triggers->triggers[i].tgfoid)))
 			return true;
 	return false;
 }
 
-// Defaults, those of a domain included, and checks.
+// Whether values of the columns are made by code: by that of their types, a default, or as a generated column.
 static bool
-has_code_in_columns(Relation table)
+has_code_in_values(Relation table)
 {
 	TupleDesc columns = RelationGetDescr(table);
 	for (int i = 0; i < columns->natts; i++) {
@@ -50,7 +51,15 @@ has_code_in_columns(Relation table)
 	for (int i = 0; i < constraints->num_defval; i++)
 		if (has_users_code_in(constraints->defval[i].adbin))
 			return true;
-	for (int i = 0; i < constraints->num_check; i++)
+	return false;
+}
+
+// The planner may evaluate checks, too.
+static bool
+has_code_in_checks(Relation table)
+{
+	const TupleConstr *constraints = RelationGetDescr(table)->constr;
+	for (int i = 0; constraints != nullptr && i < constraints->num_check; i++)
 		if (has_users_code_in(constraints->check[i].ccbin))
 			return true;
 	return false;
@@ -89,7 +98,7 @@ has_statistics_of_expressions(Relation table)
 	return false;
 }
 
-// Whether the rows are sent to the partitions by columns, and by operators of PostgreSQL's own.
+// Whether rows are sent to the partitions by more than columns and operators of PostgreSQL's own.
 static bool
 has_code_in_partition_key(Relation table)
 {
@@ -102,32 +111,59 @@ has_code_in_partition_key(Relation table)
 	return has_code;
 }
 
-// Policies apply to the owner if they are forced.
+// A partition's rows are checked by the keys of all tables above it.
 static bool
-has_code(Relation table, int events)
+has_code_in_ancestors(Relation table)
 {
+	if (!table->rd_rel->relispartition)
+		return false;
+	bool has_code = false;
+	ListCell *cell;
+	foreach (cell, get_partition_ancestors(RelationGetRelid(table))) {
+		Relation ancestor = try_relation_open(lfirst_oid(cell), AccessShareLock);
+		has_code = has_code || ancestor == nullptr || has_code_in_partition_key(ancestor);
+		if (ancestor != nullptr)
+			relation_close(ancestor, AccessShareLock);
+	}
+	return has_code;
+}
+
+static bool
+has_code(Relation table, int events, Oid role)
+{
+	constexpr int makes_rows = TRIGGER_TYPE_INSERT | TRIGGER_TYPE_UPDATE;
 	const char kind = table->rd_rel->relkind;
 	const bool is_known = (kind == RELKIND_RELATION && table->rd_rel->relam == HEAP_TABLE_AM_OID) ||
 						  kind == RELKIND_PARTITIONED_TABLE;
-	return !is_known || table->rd_rules != nullptr || table->rd_rel->relforcerowsecurity ||
-		   has_triggers(table, events) || has_code_in_columns(table) ||
+	return !is_known || table->rd_rules != nullptr ||
+		   check_enable_rls(RelationGetRelid(table), role, true) == RLS_ENABLED ||
+		   has_triggers(table, events) ||
+		   ((events & makes_rows) != 0 && has_code_in_values(table)) || has_code_in_checks(table) ||
 		   has_code_in_indexes(table) || has_statistics_of_expressions(table) ||
-		   has_code_in_partition_key(table);
+		   has_code_in_partition_key(table) || has_code_in_ancestors(table);
+}
+
+// To truncate a table takes more, but only if nobody has it locked: who does that looks again.
+static LOCKMODE
+lock_for(int events)
+{
+	return (events & ~TRIGGER_TYPE_TRUNCATE) == 0 ? AccessShareLock : RowExclusiveLock;
 }
 
 // What is dropped meanwhile is left to the statement.
 bool
-has_no_users_code(Oid table, int events)
+has_no_users_code(Oid table, int events, Oid role)
 {
-	LockRelationOid(table, AccessShareLock);
+	const LOCKMODE lock = lock_for(events);
+	LockRelationOid(table, lock);
 	bool has_any = false;
 	ListCell *cell;
-	foreach (cell, find_all_inheritors(table, AccessShareLock, nullptr)) {
+	foreach (cell, find_all_inheritors(table, lock, nullptr)) {
 		Relation relation = try_relation_open(lfirst_oid(cell), NoLock);
 		if (relation == nullptr)
 			continue;
-		has_any = has_any || has_code(relation, events);
-		relation_close(relation, AccessShareLock);
+		has_any = has_any || has_code(relation, events, role);
+		relation_close(relation, NoLock);
 	}
 	return !has_any;
 }
@@ -143,24 +179,31 @@ are_of_owner(Oid owner)
 bool
 may_run_as_owner(Oid table, int events)
 {
-	return are_of_owner(catalog::owner_of(table)) || has_no_users_code(table, events);
+	const Oid owner = catalog::owner_of(table);
+	return are_of_owner(owner) || has_no_users_code(table, events, owner);
 }
 
-bool
-is_for_owner(const Access *accesses, int count)
+Runner
+choose_runner(const Access *accesses, int count, Manner manner)
 {
-	bool is_for_all = true;
-	for (int i = 0; i < count; i++)
-		is_for_all = is_for_all && has_no_users_code(accesses[i].table, accesses[i].events);
-	if (is_for_all || are_of_owner(catalog::owner_of(accesses[0].table)))
-		return true;
+	const Oid owner = catalog::owner_of(accesses[0].table);
+	if (are_of_owner(owner))
+		return Runner::trusted_owner;
+	const Access *found = nullptr;
+	for (int i = 0; i < count && found == nullptr; i++)
+		if (!has_no_users_code(accesses[i].table, accesses[i].events, owner))
+			found = &accesses[i];
+	if (found == nullptr)
+		return Runner::owner;
+	if (manner == Manner::owner_only)
+		error::code_of_users(get_rel_name(found->table));
 	for (int i = 0; i < count; i++) {
 		const char *grants = missing_rights::grants_for(
 			list_make1(missing_rights::need_of(accesses[i].table, accesses[i].rights)));
 		if (grants != nullptr)
 			error::no_right_beside_code(get_rel_name(accesses[i].table), grants);
 	}
-	return false;
+	return Runner::caller;
 }
 
 } // namespace queue_ext::claim

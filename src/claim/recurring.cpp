@@ -112,7 +112,7 @@ static void
 as_owner(const Definition *definition, AclMode rights, int events, Body &&body)
 {
 	const Access accesses[] = {{definition->source, rights, events}};
-	as_owner(accesses, false, [&] { statement::with_spi([&] { body(); }); });
+	as_owner(accesses, Manner::plain, [&](Runner) { statement::with_spi([&] { body(); }); });
 }
 
 // The columns of a job; kind comes last, as the first layout has not got it.

@@ -8,6 +8,7 @@
 
 #include "../postgres.hpp"
 
+#include "../claim/as_owner.hpp"
 #include "../statement/statement.hpp"
 
 namespace queue_ext::queue {
@@ -22,10 +23,11 @@ enum class SlotState {
 
 // Truncates the slot if all that it has is past its keep, and no other session has it locked: keeps the
 // lock, ACCESS EXCLUSIVE, until the end of the transaction then.
-SlotState clear_slot(const statement::Named &slot, const Interval &keep);
+SlotState clear_slot(const statement::Named &slot, const Interval &keep, claim::Manner manner);
 
 // Deletes rows that are past their keep, the oldest first, but none that another transaction has locked.
 // Returns how many, at most "most". Raises what the executor raises.
-int64 delete_expired(const statement::Named &table, const Interval &keep, int most);
+int64 delete_expired(const statement::Named &table, const Interval &keep, int most,
+					 claim::Manner manner);
 
 } // namespace queue_ext::queue

@@ -90,10 +90,11 @@ is_safe_as_owner(Oid source)
 {
 	Relation table = table_open(source, NoLock);
 	const Bitmapset *columns = missing_rights::column_set(source, written, written_count(source));
-	const bool is_safe = row::is_plain(table) &&
-						 claim::has_no_users_code(source, TRIGGER_TYPE_UPDATE) &&
-						 are_plain(table, columns) && !has_checks(table, columns) &&
-						 !has_unique_index(table, columns);
+	const bool is_safe =
+		row::is_plain(table) &&
+		claim::has_no_users_code(source, TRIGGER_TYPE_UPDATE, catalog::owner_of(source)) &&
+		are_plain(table, columns) && !has_checks(table, columns) &&
+		!has_unique_index(table, columns);
 	table_close(table, NoLock);
 	return is_safe;
 }
