@@ -213,6 +213,18 @@ select done(1);
 select current_user, current_setting('search_path'), current_setting('lock_timeout');
 reset role;
 select old_jobs('defined');
+-- A slot with code of users is left to queue_maintain, without a word in the log.
+call prepare('checked');
+create function plain(state text) returns boolean language plpgsql immutable as 'begin return state is not null; end';
+alter table checked_archive add check (plain(state));
+grant select, update, delete on checked to regress_keep_completion;
+grant insert, select on checked_archive to regress_keep_completion;
+set role regress_keep_completion;
+select queue_complete('checked', 1, 1);
+reset role;
+select old_jobs('checked');
+call queue_maintain('checked');
+select old_jobs('checked');
 
 -- Dropped, detached, renamed or replaced by the same transaction.
 call prepare('gone');

@@ -46,9 +46,10 @@ select queue_cancel('jobs', :job);
 reset role;
 select count(*) filter (where attempt = 0) as unclaimed, count(*) as jobs from jobs;
 
--- The owner's triggers run as the owner, and do not search the worker's path.
+-- Where triggers run, it is sent as the worker, who needs the right. The owner's own claims send it under a path without
+-- schemas of users.
 create table log (who name, path text);
-grant insert on log to regress_schedule_owner;
+grant insert on log to regress_schedule_owner, regress_schedule_worker;
 set role regress_schedule_owner;
 create function log() returns trigger language plpgsql as $$
 begin
@@ -61,9 +62,18 @@ call be_late();
 set role regress_schedule_worker;
 set search_path = test_schedule_privileges, public;
 select attempt from queue_pop('jobs');
+reset role;
+grant insert on jobs to regress_schedule_worker;
+set role regress_schedule_worker;
+select attempt from queue_pop('jobs');
 select current_user, current_setting('search_path');
 reset role;
+call be_late();
+set role regress_schedule_owner;
+select attempt from queue_pop('jobs');
+reset role;
 table log;
+revoke insert on jobs from regress_schedule_worker;
 drop trigger log on jobs;
 
 -- Row security that does not show it does not show the payload.

@@ -204,7 +204,8 @@ insert into refused_for (what, undo) values
 	('alter table jobs add constraint c exclude using btree (id with =)', 'alter table jobs drop constraint c'),
 	('alter table jobs alter column leased_by type text_domain', 'alter table jobs alter column leased_by type text'),
 	('create index i on jobs (id) where priority > 3', 'drop index i'),
-	('alter table jobs add constraint c check (created_at is not null)', 'alter table jobs drop constraint c');
+	('alter table jobs add constraint c check (created_at is not null)', 'alter table jobs drop constraint c'),
+	('alter table jobs add constraint c check (id::text::text_domain is not null)', 'alter table jobs drop constraint c');
 create procedure try_each(inout refused integer default 0) language plpgsql as $$
 declare
 	each record;

@@ -126,6 +126,27 @@ no_right(const char *table, const char *grants)
 					grants == nullptr ? 0 : errhint("%s", grant_hint(grants))));
 }
 
+void
+no_right_beside_code(const char *table, const char *grants)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("permission denied for table %s", table),
+			 errdetail(
+				 "Triggers and other code of users on the table do not run as its owner for you."),
+			 errhint("%s", grant_hint(grants))));
+}
+
+void
+code_of_users(const char *table)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("table \"%s\" has triggers or other code of users", table),
+			 errdetail("It does not run as the table's owner for you, nor as you for all queues."),
+			 errhint("Call queue_maintain() with the queue's name, or as its owner.")));
+}
+
 char *
 grant_hint(const char *grants)
 {

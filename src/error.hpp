@@ -38,6 +38,10 @@ void check_not_blank(const char *what, const text *value);
 // 42501: the caller has not the rights on the table that the call needs; the commands grant them,
 // and may be null.
 [[noreturn]] void no_right(const char *table, const char *grants);
+// The same, where the owner does it for the caller, unless the table has code of users.
+[[noreturn]] void no_right_beside_code(const char *table, const char *grants);
+// 42501: it is not done as the caller, either.
+[[noreturn]] void code_of_users(const char *table);
 // The hint of such an error.
 char *grant_hint(const char *grants);
 // 42501: the caller has not that right on the schema.

@@ -4,7 +4,7 @@
 
 #include "../postgres.hpp"
 
-#include "owner.hpp"
+#include "users_code.hpp"
 
 namespace queue_ext::catalog {
 
@@ -24,19 +24,7 @@ each_index(Relation table, Visit &&visit)
 	list_free(indexes);
 }
 
-// As PostgreSQL simplifies it, a list of conditions; NIL if there is none. Simplifying evaluates immutable
-// functions of constants: these are code of the table's owner, and may do anything. So they run as the owner.
-// Raises what they raise; the index is open.
-inline List *
-index_predicate(Relation index)
-{
-	List *predicate = NIL;
-	as_restricted_owner_of(index->rd_index->indrelid,
-						   [&] { predicate = RelationGetIndexPredicate(index); });
-	return predicate;
-}
-
-// As it was written; null if there is none, or no such index. Runs no code of the owner's.
+// The predicate as it was written; null if there is none, or no such index.
 inline Node *
 stored_predicate(Oid index)
 {
@@ -49,6 +37,19 @@ stored_predicate(Oid index)
 		is_null ? nullptr : static_cast<Node *>(stringToNode(TextDatumGetCString(tree)));
 	ReleaseSysCache(tuple);
 	return predicate;
+}
+
+// The predicate as a list of conditions, simplified as PostgreSQL does it; NIL if there is none. To simplify evaluates
+// code: a predicate that has code of users is left as it is, since that may do anything, and would do it with the
+// rights of whoever asks.
+inline List *
+index_predicate(Relation index)
+{
+	Node *stored = stored_predicate(RelationGetRelid(index));
+	if (!has_users_code(stored))
+		return RelationGetIndexPredicate(index);
+	fix_opfuncids(stored);
+	return make_ands_implicit(canonicalize_qual(reinterpret_cast<Expr *>(stored), false));
 }
 
 } // namespace queue_ext::catalog

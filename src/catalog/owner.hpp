@@ -40,30 +40,46 @@ check_owner(Oid table)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(table));
 }
 
-// Runs body as the table's owner, in a security context with that restriction, too. On ERROR the abort
-// of the subtransaction or transaction restores the user.
+// Runs body as that user, in a security context with that restriction, too. On ERROR the abort of the
+// subtransaction or transaction restores the user.
 template <typename Body>
 void
-as_owner_of(Oid table, Body &&body, int restriction = 0)
+as_user(Oid role, Body &&body, int restriction = 0)
 {
 	Oid user;
 	int security;
 	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(owner_of(table), security | SECURITY_LOCAL_USERID_CHANGE | restriction);
+	SetUserIdAndSecContext(role, security | SECURITY_LOCAL_USERID_CHANGE | restriction);
 	body();
 	SetUserIdAndSecContext(user, security);
 }
 
-// Runs body, which runs the owner's code, as the table's owner, in a security-restricted operation, as in
+// As the table's owner.
+template <typename Body>
+void
+as_owner_of(Oid table, Body &&body, int restriction = 0)
+{
+	as_user(owner_of(table), body, restriction);
+}
+
+// Runs body, which runs code of others, as that user, in a security-restricted operation, as in
 // REINDEX and ANALYZE, and in that further restriction; settings that body makes are undone. On ERROR the abort
 // of the subtransaction or transaction restores the user.
 template <typename Body>
 void
-as_restricted_owner_of(Oid table, Body &&body, int restriction = 0)
+as_restricted_user(Oid role, Body &&body, int restriction = 0)
 {
 	const int level = NewGUCNestLevel();
-	as_owner_of(table, body, SECURITY_RESTRICTED_OPERATION | restriction);
+	as_user(role, body, SECURITY_RESTRICTED_OPERATION | restriction);
 	AtEOXact_GUC(false, level);
+}
+
+// As the table's owner.
+template <typename Body>
+void
+as_restricted_owner_of(Oid table, Body &&body, int restriction = 0)
+{
+	as_restricted_user(owner_of(table), body, restriction);
 }
 
 } // namespace queue_ext::catalog

@@ -8,9 +8,9 @@
 #include "../catalog/column.hpp"
 #include "../catalog/owner.hpp"
 #include "../definition/shape.hpp"
-#include "../statement/search_path.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "../wake/transaction_callbacks.hpp"
+#include "as_owner.hpp"
 #include "claims_kept.hpp"
 #include "given_back.hpp"
 
@@ -106,16 +106,13 @@ take_occurrences(const Definition *definition, Occurrences *occurrences, uint64 
 	return left;
 }
 
-// Runs body as the owner of the queue's table, with SPI open. The owner's triggers do not search the
-// path of the caller.
+// Runs body, with SPI open, as the owner of the queue's table, or as the caller if that has the rights.
 template <typename Body>
 static void
-as_owner(const Definition *definition, Body &&body)
+as_owner(const Definition *definition, AclMode rights, int events, Body &&body)
 {
-	catalog::as_owner_of(definition->source, [&] {
-		statement::with_search_path(statement::bare_search_path,
-									[&] { statement::with_spi([&] { body(); }); });
-	});
+	const Access accesses[] = {{definition->source, rights, events}};
+	as_owner(accesses, Manner::plain, [&](Runner) { statement::with_spi([&] { body(); }); });
 }
 
 // The columns of a job; kind comes last, as the first layout has not got it.
@@ -156,7 +153,7 @@ send_occurrence(Definition *definition, const Schedule &schedule)
 	const char nulls[] = {' ', ' ', ' ', ' ', ' ', schedule.kind == nullptr ? 'n' : ' ', '\0'};
 	int64 id = 0;
 	const int64 counted = stats::counted(definition, stats::Counter::sent);
-	as_owner(definition, [&] {
+	as_owner(definition, ACL_INSERT | ACL_SELECT, TRIGGER_TYPE_INSERT, [&] {
 		if (statement::run(send_statement(definition), values, nulls) == 0)
 			return;
 		bool is_null;
@@ -211,7 +208,7 @@ remove(Definition *definition, ClaimStatement which, const char *condition,
 	bool is_done = false;
 	bool is_told = false;
 	stats::Removed removed = stats::none_removed;
-	as_owner(definition, [&] {
+	as_owner(definition, ACL_DELETE | ACL_SELECT, TRIGGER_TYPE_DELETE, [&] {
 		const Statement &statement =
 			prepared_of(definition, kept_for_claims(definition, which), [&] {
 				return psprintf("delete from %s as t where t.id operator(pg_catalog.=) %s"
@@ -289,7 +286,7 @@ find_unclaimed(Definition *definition, const List *schedules)
 	MemoryContext context = CurrentMemoryContext;
 	Arguments arguments(GetCurrentTimestamp());
 	arguments.set(Parameter::ids, jobs_of(schedules));
-	as_owner(definition, [&] {
+	as_owner(definition, ACL_SELECT, 0, [&] {
 		const Statement &statement =
 			prepared_of(definition, kept_for_claims(definition, ClaimStatement::unclaimed), [&] {
 				return psprintf("select t.id, t.attempt, t.xmin, t.unique_key::pg_catalog.text"
@@ -364,15 +361,19 @@ follow_occurrences(Definition *definition, const Occurrences &occurrences)
 	}
 }
 
-// Whether the policies of the table bind its owner, too, who then does not see
-// which jobs are there.
+// Whether nobody can be asked which jobs are there: the policies of the table bind its owner, too; or it has code, and
+// the caller may not read all of it.
 static bool
-are_hidden_from_owner(Oid source)
+are_hidden(Oid source)
 {
-	return check_enable_rls(source, catalog::owner_of(source), true) == RLS_ENABLED;
+	if (check_enable_rls(source, catalog::owner_of(source), true) == RLS_ENABLED)
+		return true;
+	return !may_run_as_owner(source, 0) &&
+		   (check_enable_rls(source, InvalidOid, true) == RLS_ENABLED ||
+			pg_class_aclcheck(source, GetUserId(), ACL_SELECT) != ACLCHECK_OK);
 }
 
-// What the policies of the table hide from its owner is taken for what its ID says.
+// What is hidden is taken for what its ID says.
 List *
 find_occurrences(Definition *definition, const int64 *ids, int count)
 {
@@ -383,9 +384,8 @@ find_occurrences(Definition *definition, const int64 *ids, int count)
 		CHECK_FOR_INTERRUPTS();
 		found = list_concat(found, schedule::find_schedules_of_job(definition->source, ids[i]));
 	}
-	return found == NIL || are_hidden_from_owner(definition->source)
-			   ? found
-			   : find_unclaimed(definition, found);
+	return found == NIL || are_hidden(definition->source) ? found
+														  : find_unclaimed(definition, found);
 }
 
 void
@@ -464,7 +464,7 @@ find_lost(Definition *definition, TimestampTz now)
 	Recurrence *recurrence = recurrence_of(definition);
 	recurrence->check_at = now + pause;
 	recurrence->next = PG_INT64_MAX;
-	if (are_hidden_from_owner(definition->source))
+	if (are_hidden(definition->source))
 		return NIL;
 	const List *overdue = find_overdue(definition, now);
 	return overdue == NIL ? NIL : list_difference_ptr(overdue, find_unclaimed(definition, overdue));

@@ -6,10 +6,9 @@
 // the job is one like any other. Both the ID and the key must be those of the schedule, as a table that
 // was truncated may give an ID again.
 //
-// The next occurrence is sent in the claim's transaction, as the owner of the table, so that a worker
-// needs no right to insert, and a claim that is rolled back has sent nothing. Triggers of the table
-// run under the search path "pg_catalog, pg_temp" then: the worker, whose path that may be, is not to
-// choose what the owner's triggers call.
+// The next occurrence is sent in the claim's transaction, as the owner of the table (as_owner.hpp), so that a worker
+// needs no right to insert, and a claim that is rolled back has sent nothing. Where the table has code of
+// users, it is sent as the worker.
 //
 // A job that is deleted by others than queue_cancel takes the chain with it. A sweep, which comes
 // when the next moment of a schedule has come, and from time to time a claim, looks for schedules

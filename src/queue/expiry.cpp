@@ -10,6 +10,7 @@
 #include "../definition/registry.hpp"
 #include "../error.hpp"
 #include "../ring/shared_memory.hpp"
+#include "../statement/search_path.hpp"
 #include "../statement/subtransaction.hpp"
 #include "../steady_time.hpp"
 #include "calls_kept.hpp"
@@ -116,10 +117,11 @@ clear_free_slot(Oid slot, const Interval &keep, int64 *rows)
 		return SlotState::in_use;
 	const Named named{slot, definition::qualified_name(slot)};
 	SlotState state = SlotState::kept;
-	if (named.name != nullptr && !has_triggers(slot))
-		state = clear_slot(named, keep);
+	if (named.name != nullptr && !has_triggers(slot) &&
+		claim::may_run_as_owner(slot, TRIGGER_TYPE_TRUNCATE))
+		state = clear_slot(named, keep, claim::Manner::owner_only);
 	if (state == SlotState::mixed)
-		*rows = delete_expired(named, keep, most_rows);
+		*rows = delete_expired(named, keep, most_rows, claim::Manner::owner_only);
 	UnlockRelationOid(slot, AccessShareLock);
 	return state;
 }

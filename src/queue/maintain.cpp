@@ -8,6 +8,7 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../claim/as_owner.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/name.hpp"
 #include "../definition/open.hpp"
@@ -44,6 +45,13 @@ struct Round
 };
 
 } // namespace
+
+// Who maintains all queues does not run the code of whoever has made one.
+static claim::Manner
+manner_of(const Round &round)
+{
+	return round.is_of_all ? claim::Manner::owner_only : claim::Manner::restricted;
+}
 
 // Whether the error is the queue's own: a trigger of its owner may raise anything. Who cancels the call
 // cancels it for all queues.
@@ -98,7 +106,7 @@ dead_fence(const Definition *definition)
 
 // Moves dead jobs to the archive, or deletes them if the queue has none. Returns how many.
 static int64
-remove_dead(Definition *definition)
+remove_dead(Definition *definition, const Round &round)
 {
 	const FinishOptions options = options_now();
 	if (definition::is_for_ever(definition->dead_keep) ||
@@ -108,7 +116,7 @@ remove_dead(Definition *definition)
 	arguments.set(Parameter::cutoff, TimestampTzGetDatum(definition::cutoff_of(
 										 definition->dead_keep, options.call_time)));
 	int64 removed = 0;
-	as_owner(definition->source, [&] {
+	const auto remove = [&](claim::Runner) {
 		statement::with_spi([&] {
 			const statement::Statement &statement = prepared_of(
 				definition, kept_for_calls(definition, CallStatement::remove_dead), [&] {
@@ -118,7 +126,17 @@ remove_dead(Definition *definition)
 			removed = static_cast<int64>(run(statement, arguments));
 			note_late(definition, options.call_time);
 		});
-	});
+	};
+	const claim::Access from{definition->source, ACL_SELECT | ACL_UPDATE | ACL_DELETE,
+							 TRIGGER_TYPE_DELETE};
+	if (definition->archive_name == nullptr) {
+		const claim::Access accesses[] = {from};
+		claim::as_owner(accesses, manner_of(round), remove);
+	} else {
+		const claim::Access accesses[] = {
+			from, {definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT}};
+		claim::as_owner(accesses, manner_of(round), remove);
+	}
 	return removed;
 }
 
@@ -129,8 +147,9 @@ remove_all_dead(const Registered &queue, const Round &round)
 	int64 removed;
 	do {
 		removed = 0;
-		if (!in_transaction(queue, round,
-							[&](Definition *definition) { removed = remove_dead(definition); }))
+		if (!in_transaction(queue, round, [&](Definition *definition) {
+				removed = remove_dead(definition, round);
+			}))
 			return false;
 	} while (removed == batch_size);
 	return true;
@@ -155,7 +174,8 @@ delete_all_expired(const Registered &queue, Oid archive, Oid table, const Round 
 		(void) in_transaction(queue, round, [&](Definition *definition) {
 			const Named named{table, definition::qualified_name(table)};
 			if (has_keep_for(definition, archive) && named.name != nullptr)
-				deleted = delete_expired(named, definition->archive_keep, batch_size);
+				deleted =
+					delete_expired(named, definition->archive_keep, batch_size, manner_of(round));
 		});
 	} while (deleted == batch_size);
 }
@@ -167,7 +187,8 @@ maintain_slot(const Registered &queue, Oid archive, Oid slot, const Round &round
 	(void) in_transaction(queue, round, [&](Definition *definition) {
 		const Named named{slot, definition::qualified_name(slot)};
 		if (has_keep_for(definition, archive) && named.name != nullptr)
-			is_mixed = clear_slot(named, definition->archive_keep) == SlotState::mixed;
+			is_mixed =
+				clear_slot(named, definition->archive_keep, manner_of(round)) == SlotState::mixed;
 	});
 	if (is_mixed)
 		delete_all_expired(queue, archive, slot, round);

@@ -62,12 +62,15 @@ lock_to_truncate(Oid table)
 // Truncates the slot, unless it is in use. A row may have come before the lock, so it looks again. Where
 // the policies of the table bind its owner, too, it cannot know what the slot has.
 static SlotState
-truncate(const Named &slot, TimestampTz cutoff)
+truncate(const Named &slot, TimestampTz cutoff, claim::Runner runner)
 {
 	if (check_enable_rls(slot.table, InvalidOid, true) == RLS_ENABLED)
 		return SlotState::kept;
 	if (!lock_to_truncate(slot.table))
 		return SlotState::in_use;
+	if (runner == claim::Runner::owner &&
+		!claim::has_no_users_code(slot.table, TRIGGER_TYPE_TRUNCATE, GetUserId()))
+		return SlotState::kept;
 	const Span span = span_of(slot);
 	if (span.is_empty || span.newest > cutoff)
 		return SlotState::kept;
@@ -77,16 +80,18 @@ truncate(const Named &slot, TimestampTz cutoff)
 }
 
 SlotState
-clear_slot(const Named &slot, const Interval &keep)
+clear_slot(const Named &slot, const Interval &keep, claim::Manner manner)
 {
 	const TimestampTz cutoff = definition::cutoff_of(keep, GetCurrentTimestamp());
 	SlotState state = SlotState::kept;
-	as_owner(slot.table, [&] {
+	const claim::Access accesses[] = {
+		{slot.table, ACL_SELECT | ACL_TRUNCATE, TRIGGER_TYPE_TRUNCATE}};
+	claim::as_owner(accesses, manner, [&](claim::Runner runner) {
 		const Span span = span_of(slot);
 		if (span.is_empty || span.oldest > cutoff)
 			return;
 		if (span.newest <= cutoff)
-			state = truncate(slot, cutoff);
+			state = truncate(slot, cutoff, runner);
 		else if (definition::period_of(keep, span.oldest) !=
 				 definition::period_of(keep, span.newest))
 			state = SlotState::mixed;
@@ -95,10 +100,12 @@ clear_slot(const Named &slot, const Interval &keep)
 }
 
 int64
-delete_expired(const Named &table, const Interval &keep, int most)
+delete_expired(const Named &table, const Interval &keep, int most, claim::Manner manner)
 {
 	int64 deleted = 0;
-	as_owner(table.table, [&] {
+	const claim::Access accesses[] = {
+		{table.table, ACL_SELECT | ACL_UPDATE | ACL_DELETE, TRIGGER_TYPE_DELETE}};
+	claim::as_owner(accesses, manner, [&](claim::Runner) {
 		statement::with_spi([&] {
 			Oid types[] = {TIMESTAMPTZOID};
 			Datum values[] = {

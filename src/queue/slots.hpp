@@ -1,29 +1,17 @@
 // slots.hpp - removes what an archive need not keep any longer: all rows of a slot by TRUNCATE, or a
 // batch of rows.
 //
-// It is done as the owner of the table, since who works need not have the right to truncate the archive;
-// callers do nothing that the owner has not set.
+// It is done as the owner of the table (claim/as_owner.hpp), since who works need not have the right to truncate the
+// archive; callers do nothing that the owner has not set.
 
 #pragma once
 
 #include "../postgres.hpp"
 
-#include "../catalog/owner.hpp"
-#include "../statement/search_path.hpp"
+#include "../claim/as_owner.hpp"
 #include "../statement/statement.hpp"
 
 namespace queue_ext::queue {
-
-// Runs body as the table's owner, whose triggers find what they name where the owner has put it. What they
-// set is undone: the caller may be anybody, and need not know whose tables these are. On ERROR the end of
-// the transaction restores the user and the settings.
-template <typename Body>
-void
-as_owner(Oid table, Body &&body)
-{
-	catalog::as_restricted_owner_of(
-		table, [&] { statement::with_search_path(statement::bare_search_path, body); });
-}
 
 // What was found in a slot of an archive.
 enum class SlotState {
@@ -35,10 +23,11 @@ enum class SlotState {
 
 // Truncates the slot if all that it has is past its keep, and no other session has it locked: keeps the
 // lock, ACCESS EXCLUSIVE, until the end of the transaction then.
-SlotState clear_slot(const statement::Named &slot, const Interval &keep);
+SlotState clear_slot(const statement::Named &slot, const Interval &keep, claim::Manner manner);
 
 // Deletes rows that are past their keep, the oldest first, but none that another transaction has locked.
 // Returns how many, at most "most". Raises what the executor raises.
-int64 delete_expired(const statement::Named &table, const Interval &keep, int most);
+int64 delete_expired(const statement::Named &table, const Interval &keep, int most,
+					 claim::Manner manner);
 
 } // namespace queue_ext::queue

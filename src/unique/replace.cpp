@@ -6,6 +6,7 @@
 
 #include "../catalog/indexes.hpp"
 #include "../catalog/owner.hpp"
+#include "../claim/as_owner.hpp"
 #include "../claim/given_back.hpp"
 #include "../compat.hpp"
 #include "../definition/registry.hpp"
@@ -14,7 +15,6 @@
 #include "../missing_rights.hpp"
 #include "../row/plain.hpp"
 #include "../statement/search_path.hpp"
-#include "../wake/trigger.hpp"
 #include "find.hpp"
 
 namespace queue_ext::unique {
@@ -34,32 +34,7 @@ written_count(Oid source)
 	return definition::counts_releases(source) ? 8 : definition::has_kind(source) ? 7 : 6;
 }
 
-// Tree walker: true for a function that is not PostgreSQL's own.
-static bool
-calls_users(Node *node, void *context)
-{
-	if (node == nullptr)
-		return false;
-	const auto is_users = [](Oid function, void *) {
-		return function >= FirstNormalObjectId;
-	};
-	return check_functions_in_node(node, is_users, nullptr) ||
-		   compat::walk_tree(node, calls_users, context);
-}
-
-// Disabled triggers count, too, as they may be enabled in a session that replicates.
-static bool
-has_triggers(Relation table)
-{
-	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
-	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
-		if (TRIGGER_FOR_UPDATE(triggers->triggers[i].tgtype) &&
-			!wake::is_wake_function(triggers->triggers[i].tgfoid))
-			return true;
-	return false;
-}
-
-// Whether a check that the change could violate, or that the planner may evaluate, keeps the owner from it.
+// Whether the change could violate a check.
 static bool
 has_checks(Relation table, const Bitmapset *columns)
 {
@@ -68,35 +43,30 @@ has_checks(Relation table, const Bitmapset *columns)
 		auto *check = static_cast<Node *>(stringToNode(constraints->check[i].ccbin));
 		Bitmapset *read = nullptr;
 		pull_varattnos(check, 1, &read);
-		if (calls_users(check, nullptr) || bms_overlap(read, columns) ||
+		if (bms_overlap(read, columns) ||
 			bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, read))
 			return true;
 	}
 	return false;
 }
 
-// Whether an index calls functions of users, or shows a key of another row where it is violated.
+// Whether an index shows a key of another row where it is violated.
 static bool
-has_special_index(Relation table, const Bitmapset *columns)
+has_unique_index(Relation table, const Bitmapset *columns)
 {
-	bool is_special = false;
+	bool is_unique = false;
 	catalog::each_index(table, [&](Relation index) {
 		const Form_pg_index form = index->rd_index;
 		bool is_of_written = false;
-		for (int i = 0; i < form->indnatts; i++) {
-			const AttrNumber number = form->indkey.values[i];
-			is_special |= number == InvalidAttrNumber; // an expression
-			is_of_written |= bms_is_member(number - FirstLowInvalidHeapAttributeNumber, columns);
-		}
-		for (int i = 0; i < form->indnkeyatts; i++)
-			is_special |= index->rd_opfamily[i] >= FirstNormalObjectId;
-		is_special |= form->indisexclusion || (form->indisunique && is_of_written) ||
-					  calls_users(catalog::stored_predicate(form->indexrelid), nullptr);
+		for (int i = 0; i < form->indnatts; i++)
+			is_of_written |=
+				bms_is_member(form->indkey.values[i] - FirstLowInvalidHeapAttributeNumber, columns);
+		is_unique |= form->indisexclusion || (form->indisunique && is_of_written);
 	});
-	return is_special;
+	return is_unique;
 }
 
-// Whether the columns have PostgreSQL's own types, and may be null where the change may make them so.
+// Whether the columns are there, and may be null where the change may make them so.
 static bool
 are_plain(Relation table, const Bitmapset *columns)
 {
@@ -109,8 +79,7 @@ are_plain(Relation table, const Bitmapset *columns)
 		const char *name = NameStr(column->attname);
 		const bool is_given = strcmp(name, "payload") == 0 || strcmp(name, "priority") == 0 ||
 							  strcmp(name, "run_at") == 0 || strcmp(name, "attempt") == 0;
-		if (column->atttypid >= FirstNormalObjectId ||
-			(!is_given && compat::is_not_null(RelationGetDescr(table), number - 1)))
+		if (!is_given && compat::is_not_null(RelationGetDescr(table), number - 1))
 			return false;
 	}
 	return true;
@@ -121,9 +90,11 @@ is_safe_as_owner(Oid source)
 {
 	Relation table = table_open(source, NoLock);
 	const Bitmapset *columns = missing_rights::column_set(source, written, written_count(source));
-	const bool is_safe = row::is_plain(table) && !has_triggers(table) &&
-						 are_plain(table, columns) && !has_checks(table, columns) &&
-						 !has_special_index(table, columns);
+	const bool is_safe =
+		row::is_plain(table) &&
+		claim::has_no_users_code(source, TRIGGER_TYPE_UPDATE, catalog::owner_of(source)) &&
+		are_plain(table, columns) && !has_checks(table, columns) &&
+		!has_unique_index(table, columns);
 	table_close(table, NoLock);
 	return is_safe;
 }

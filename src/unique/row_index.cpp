@@ -50,15 +50,17 @@ leading_count(const RowRule *rule, Relation index)
 	return count;
 }
 
-// What the duplicate check of a row without nulls asks for: "among", and that the columns are not
-// null.
+// What the duplicate check of a row without nulls asks for: "among", simplified and as it is since predicates are one
+// or the other, and that the columns are not null.
 static List *
 known_of_rows(const RowRule *rule, Relation table, List *conjuncts)
 {
 	List *known = NIL;
 	ListCell *cell;
-	foreach (cell, conjuncts)
-		known = lappend(known, eval_const_expressions(nullptr, static_cast<Node *>(lfirst(cell))));
+	foreach (cell, conjuncts) {
+		auto *conjunct = static_cast<Node *>(lfirst(cell));
+		known = lappend(lappend(known, conjunct), eval_const_expressions(nullptr, conjunct));
+	}
 	for (int i = 0; i < rule->column_count; i++) {
 		const AttrNumber number = rule->columns[i].number;
 		const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(table), number - 1);

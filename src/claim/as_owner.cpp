@@ -1,0 +1,209 @@
+// as_owner.cpp - see as_owner.hpp.
+
+#include "../postgres.hpp"
+
+#include "as_owner.hpp"
+
+#include "../catalog/indexes.hpp"
+#include "../catalog/users_code.hpp"
+#include "../compat.hpp"
+#include "../error.hpp"
+#include "../missing_rights.hpp"
+#include "../wake/trigger.hpp"
+
+namespace queue_ext::claim {
+
+static bool
+has_users_code_in(const char *tree)
+{
+	return tree != nullptr && catalog::has_users_code(static_cast<Node *>(stringToNode(tree)));
+}
+
+// Disabled triggers count, too, as they may be enabled in a session that replicates. So do those of foreign keys, which
+// read and write other tables.
+static bool
+has_triggers(Relation table, int events)
+{
+	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
+	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
+		if ((triggers->triggers[i].tgtype & events) != 0 &&
+			(triggers->triggers[i].tgqual != nullptr ||
+			 !wake::is_wake_function(triggers->triggers[i].tgfoid)))
+			return true;
+	return false;
+}
+
+// Whether values of the columns are made by code: by that of their types, a default, or as a generated column.
+static bool
+has_code_in_values(Relation table)
+{
+	TupleDesc columns = RelationGetDescr(table);
+	for (int i = 0; i < columns->natts; i++) {
+		const Form_pg_attribute column = TupleDescAttr(columns, i);
+		if (!column->attisdropped && !catalog::is_plain_type(column->atttypid))
+			return true;
+	}
+	const TupleConstr *constraints = columns->constr;
+	if (constraints == nullptr)
+		return false;
+	if (compat::has_generated(constraints))
+		return true;
+	for (int i = 0; i < constraints->num_defval; i++)
+		if (has_users_code_in(constraints->defval[i].adbin))
+			return true;
+	return false;
+}
+
+// The planner may evaluate checks, too.
+static bool
+has_code_in_checks(Relation table)
+{
+	const TupleConstr *constraints = RelationGetDescr(table)->constr;
+	for (int i = 0; constraints != nullptr && i < constraints->num_check; i++)
+		if (has_users_code_in(constraints->check[i].ccbin))
+			return true;
+	return false;
+}
+
+static bool
+has_code_in_indexes(Relation table)
+{
+	bool has_code = false;
+	catalog::each_index(table, [&](Relation index) {
+		const Form_pg_index form = index->rd_index;
+		for (int i = 0; i < form->indnatts; i++)
+			has_code |= form->indkey.values[i] == InvalidAttrNumber; // an expression
+		for (int i = 0; i < form->indnkeyatts; i++)
+			has_code |= index->rd_opfamily[i] >= FirstNormalObjectId;
+		has_code |= catalog::has_users_code(catalog::stored_predicate(form->indexrelid));
+	});
+	return has_code;
+}
+
+// The planner evaluates expressions that statistics are kept of.
+static bool
+has_statistics_of_expressions(Relation table)
+{
+	ListCell *cell;
+	foreach (cell, RelationGetStatExtList(table)) {
+		HeapTuple tuple = SearchSysCache1(STATEXTOID, ObjectIdGetDatum(lfirst_oid(cell)));
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		bool is_null;
+		(void) SysCacheGetAttr(STATEXTOID, tuple, Anum_pg_statistic_ext_stxexprs, &is_null);
+		ReleaseSysCache(tuple);
+		if (!is_null)
+			return true;
+	}
+	return false;
+}
+
+// Whether rows are sent to the partitions by more than columns and operators of PostgreSQL's own.
+static bool
+has_code_in_partition_key(Relation table)
+{
+	if (table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+		return false;
+	const PartitionKey key = RelationGetPartitionKey(table);
+	bool has_code = get_partition_exprs(key) != NIL;
+	for (int i = 0; i < get_partition_natts(key); i++)
+		has_code |= key->partopfamily[i] >= FirstNormalObjectId;
+	return has_code;
+}
+
+// A partition's rows are checked by the keys of all tables above it.
+static bool
+has_code_in_ancestors(Relation table)
+{
+	if (!table->rd_rel->relispartition)
+		return false;
+	bool has_code = false;
+	ListCell *cell;
+	foreach (cell, get_partition_ancestors(RelationGetRelid(table))) {
+		Relation ancestor = try_relation_open(lfirst_oid(cell), AccessShareLock);
+		has_code = has_code || ancestor == nullptr || has_code_in_partition_key(ancestor);
+		if (ancestor != nullptr)
+			relation_close(ancestor, AccessShareLock);
+	}
+	return has_code;
+}
+
+static bool
+has_code(Relation table, int events, Oid role)
+{
+	constexpr int makes_rows = TRIGGER_TYPE_INSERT | TRIGGER_TYPE_UPDATE;
+	const char kind = table->rd_rel->relkind;
+	const bool is_known = (kind == RELKIND_RELATION && table->rd_rel->relam == HEAP_TABLE_AM_OID) ||
+						  kind == RELKIND_PARTITIONED_TABLE;
+	return !is_known || table->rd_rules != nullptr ||
+		   check_enable_rls(RelationGetRelid(table), role, true) == RLS_ENABLED ||
+		   has_triggers(table, events) ||
+		   ((events & makes_rows) != 0 && has_code_in_values(table)) || has_code_in_checks(table) ||
+		   has_code_in_indexes(table) || has_statistics_of_expressions(table) ||
+		   has_code_in_partition_key(table) || has_code_in_ancestors(table);
+}
+
+// To truncate a table takes more, but only if nobody has it locked: who does that looks again.
+static LOCKMODE
+lock_for(int events)
+{
+	return (events & ~TRIGGER_TYPE_TRUNCATE) == 0 ? AccessShareLock : RowExclusiveLock;
+}
+
+// What is dropped meanwhile is left to the statement.
+bool
+has_no_users_code(Oid table, int events, Oid role)
+{
+	const LOCKMODE lock = lock_for(events);
+	LockRelationOid(table, lock);
+	bool has_any = false;
+	ListCell *cell;
+	foreach (cell, find_all_inheritors(table, lock, nullptr)) {
+		Relation relation = try_relation_open(lfirst_oid(cell), NoLock);
+		if (relation == nullptr)
+			continue;
+		has_any = has_any || has_code(relation, events, role);
+		relation_close(relation, NoLock);
+	}
+	return !has_any;
+}
+
+// Both are asked: the session is that of the one, and its temporary objects may be those of the other, in a function
+// that is SECURITY DEFINER.
+static bool
+are_of_owner(Oid owner)
+{
+	return has_privs_of_role(GetUserId(), owner) && has_privs_of_role(GetSessionUserId(), owner);
+}
+
+bool
+may_run_as_owner(Oid table, int events)
+{
+	const Oid owner = catalog::owner_of(table);
+	return are_of_owner(owner) || has_no_users_code(table, events, owner);
+}
+
+Runner
+choose_runner(const Access *accesses, int count, Manner manner)
+{
+	const Oid owner = catalog::owner_of(accesses[0].table);
+	if (are_of_owner(owner))
+		return Runner::trusted_owner;
+	const Access *found = nullptr;
+	for (int i = 0; i < count && found == nullptr; i++)
+		if (!has_no_users_code(accesses[i].table, accesses[i].events, owner))
+			found = &accesses[i];
+	if (found == nullptr)
+		return Runner::owner;
+	if (manner == Manner::owner_only)
+		error::code_of_users(get_rel_name(found->table));
+	for (int i = 0; i < count; i++) {
+		const char *grants = missing_rights::grants_for(
+			list_make1(missing_rights::need_of(accesses[i].table, accesses[i].rights)));
+		if (grants != nullptr)
+			error::no_right_beside_code(get_rel_name(accesses[i].table), grants);
+	}
+	return Runner::caller;
+}
+
+} // namespace queue_ext::claim

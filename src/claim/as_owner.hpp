@@ -1,0 +1,80 @@
+// as_owner.hpp - statements on a queue's table for which the caller needs no right: they run as the table's owner.
+//
+// Invariant: with the owner's rights runs no code but PostgreSQL's and this library's, unless the session's user and
+// the current one have the owner's rights themselves. Triggers, checks, defaults and the like were written to run as
+// whoever writes the table; and the session is the caller's: its temporary objects come before all that a path does not
+// name, and what it has planned and compiled before, under paths of its own, is used again. So where the table has such
+// code, the statement runs as the caller, who needs the rights then; or not at all.
+//
+// A table is looked at under the lock that the statement takes: no other session can give it a trigger, a check or a
+// policy between. Statistics, indexes and partitions it can, as that takes a lesser lock.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../catalog/owner.hpp"
+#include "../statement/search_path.hpp"
+
+namespace queue_ext::claim {
+
+// What a statement does with a table.
+struct Access
+{
+	Oid table;
+	AclMode rights; // on the whole table
+	int events;     // that may fire triggers: TRIGGER_TYPE_INSERT and so on; 0: it reads
+};
+
+// As whom it runs.
+enum class Runner {
+	owner,         // for another role: there is no code of users
+	trusted_owner, // for one that has the owner's rights
+	caller,
+};
+
+// How it runs.
+enum class Manner {
+	plain,
+	// In a security-restricted operation, as in REINDEX, with settings that body makes undone.
+	restricted,
+	// The same, and never as the caller.
+	owner_only,
+};
+
+// Whether a statement of that role runs no code of users on the table, its partitions and children: of these it takes
+// the lock that the statement takes, for the rest of the transaction, and ACCESS SHARE on their indexes.
+bool has_no_users_code(Oid table, int events, Oid role);
+
+// Whether a statement may run as the owner. Takes the locks of has_no_users_code().
+bool may_run_as_owner(Oid table, int events);
+
+// As whom a statement on all these tables is to run: the owner is that of the first. Raises 42501, with the GRANT, if
+// it is to be the caller, who has not the rights or must not. Takes the locks of has_no_users_code().
+Runner choose_runner(const Access *accesses, int count, Manner manner);
+
+// Runs body(runner), as the owner of the first of the tables under a path without schemas of users; or else as the
+// caller. On ERROR the abort of the subtransaction or transaction restores user and settings. Raises what
+// choose_runner() raises.
+template <int count, typename Body>
+void
+as_owner(const Access (&accesses)[count], Manner manner, Body &&body)
+{
+	const Runner runner = choose_runner(accesses, count, manner);
+	const auto run = [&] {
+		body(runner);
+	};
+	const auto under_path = [&] {
+		statement::with_search_path(statement::bare_search_path, run);
+	};
+	if (runner == Runner::caller && manner == Manner::plain)
+		run();
+	else if (runner == Runner::caller)
+		catalog::as_restricted_user(GetUserId(), run);
+	else if (manner == Manner::plain)
+		catalog::as_owner_of(accesses[0].table, under_path);
+	else
+		catalog::as_restricted_owner_of(accesses[0].table, under_path);
+}
+
+} // namespace queue_ext::claim
