@@ -120,7 +120,7 @@ call try($$select queue_pop('fired')$$);
 set role regress_hostile_owner;
 alter table fired drop column noted;
 create type pair as (one integer, other noted);
-alter table fired add constraint noted check (('(1,' || priority || ')')::pair is not null) not valid;
+alter table fired add constraint noted check (('(1,' || priority::text || ')')::pair::text is not null) not valid;
 set role regress_hostile_worker;
 call try($$select queue_pop('fired')$$);
 set role regress_hostile_owner;

@@ -6,7 +6,6 @@
 
 #include "../catalog/indexes.hpp"
 #include "../catalog/users_code.hpp"
-#include "../compat.hpp"
 #include "../error.hpp"
 #include "../missing_rights.hpp"
 #include "../wake/trigger.hpp"
@@ -33,7 +32,8 @@ has_triggers(Relation table, int events)
 	return false;
 }
 
-// Whether values of the columns are made by code: by that of their types, a default, or as a generated column.
+// Whether values of the columns are made by code: by that of their types, or a default. What makes a generated column is
+// a default here.
 static bool
 has_code_in_values(Relation table)
 {
@@ -44,11 +44,7 @@ has_code_in_values(Relation table)
 			return true;
 	}
 	const TupleConstr *constraints = columns->constr;
-	if (constraints == nullptr)
-		return false;
-	if (compat::has_generated(constraints))
-		return true;
-	for (int i = 0; i < constraints->num_defval; i++)
+	for (int i = 0; constraints != nullptr && i < constraints->num_defval; i++)
 		if (has_users_code_in(constraints->defval[i].adbin))
 			return true;
 	return false;
