@@ -322,5 +322,22 @@ select * from test_hostile_as_owner.audit;
 select has_table_privilege('regress_hostile_worker', 'secrets', 'select') as taken;
 
 discard temp;
+-- To look for code runs none.
+create function loud(n integer) returns integer language plpgsql immutable as $$
+begin
+	if current_user = 'regress_hostile_worker' then
+		raise warning 'evaluated as the worker';
+	end if;
+	return n;
+end $$;
+create table above (like kept) partition by list ((priority + loud(1)));
+alter table kept alter id drop identity;
+alter table above attach partition kept for values in (1);
+\c -
+set search_path = test_hostile_as_owner, public;
+set client_min_messages = warning;
+set role regress_hostile_worker;
+call queue_maintain();
+reset role;
 drop schema test_hostile_as_owner cascade;
 drop role regress_hostile_owner, regress_hostile_worker;

@@ -20,7 +20,8 @@ is_plain_type(Oid type)
 		   get_typtype(type) == TYPTYPE_ENUM;
 }
 
-// PostgreSQL's functions that are not immutable may look for casts and types of users, or run any query.
+// PostgreSQL's functions that are not immutable may look for casts and types of users, or run any query; and one that is
+// evaluates the key of the table that it is given.
 inline bool
 is_plain_function(Oid function)
 {
@@ -35,7 +36,8 @@ is_plain_function(Oid function)
 	for (const Oid known : plain)
 		if (function == known)
 			return true;
-	return function < FirstNormalObjectId && func_volatile(function) == PROVOLATILE_IMMUTABLE;
+	return function < FirstNormalObjectId && function != F_SATISFIES_HASH_PARTITION &&
+		   func_volatile(function) == PROVOLATILE_IMMUTABLE;
 }
 
 // Whether it is an expression of a kind that runs only its functions, and those of its type.

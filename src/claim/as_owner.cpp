@@ -94,16 +94,23 @@ has_statistics_of_expressions(Relation table)
 	return false;
 }
 
-// Whether rows are sent to the partitions by more than columns and operators of PostgreSQL's own.
+// Whether rows are sent to the partitions of the table, if it has any, by more than columns and operators of
+// PostgreSQL's own. Reads the catalog alone: the relcache would evaluate the expressions.
 static bool
-has_code_in_partition_key(Relation table)
+has_code_in_partition_key(Oid table)
 {
-	if (table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+	HeapTuple tuple = SearchSysCache1(PARTRELID, ObjectIdGetDatum(table));
+	if (!HeapTupleIsValid(tuple))
 		return false;
-	const PartitionKey key = RelationGetPartitionKey(table);
-	bool has_code = get_partition_exprs(key) != NIL;
-	for (int i = 0; i < get_partition_natts(key); i++)
-		has_code |= key->partopfamily[i] >= FirstNormalObjectId;
+	bool is_null;
+	(void) SysCacheGetAttr(PARTRELID, tuple, Anum_pg_partitioned_table_partexprs, &is_null);
+	bool has_code = !is_null;
+	const Datum classes =
+		SysCacheGetAttr(PARTRELID, tuple, Anum_pg_partitioned_table_partclass, &is_null);
+	const auto *list = reinterpret_cast<const oidvector *>(DatumGetPointer(classes));
+	for (int i = 0; i < list->dim1; i++)
+		has_code |= list->values[i] >= FirstNormalObjectId;
+	ReleaseSysCache(tuple);
 	return has_code;
 }
 
@@ -113,15 +120,11 @@ has_code_in_ancestors(Relation table)
 {
 	if (!table->rd_rel->relispartition)
 		return false;
-	bool has_code = false;
 	ListCell *cell;
-	foreach (cell, get_partition_ancestors(RelationGetRelid(table))) {
-		Relation ancestor = try_relation_open(lfirst_oid(cell), AccessShareLock);
-		has_code = has_code || ancestor == nullptr || has_code_in_partition_key(ancestor);
-		if (ancestor != nullptr)
-			relation_close(ancestor, AccessShareLock);
-	}
-	return has_code;
+	foreach (cell, get_partition_ancestors(RelationGetRelid(table)))
+		if (has_code_in_partition_key(lfirst_oid(cell)))
+			return true;
+	return false;
 }
 
 static bool
@@ -136,7 +139,7 @@ has_code(Relation table, int events, Oid role)
 		   has_triggers(table, events) ||
 		   ((events & makes_rows) != 0 && has_code_in_values(table)) || has_code_in_checks(table) ||
 		   has_code_in_indexes(table) || has_statistics_of_expressions(table) ||
-		   has_code_in_partition_key(table) || has_code_in_ancestors(table);
+		   has_code_in_partition_key(RelationGetRelid(table)) || has_code_in_ancestors(table);
 }
 
 // To truncate a table takes more, but only if nobody has it locked: who does that looks again.
