@@ -990,28 +990,28 @@ check_kind(const text *kind)
 						errdetail("It has %zu.", length)));
 }
 
+[[noreturn]] static void
+length_out_of_range(const char *what, int count, int most, const char *hint)
+{
+	if (count == 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("\"%s\" must not be empty", what), errhint("%s", hint)));
+	ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					errmsg("\"%s\" must not have more than %d elements", what, most),
+					errdetail("It has %d.", count)));
+}
+
 void
 kinds_out_of_range(int count, int most)
 {
-	if (count == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("\"kinds\" must not be empty"),
-				 errhint("Omit it to take jobs of every kind.")));
-	ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					errmsg("\"kinds\" must not have more than %d elements", most),
-					errdetail("It has %d.", count)));
+	length_out_of_range("kinds", count, most, "Omit it to take jobs of every kind.");
 }
 
 void
 queues_out_of_range(int count, int most)
 {
-	if (count == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("\"queues\" must not be empty"),
-				 errhint("Give the names of the queues, the first ones first.")));
-	ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					errmsg("\"queues\" must not have more than %d elements", most),
-					errdetail("It has %d.", count)));
+	length_out_of_range("queues", count, most,
+						"Give the names of the queues, the first ones first.");
 }
 
 void

@@ -56,9 +56,9 @@ Runner choose_runner(const Access *accesses, int count, Manner manner);
 // Runs body(runner), as the owner of the first of the tables under a path without schemas of users; or else as the
 // caller. On ERROR the abort of the subtransaction or transaction restores user and settings. Raises what
 // choose_runner() raises.
-template <int count, typename Body>
+template <typename Body>
 void
-as_owner(const Access (&accesses)[count], Manner manner, Body &&body)
+as_owner(const Access *accesses, int count, Manner manner, Body &&body)
 {
 	const Runner runner = choose_runner(accesses, count, manner);
 	const auto run = [&] {

@@ -111,8 +111,8 @@ template <typename Body>
 static void
 as_owner(const Definition *definition, AclMode rights, int events, Body &&body)
 {
-	const Access accesses[] = {{definition->source, rights, events}};
-	as_owner(accesses, Manner::plain, [&](Runner) { statement::with_spi([&] { body(); }); });
+	const Access access{definition->source, rights, events};
+	as_owner(&access, 1, Manner::plain, [&](Runner) { statement::with_spi([&] { body(); }); });
 }
 
 // The columns of a job; kind comes last, as the first layout has not got it.
@@ -464,10 +464,10 @@ find_lost(Definition *definition, TimestampTz now)
 	Recurrence *recurrence = recurrence_of(definition);
 	recurrence->check_at = now + pause;
 	recurrence->next = PG_INT64_MAX;
-	if (are_hidden(definition->source))
-		return NIL;
 	const List *overdue = find_overdue(definition, now);
-	return overdue == NIL ? NIL : list_difference_ptr(overdue, find_unclaimed(definition, overdue));
+	if (overdue == NIL || are_hidden(definition->source))
+		return NIL;
+	return list_difference_ptr(overdue, find_unclaimed(definition, overdue));
 }
 
 // The schedules' lock keeps others from sending the same job.

@@ -127,16 +127,11 @@ remove_dead(Definition *definition, const Round &round)
 			note_late(definition, options.call_time);
 		});
 	};
-	const claim::Access from{definition->source, ACL_SELECT | ACL_UPDATE | ACL_DELETE,
-							 TRIGGER_TYPE_DELETE};
-	if (definition->archive_name == nullptr) {
-		const claim::Access accesses[] = {from};
-		claim::as_owner(accesses, manner_of(round), remove);
-	} else {
-		const claim::Access accesses[] = {
-			from, {definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT}};
-		claim::as_owner(accesses, manner_of(round), remove);
-	}
+	const claim::Access accesses[] = {
+		{definition->source, ACL_SELECT | ACL_UPDATE | ACL_DELETE, TRIGGER_TYPE_DELETE},
+		{definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT}};
+	const int count = definition->archive_name == nullptr ? 1 : 2;
+	claim::as_owner(accesses, count, manner_of(round), remove);
 	return removed;
 }
 

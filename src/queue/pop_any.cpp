@@ -117,11 +117,11 @@ put_jobs(const ReturnSetInfo *result, const Source &source, Tuplestorestate *job
 	ExecDropSingleTupleTableSlot(slot);
 }
 
-// Claims as many jobs of the queue as the request has. Returns how many there were.
+// Claims as many jobs, which have these columns, of the queue as the request has. Returns how many there were.
 static int
-pop_from(const ReturnSetInfo *result, const Source &source, const Request &request)
+pop_from(const ReturnSetInfo *result, TupleDesc job, const Source &source, const Request &request)
 {
-	const TupleDesc columns = job_columns_of(source.definition, job_columns(result->setDesc));
+	const TupleDesc columns = job_columns_of(source.definition, job);
 	Tuplestorestate *jobs = tuplestore_begin_heap(false, false, work_mem);
 	const uint64 claimed = claim::claim(source.definition, request, {jobs, columns});
 	if (claimed > 0)
@@ -145,12 +145,13 @@ queue_ext_queue_pop_any(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(weights_argument))
 		draw_places(fcinfo, weights_argument, &sources);
 	open_all(&sources, request);
+	const TupleDesc job = job_columns(result->setDesc);
 	qsort(sources.all, sources.count, sizeof(Source), compare_places);
 	for (int i = 0; i < sources.count && request.max_jobs > 0; i++) {
 		CHECK_FOR_INTERRUPTS();
 		request.call_time = GetCurrentTimestamp();
 		if (!sources.all[i].definition->is_paused)
-			request.max_jobs -= pop_from(result, sources.all[i], request);
+			request.max_jobs -= pop_from(result, job, sources.all[i], request);
 	}
 	return static_cast<Datum>(0);
 }
