@@ -2,6 +2,9 @@
 
 set -euo pipefail
 
+# Of the make that has called us. PostgreSQL's makefiles make their headers where they are the first level only.
+unset MAKELEVEL MAKEFLAGS MFLAGS MAKEOVERRIDES
+
 say() {
 	printf '%s\n' "$*"
 }
