@@ -16,6 +16,16 @@ row_type(FunctionCallInfo fcinfo)
 	return type;
 }
 
+// A row of that type, which must be blessed.
+inline HeapTupleHeader
+row_of_nulls(TupleDesc type)
+{
+	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * type->natts));
+	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * type->natts));
+	memset(nulls, 1, type->natts);
+	return heap_form_tuple(type, values, nulls)->t_data;
+}
+
 // Prepares the function to return a set of one column, in a tuplestore. Raises 0A000 where the
 // caller cannot accept a set.
 inline ReturnSetInfo *

@@ -21,6 +21,7 @@
 #include "../wait/sleep.hpp"
 #include "pop_call.hpp"
 #include "procedure.hpp"
+#include "wait_call.hpp"
 
 namespace queue_ext::queue {
 
@@ -65,19 +66,6 @@ prepare_to_wait_in_transaction()
 			"Another statement, cursor or PL/pgSQL block of the transaction is under way.");
 }
 
-// Reads argument 1. Raises 22004, 22023, 22008.
-static Wait
-read_wait(FunctionCallInfo fcinfo, bool is_claiming)
-{
-	argument::check_not_null(fcinfo, 1, "wait");
-	Wait wait{};
-	wait.is_claiming = is_claiming;
-	const TimestampTz begun = GetCurrentTimestamp();
-	const Interval *interval = argument::optional_not_negative(fcinfo, 1, "wait");
-	wait.until = steady_now() + (end_of_interval(begun, interval) - begun);
-	return wait;
-}
-
 // Looks for a job in the queue, whose definition and all that the look needs are forgotten after it.
 // look(Definition *) is not called while the queue is paused.
 template <typename Open, typename Look>
@@ -91,19 +79,14 @@ look(Wait *wait, const Request &request, MemoryContext round, Open &&open, Look 
 	if (wait->has_slept)
 		compat::check_client();
 	CHECK_FOR_INTERRUPTS();
-	before_look(wait, definition->is_paused ? nullptr : definition, request);
+	before_look(wait, 0, definition->is_paused ? nullptr : definition, request);
 	const bool is_found = !definition->is_paused && look_in(definition);
-	after_look(wait, is_found);
+	after_look(wait, 0, is_found);
+	end_look(wait, is_found);
 	if (!is_found && !wait->has_slept)
 		stats::count_at_once(definition, stats::Counter::waits);
 	MemoryContextSwitchTo(old);
 	return is_found;
-}
-
-static MemoryContext
-create_round()
-{
-	return AllocSetContextCreate(CurrentMemoryContext, "queue_ext wait", ALLOCSET_DEFAULT_SIZES);
 }
 
 static bool
@@ -151,7 +134,7 @@ queue_ext_queue_wait(PG_FUNCTION_ARGS)
 	argument::check_may_write("queue_wait()");
 	argument::check_not_null(fcinfo, 0, "queue");
 	const text *name = copy_text(fcinfo, 0);
-	Wait wait = read_wait(fcinfo, false);
+	Wait wait = read_wait(fcinfo, false, 1);
 	Request request{};
 	request.max_jobs = 1;
 	request.kinds = argument_kinds(fcinfo, 2);
@@ -173,7 +156,7 @@ pop_one(const text *name, Wait *wait, Request *request, MemoryContext round, Mem
 		TupleDesc columns, HeapTuple *job)
 {
 	request->call_time = GetCurrentTimestamp();
-	request->is_chosen = wait::chosen();
+	request->is_chosen = wait::chosen(0);
 	request->has_slept = wait->has_slept;
 	return look(
 		wait, *request, round,
@@ -227,7 +210,7 @@ queue_ext_queue_pop_wait(PG_FUNCTION_ARGS)
 	argument::check_may_write("queue_pop_wait()");
 	argument::check_not_null(fcinfo, 0, "queue");
 	const text *name = copy_text(fcinfo, 0);
-	Wait wait = read_wait(fcinfo, true);
+	Wait wait = read_wait(fcinfo, true, 1);
 	Request request{};
 	request.max_jobs = 1;
 	request.is_waiting = true;
@@ -245,10 +228,7 @@ queue_ext_queue_pop_wait(PG_FUNCTION_ARGS)
 	SPI_finish();
 	if (job != nullptr)
 		PG_RETURN_DATUM(heap_copy_tuple_as_datum(job, columns));
-	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * columns->natts));
-	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * columns->natts));
-	memset(nulls, 1, columns->natts);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(columns, values, nulls)));
+	PG_RETURN_DATUM(HeapTupleHeaderGetDatum(result::row_of_nulls(columns)));
 }
 
 } // namespace queue_ext::queue

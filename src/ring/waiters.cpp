@@ -10,7 +10,7 @@ namespace queue_ext::ring {
 
 namespace {
 
-// A backend's entry. The neighbours are numbers plus one, like the ends of the list.
+// An entry of a backend. The neighbours are numbers plus one, like the ends of the list.
 struct Waiter
 {
 	int32 next;
@@ -33,7 +33,7 @@ constexpr int most_claiming = 2;
 static size_t
 entries_size()
 {
-	return MAXALIGN(sizeof(Waiter) * MaxBackends);
+	return MAXALIGN(sizeof(Waiter) * MaxBackends * most_lists);
 }
 
 static int
@@ -64,13 +64,13 @@ use_waiters(void *memory, int rings, bool is_new)
 static Waiter *
 entry_of(int32 number)
 {
-	return number < 1 || number > MaxBackends ? nullptr : &waiters_of_all[number - 1];
+	return number < 1 || number > MaxBackends * most_lists ? nullptr : &waiters_of_all[number - 1];
 }
 
 static int32
-own_number()
+own_number(int entry)
 {
-	return compat::my_number() + 1;
+	return compat::my_number() * most_lists + entry + 1;
 }
 
 static void
@@ -98,9 +98,9 @@ forget_all(Waiters *waiters)
 }
 
 bool
-enter(Waiters *waiters, bool is_claiming)
+enter(Waiters *waiters, int entry, bool is_claiming)
 {
-	const int32 number = own_number();
+	const int32 number = own_number(entry);
 	Waiter *own = waiters_of_all == nullptr ? nullptr : entry_of(number);
 	if (own == nullptr || own->is_in_list)
 		return false;
@@ -118,16 +118,16 @@ enter(Waiters *waiters, bool is_claiming)
 }
 
 bool
-is_in_list()
+is_in_list(int entry)
 {
-	const Waiter *own = waiters_of_all == nullptr ? nullptr : entry_of(own_number());
+	const Waiter *own = waiters_of_all == nullptr ? nullptr : entry_of(own_number(entry));
 	return own != nullptr && own->is_in_list;
 }
 
 bool
-is_last(const Waiters *waiters)
+is_last(const Waiters *waiters, int entry)
 {
-	return waiters->last == own_number();
+	return waiters->last == own_number(entry);
 }
 
 // Takes out the entry of that number.
@@ -152,10 +152,10 @@ take_out(Waiters *waiters, int32 number)
 }
 
 void
-leave(Waiters *waiters)
+leave(Waiters *waiters, int entry)
 {
-	const bool was_last = is_last(waiters);
-	take_out(waiters, own_number());
+	const bool was_last = is_last(waiters, entry);
+	take_out(waiters, own_number(entry));
 	waiters->is_late |= was_last;
 }
 
@@ -177,7 +177,7 @@ take_first(Waiters *waiters, bool *is_claiming)
 static void
 add(Woken *woken, int32 number)
 {
-	woken->backends[woken->count++] = number - 1;
+	woken->backends[woken->count++] = (number - 1) / most_lists;
 }
 
 bool

@@ -1,7 +1,7 @@
 // waiters.hpp - the backends that wait for a job of a queue, in the order in which they came.
 //
-// Invariant: every backend has one entry, found by its number in the server, and so is in one list
-// at most; that an entry is in a list means only that its backend has not been told. The backend that
+// Invariant: every backend has so many entries (most_lists), found by its number in the server and the entry's, each
+// in one list at most; that an entry is in a list means only that its backend has not been told. The backend that
 // takes an entry out wakes the entry's, once the spinlock is released. A backend that is woken without
 // a reason looks, finds nothing, and waits again.
 //
@@ -15,8 +15,10 @@
 
 namespace queue_ext::ring {
 
-// The list of a ring. A backend stands in it by its number plus one, so that zeros are an empty
-// list.
+// In how many lists a backend may be at a time.
+constexpr int most_lists = 64;
+
+// The list of a ring. An entry stands in it by its number plus one, so that zeros are an empty list.
 struct Waiters
 {
 	int32 first;
@@ -50,17 +52,17 @@ size_t waiters_size(int rings);
 // Uses that memory from now on, in this backend; sets it to zeros if it is new.
 void use_waiters(void *memory, int rings, bool is_new);
 
-// Appends this backend. False if it is in a list already. is_claiming: it will claim when woken.
-bool enter(Waiters *waiters, bool is_claiming);
+// Appends that entry of this backend. False if it is in a list already. is_claiming: the backend will claim when woken.
+bool enter(Waiters *waiters, int entry, bool is_claiming);
 
-// Whether this backend is in a list, for the ring in whose list it may be.
-bool is_in_list();
+// Whether that entry of this backend is in a list, for the ring in whose list it may be.
+bool is_in_list(int entry);
 
-// Whether this backend is the last.
-bool is_last(const Waiters *waiters);
+// Whether that entry of this backend is the last.
+bool is_last(const Waiters *waiters, int entry);
 
-// Takes this backend out. If it was the last, the one before is to be woken, as it is the last now.
-void leave(Waiters *waiters);
+// Takes it out. If it was the last, the one before is to be woken, as it is the last now.
+void leave(Waiters *waiters, int entry);
 
 // Takes as many as were announced out of the list, from its front, and the one that keeps time, if
 // its timer is set too late. Returns false if there is more to do than *woken can hold.

@@ -144,19 +144,19 @@ next_turn(const Ticket &ticket, bool is_claiming, bool is_new, int64 *until)
 	Turn turn = Turn::elsewhere;
 	with_ring(ring, ticket.key, [&] {
 		Waiters *waiters = &ring->waiters;
-		if (is_new && !enter(waiters, is_claiming))
+		if (is_new && !enter(waiters, ticket.entry, is_claiming))
 			return;
-		if (!is_in_list()) {
+		if (!is_in_list(ticket.entry)) {
 			turn = Turn::go;
 			return;
 		}
 		turn = Turn::sleep;
 		if (is_new && has_news(ticket))
 			turn = Turn::look;
-		else if (is_last(waiters))
+		else if (is_last(waiters, ticket.entry))
 			turn = keep_time(ring, ticket, is_new, until);
 		if (turn == Turn::look)
-			leave(waiters);
+			leave(waiters, ticket.entry);
 	});
 	return turn;
 }
@@ -166,9 +166,9 @@ leave_list(const Ticket &ticket)
 {
 	bool was_chosen = false;
 	with_ring(ticket.ring, ticket.key, [&] {
-		was_chosen = !is_in_list();
+		was_chosen = !is_in_list(ticket.entry);
 		if (!was_chosen)
-			leave(&ticket.ring->waiters);
+			leave(&ticket.ring->waiters, ticket.entry);
 	});
 	return was_chosen;
 }

@@ -28,9 +28,10 @@ struct Ticket
 	uint32 wake_generation;
 	uint32 news;
 	TimestampTz looked_at;
+	int entry; // of the backend, by which it enters the ring's list
 };
 
-// Fills in ring, key and what has been announced. False if the ring is foreign.
+// Fills in all but the entry. False if the ring is foreign.
 bool take_ticket(Ring *ring, const RingKey &key, pg_atomic_uint32 *generation, Ticket *ticket);
 
 // Whether there are candidates to be taken.

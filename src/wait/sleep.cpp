@@ -32,19 +32,23 @@ constexpr int64 most_pause_us = INT64CONST(50) * 1000;
 
 namespace {
 
-// The wait of this backend that its callbacks know: from the entry into a list to the answer.
-struct Current
+// What this backend has to do with a queue of its wait.
+struct Place
 {
-	Wait wait;
-	bool is_chosen;  // it was woken for a job, and has not answered yet
-	bool is_in_list; // unless it has been taken out
+	Ticket ticket;   // from before the last look
+	Ticket stood;    // by which it stands in the list, or was taken out of it and has to answer
 	Wakes *wakes;    // that count it; null: there is none
-	SubTransactionId begun_in;
+	bool is_in_list; // unless it has been taken out
+	bool is_chosen;  // it was woken for a job, and has not answered yet
 };
 
 } // namespace
 
-static Current current;
+// The wait of this backend that its callbacks know.
+static Place places[ring::most_lists];
+static int place_count = 0;
+static bool is_claiming = false;
+static SubTransactionId begun_in = InvalidSubTransactionId;
 
 // Looks in vain, each soon after the one before.
 static int futile = 0;
@@ -52,18 +56,52 @@ static int futile = 0;
 // Invalidations of relations that this backend has processed.
 static uint64 changes = 0;
 
-// Takes the backend out of whatever it is in.
+static void
+count_in(Place *place, Wakes *wakes)
+{
+	place->wakes = wakes;
+	pg_atomic_fetch_add_u32(&wakes->waiting, 1);
+}
+
+static void
+count_out(Place *place)
+{
+	Wakes *wakes = place->wakes;
+	place->wakes = nullptr;
+	if (wakes != nullptr)
+		pg_atomic_fetch_sub_u32(&wakes->waiting, 1);
+}
+
+// Takes the backend out of its lists.
+static void
+leave_lists()
+{
+	for (int i = 0; i < place_count; i++) {
+		Place *place = &places[i];
+		if (place->is_in_list)
+			place->is_chosen = leave_list(place->stood);
+		place->is_in_list = false;
+	}
+}
+
+// Has the next one chosen where this backend was, and is counted nowhere any more.
+static void
+decline()
+{
+	for (int i = 0; i < place_count; i++) {
+		Place *place = &places[i];
+		if (place->is_chosen)
+			answer(place->stood, is_claiming, Answer::none);
+		place->is_chosen = false;
+		count_out(place);
+	}
+}
+
 static void
 end_wait()
 {
-	Wakes *wakes = current.wakes;
-	if (wakes == nullptr)
-		return;
-	current.wakes = nullptr;
-	if (current.is_chosen || (current.is_in_list && leave_list(current.wait.ticket)))
-		answer(current.wait.ticket, current.wait.is_claiming, Answer::none);
-	current.is_chosen = false;
-	pg_atomic_fetch_sub_u32(&wakes->waiting, 1);
+	leave_lists();
+	decline();
 }
 
 // A FATAL exit runs these, too, and no PG_CATCH().
@@ -77,7 +115,7 @@ on_transaction_end(XactEvent event, void *)
 static void
 on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransactionId, void *)
 {
-	if (event == SUBXACT_EVENT_ABORT_SUB && current.begun_in == ended)
+	if (event == SUBXACT_EVENT_ABORT_SUB && begun_in == ended)
 		end_wait();
 }
 
@@ -113,35 +151,45 @@ find_ticket(Ticket *ticket, Definition *definition, const Request &request)
 
 // A backend that was chosen keeps the ticket by which it answers, if it looks at another ring now.
 void
-before_look(Wait *wait, Definition *definition, const Request &request)
+before_look(Wait *wait, int queue, Definition *definition, const Request &request)
 {
+	Place *place = &places[queue];
+	if (queue == 0)
+		wait->changes = changes;
 	Ticket ticket{};
 	if (definition != nullptr)
 		find_ticket(&ticket, definition, request);
-	if (current.is_chosen && ticket.ring != wait->ticket.ring)
-		after_look(wait, false);
-	wait->ticket = ticket;
-	wait->changes = changes;
+	ticket.entry = queue;
+	if (queue < place_count && place->is_chosen && ticket.ring != place->stood.ring)
+		after_look(wait, queue, false);
+	place->ticket = ticket;
 }
 
 void
-after_look(Wait *wait, bool found)
+after_look(const Wait *wait, int queue, bool found)
+{
+	if (queue >= place_count)
+		return;
+	Place *place = &places[queue];
+	// One that returns to its client is answered by the client's pop.
+	if (place->is_chosen && (wait->is_claiming || !found))
+		answer(place->stood, wait->is_claiming, found ? Answer::found : Answer::nothing);
+	place->is_chosen = false;
+	count_out(place);
+}
+
+void
+end_look(Wait *wait, bool found)
 {
 	futile = found || !wait->is_soon ? 0 : futile + 1;
-	Wakes *wakes = current.wakes;
-	current.wakes = nullptr;
-	// One that returns to its client is answered by the client's pop.
-	if (current.is_chosen && (wait->is_claiming || !found))
-		answer(current.wait.ticket, wait->is_claiming, found ? Answer::found : Answer::nothing);
-	current.is_chosen = false;
-	if (wakes != nullptr)
-		pg_atomic_fetch_sub_u32(&wakes->waiting, 1);
+	decline();
+	place_count = 0;
 }
 
 bool *
-chosen()
+chosen(int queue)
 {
-	return &current.is_chosen;
+	return &places[queue].is_chosen;
 }
 
 // Sleeps until that steady time, or until the latch is set. Reading catalogs leaves a snapshot, too.
@@ -155,16 +203,6 @@ sleep_until(int64 until)
 	CHECK_FOR_INTERRUPTS();
 }
 
-// Sleeps without a list.
-static bool
-sleep_some(const Wait *wait, int64 us)
-{
-	const int64 until = Min(wait->until, steady_now() + us);
-	while (steady_now() < until)
-		sleep_until(until);
-	return steady_now() < wait->until;
-}
-
 // Whether a relation has changed in this backend's view since the last look: the queue may be gone;
 // or whether there is now a backend that tells the ring of nothing.
 static bool
@@ -174,23 +212,84 @@ has_changes(const Wait *wait)
 	return changes != wait->changes || !ring::are_rings_shared();
 }
 
-// Stands in the list until there is something to look at, or the time is over.
-static Turn
-stand_in_list(Wait *wait)
+// Whether there is a list for the queue in which the backend does not stand already: a queue may be named twice.
+static bool
+needs_list(int queue)
 {
-	bool is_new = true;
-	for (;;) {
-		int64 until = wait->until;
-		const Turn turn = next_turn(wait->ticket, wait->is_claiming, is_new, &until);
-		if (turn == Turn::elsewhere && !is_new)
-			return Turn::look;
-		if (turn != Turn::sleep)
-			return turn;
-		is_new = false;
-		if (steady_now() >= wait->until || has_changes(wait))
-			return leave_list(wait->ticket) ? Turn::go : Turn::look;
-		sleep_until(until);
+	const Ring *ring = places[queue].ticket.ring;
+	for (int i = 0; i < queue; i++)
+		if (places[i].ticket.ring == ring)
+			return false;
+	return ring != nullptr;
+}
+
+// Enters the list of the queue. *until as for next_turn(); *end: when to look at last, which is soon where there is no
+// list, or it cannot be entered. False if there is something to look at.
+static bool
+enter_list(int queue, int64 *until, int64 *end)
+{
+	Place *place = &places[queue];
+	Turn turn = Turn::elsewhere;
+	if (needs_list(queue)) {
+		count_in(place, ring::get_wakes(place->ticket.key.table));
+		place->stood = place->ticket;
+		turn = next_turn(place->stood, is_claiming, true, until);
+	} else if (place->ticket.ring != nullptr)
+		return true;
+	place->is_in_list = turn == Turn::sleep;
+	place->is_chosen = turn == Turn::go;
+	if (turn == Turn::elsewhere) {
+		count_out(place);
+		*end = Min(*end, steady_now() + poll_us);
 	}
+	return turn == Turn::sleep || turn == Turn::elsewhere;
+}
+
+// Takes another turn in the list of the queue. *until as for next_turn(). False if there is something to look at.
+static bool
+stay_in_list(int queue, int64 *until)
+{
+	Place *place = &places[queue];
+	if (!place->is_in_list)
+		return true;
+	const Turn turn = next_turn(place->stood, is_claiming, false, until);
+	place->is_in_list = turn == Turn::sleep;
+	place->is_chosen = turn == Turn::go;
+	return place->is_in_list;
+}
+
+static bool
+is_in_any_list()
+{
+	for (int i = 0; i < place_count; i++)
+		if (places[i].is_in_list)
+			return true;
+	return false;
+}
+
+// Stands in the lists until there is something to look at, or the time is over.
+static void
+stand_in_lists(const Wait *wait)
+{
+	int64 end = wait->until;
+	for (bool is_new = true;; is_new = false) {
+		int64 until = end;
+		for (int i = 0; i < place_count; i++)
+			if (is_new ? !enter_list(i, &until, &end) : !stay_in_list(i, &until))
+				return;
+		if (steady_now() >= end || (is_in_any_list() && has_changes(wait)))
+			return;
+		sleep_until(Min(until, end));
+	}
+}
+
+// Sleeps without a list.
+static void
+sleep_some(const Wait *wait, int64 us)
+{
+	const int64 until = Min(wait->until, steady_now() + us);
+	while (steady_now() < until)
+		sleep_until(until);
 }
 
 bool
@@ -200,25 +299,22 @@ sleep(Wait *wait)
 	// A job that is announced again and again, and cannot be claimed, is not worth a processor.
 	if (futile > most_futile) {
 		const int doublings = Min(futile - most_futile, 10);
-		(void) sleep_some(wait, Min(least_pause_us << doublings, most_pause_us));
+		sleep_some(wait, Min(least_pause_us << doublings, most_pause_us));
 	}
-	if (wait->ticket.ring == nullptr)
-		return sleep_some(wait, poll_us);
-	current = {*wait, false, true, ring::get_wakes(wait->ticket.key.table),
-			   GetCurrentSubTransactionId()};
-	pg_atomic_fetch_add_u32(&current.wakes->waiting, 1);
+	place_count = wait->queues;
+	is_claiming = wait->is_claiming;
+	begun_in = GetCurrentSubTransactionId();
 	const int64 begun = steady_now();
-	const Turn turn = stand_in_list(wait);
+	stand_in_lists(wait);
+	leave_lists();
 	wait->is_soon = steady_now() - begun < most_pause_us;
-	current.is_in_list = false;
-	current.is_chosen = turn == Turn::go;
-	if (turn == Turn::go)
-		return true;
-	pg_atomic_fetch_sub_u32(&current.wakes->waiting, 1);
-	current.wakes = nullptr;
-	if (turn == Turn::elsewhere)
-		return sleep_some(wait, poll_us);
-	return steady_now() < wait->until;
+	bool is_any_chosen = false;
+	for (int i = 0; i < place_count; i++) {
+		is_any_chosen |= places[i].is_chosen;
+		if (!places[i].is_chosen)
+			count_out(&places[i]);
+	}
+	return is_any_chosen || steady_now() < wait->until;
 }
 
 } // namespace queue_ext::wait

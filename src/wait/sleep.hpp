@@ -1,11 +1,13 @@
-// sleep.hpp - sleeping until a job of a queue may be claimable.
+// sleep.hpp - sleeping until a job of a queue, or of one of several, may be claimable.
 //
 // Invariant: a backend holds no snapshot, no lock and no definition while it sleeps; all it keeps is
-// its entry in the ring's list (ring/waiting.hpp), and whatever ends the wait takes it out of that:
-// the end of the transaction or subtransaction by an error or a signal included. One that was chosen
-// for a job and cannot look for it has the next one chosen.
+// its entries in the rings' lists (ring/waiting.hpp), and whatever ends the wait takes them out of these:
+// the end of the transaction or subtransaction by an error or a signal included. A backend that was chosen
+// for a job of a queue and does not look for it has the next one chosen.
 //
-// Where there is no ring to wait at, a wait sleeps for a tenth of a second.
+// Where a queue has no ring to wait at, a wait sleeps for a tenth of a second.
+//
+// A backend has one wait at a time: while it looks for a job, user code cannot begin another one.
 
 #pragma once
 
@@ -17,10 +19,10 @@
 
 namespace queue_ext::wait {
 
-// A backend's wait for a job: what it had seen when it last looked for one.
+// A backend's wait for a job, of queues with the numbers 0 to queues - 1.
 struct Wait
 {
-	ring::Ticket ticket;
+	int queues;       // at most ring::most_lists
 	bool is_claiming; // it claims when it is woken; else it returns to its client
 	bool is_soon;     // it has hardly slept since the last look
 	int64 until;      // steady time (steady_time.hpp)
@@ -28,16 +30,20 @@ struct Wait
 	bool has_slept;
 };
 
-// To be called before each look for a job: from here on nothing is missed. definition: null for a
-// queue that is paused, at which there is nothing to wait for but time. Raises what compiling a claim
-// raises.
-void before_look(Wait *wait, definition::Definition *definition, const claim::Request &request);
+// To be called before each look, for each queue in the order of their numbers: from here on nothing of it is missed.
+// definition: null for a queue that is paused, at which there is nothing to wait for but time. Raises what compiling a
+// claim raises.
+void before_look(Wait *wait, int queue, definition::Definition *definition,
+				 const claim::Request &request);
 
-// Whether this backend was woken for a job, and has not answered yet.
-bool *chosen();
+// Whether this backend was woken for a job of that queue, and has not answered yet.
+bool *chosen(int queue);
 
-// To be called after each look for a job. Where found is false, sleep() is next.
-void after_look(Wait *wait, bool found);
+// To be called after the look for a job of that queue.
+void after_look(const Wait *wait, int queue, bool found);
+
+// To be called when a look is over, whether for all of the queues or not. Where found is false, sleep() is next.
+void end_look(Wait *wait, bool found);
 
 // Sleeps. False if the time is over; else the caller is to look. Raises what an interrupt raises, and
 // FATAL when the client has gone.
