@@ -2498,6 +2498,61 @@ comment on procedure @schema@.queue_pop_wait(text, interval, interval, text, big
 	'waits for a job of the queue, claims it for a lease and returns it; nulls when the time is over';
 insert into queue_proxy.member values ('procedure', '@schema@.queue_pop_wait(text, interval, interval, text, bigint, integer, jsonb, smallint, timestamp with time zone, integer, timestamp with time zone, text, text, timestamp with time zone, text, text[])');
 
+create or replace procedure @schema@.queue_pop_wait_any(
+	queues text[],
+	wait interval default '00:01:00'::interval,
+	lease interval default NULL::interval,
+	worker text default NULL::text,
+	inout queue text default NULL::text,
+	inout id bigint default NULL::bigint,
+	inout attempt integer default NULL::integer,
+	inout payload jsonb default NULL::jsonb,
+	inout priority smallint default NULL::smallint,
+	inout run_at timestamp with time zone default NULL::timestamp with time zone,
+	inout max_attempts integer default NULL::integer,
+	inout leased_until timestamp with time zone default NULL::timestamp with time zone,
+	inout leased_by text default NULL::text,
+	inout last_error text default NULL::text,
+	inout created_at timestamp with time zone default NULL::timestamp with time zone,
+	inout kind text default NULL::text,
+	kinds text[] default NULL::text[],
+	weights integer[] default NULL::integer[]
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set client_min_messages = error
+set datestyle = 'ISO, YMD'
+set intervalstyle = 'postgres'
+as $$
+#variable_conflict use_variable
+-- A connection waits for one queue, so several are asked by turns.
+declare
+	_until timestamptz;
+begin
+	if not coalesce($2 >= '0', false) then
+		perform queue_proxy.wait_on_first(queue_proxy.ticket(), $1[1], $2, $17);
+		return;
+	end if;
+	_until := clock_timestamp() + $2;
+	queue := null; id := null; attempt := null; payload := null; priority := null; run_at := null; max_attempts := null;
+	leased_until := null; leased_by := null; last_error := null; created_at := null; kind := null;
+	loop
+		select * into queue, id, attempt, payload, priority, run_at, max_attempts, leased_until, leased_by,
+			last_error, created_at, kind
+		from @schema@.queue_pop_any($1, 1, $3, $4, $17, $18);
+		exit when id is not null or clock_timestamp() >= _until;
+		if cardinality($1) = 1 then
+			perform queue_proxy.wait_any(queue_proxy.ticket(), $1[1], _until, $17);
+		else
+			perform pg_sleep_until(least(_until, clock_timestamp() + interval '0.1 s'));
+		end if;
+	end loop;
+end
+$$;
+comment on procedure @schema@.queue_pop_wait_any(text[], interval, interval, text, text, bigint, integer, jsonb, smallint, timestamp with time zone, integer, timestamp with time zone, text, text, timestamp with time zone, text, text[], integer[]) is
+	'waits for a job of the queues, claims it for a lease and returns it; nulls when the time is over; weights: in an order by chance';
+insert into queue_proxy.member values ('procedure', '@schema@.queue_pop_wait_any(text[], interval, interval, text, text, bigint, integer, jsonb, smallint, timestamp with time zone, integer, timestamp with time zone, text, text, timestamp with time zone, text, text[], integer[])');
+
 create or replace function @schema@.queue_purge(
 	queue text,
 	state text default NULL::text

@@ -176,6 +176,17 @@ insert into wanted values
 		'INOUT leased_by text DEFAULT NULL::text, INOUT last_error text DEFAULT NULL::text, '
 		'INOUT created_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
 		'INOUT kind text DEFAULT NULL::text, IN kinds text[] DEFAULT NULL::text[])', null),
+	('queue_pop_wait_any(IN queues text[], IN wait interval DEFAULT ''00:01:00''::interval, '
+		'IN lease interval DEFAULT NULL::interval, IN worker text DEFAULT NULL::text, '
+		'INOUT queue text DEFAULT NULL::text, INOUT id bigint DEFAULT NULL::bigint, INOUT attempt integer DEFAULT NULL::integer, '
+		'INOUT payload jsonb DEFAULT NULL::jsonb, INOUT priority smallint DEFAULT NULL::smallint, '
+		'INOUT run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
+		'INOUT max_attempts integer DEFAULT NULL::integer, '
+		'INOUT leased_until timestamp with time zone DEFAULT NULL::timestamp with time zone, '
+		'INOUT leased_by text DEFAULT NULL::text, INOUT last_error text DEFAULT NULL::text, '
+		'INOUT created_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
+		'INOUT kind text DEFAULT NULL::text, IN kinds text[] DEFAULT NULL::text[], '
+		'IN weights integer[] DEFAULT NULL::integer[])', null),
 	('queue_requeue_where(IN queue text, IN condition text, IN arguments jsonb DEFAULT ''{}''::jsonb, '
 		'IN batch_size integer DEFAULT 1000, INOUT jobs bigint DEFAULT NULL::bigint)', null),
 	('queue_cancel_where(IN queue text, IN condition text, IN arguments jsonb DEFAULT ''{}''::jsonb, '

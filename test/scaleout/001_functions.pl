@@ -136,6 +136,15 @@ is(state_of($_->[1]), $_->[0], "several queues: $_->[2]")
   [ '22023', q{select queue_pop_any('{q}', 0)}, 'too few jobs' ],
   [ '22023', q{select queue_pop_any('{q}', weights => '{0}')}, 'a weight out of range' ],
   [ '22023', q{select queue_pop_any('{q,first}', weights => '{1}')}, 'too few weights' ];
+my $none = '|' x 11;
+is(sql(q{select queue_send('first', '1') is null; call queue_pop_wait_any('{q,first}')}) =~ s/\|.*//r, "f\nfirst", 'a wait for several claims what there is');
+is(sql(q{call queue_pop_wait_any('{q,first}', '0.3 s', weights => '{1,3}')}), $none, 'and ends without a job');
+is(sql(q{call queue_pop_wait_any('{q}', '0.3 s')}), $none, 'also for one');
+is(state_of($_->[1]), $_->[0], "a wait for several: $_->[2]")
+  for [ '22023', q{call queue_pop_wait_any('{}')}, 'none' ],
+  [ '42704', q{call queue_pop_wait_any('{x,q}')}, 'one that is missing' ],
+  [ '22023', q{call queue_pop_wait_any('{q}', '-1 s')}, 'a negative time' ],
+  [ '22004', q{call queue_pop_wait_any('{q}', null)}, 'no time' ];
 sql(q{select queue_drop('first'), queue_purge('q'), queue_purge('q', 'leased')});
 
 is(sql(q{set queue_proxy.heartbeat = 0; begin read only; select ready from queue_counts('q')}), 0, 'it can be counted read-only');

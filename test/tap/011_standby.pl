@@ -106,7 +106,7 @@ for my $writer (@writers)
 	like($error, qr/ERROR:  25006: cannot execute \Q$writer\E\(\) /, "$writer() on a standby");
 }
 
-my %procedure = (queue_wait => q{'q'}, queue_pop_wait => q{'q'}, queue_maintain => q{'q'}, queue_change_where => q{'q', 'true', priority => 1},
+my %procedure = (queue_wait => q{'q'}, queue_pop_wait => q{'q'}, queue_pop_wait_any => q{'{q}'}, queue_maintain => q{'q'}, queue_change_where => q{'q', 'true', priority => 1},
 	map({ $_ => q{'q', 'true'} } qw(queue_requeue_where queue_cancel_where queue_delete_where)));
 is(join(' ', sort keys %procedure), $primary->safe_psql('postgres', q{select string_agg(proname, ' ' order by proname collate "C")
 	from pg_proc where prokind = 'p' and proname like 'queue%' and proname <> 'queue_wait_done'}), 'all procedures are known to this test');

@@ -22,7 +22,7 @@ my %form = %Storm::Schema::form;
 # What each kind of client does, with weights.
 our %habits = (
 	sender => { send => 5, send_many => 2, send_with_business => 3, send_rows => 4, send_unique => 3, spoil_send => 1 },
-	worker => { pop_apart => 6, pop_at_once => 5, pop_batch => 2, pop_waiting => 4, pop_next => 3, pop_any => 3, wait => 2, work => 2, pop_rows => 5,
+	worker => { pop_apart => 6, pop_at_once => 5, pop_batch => 2, pop_waiting => 4, pop_next => 3, pop_any => 3, pop_waiting_any => 3, wait => 2, work => 2, pop_rows => 5,
 		pop_rows_apart => 3, pop_locked => 3, pop_unique => 1, pop_recurring => 4, read_results => 2, maintain => 1, repair => 1 },
 	holder => { pop_held => 5, pop_rows_apart => 1, send_rows => 1 },
 	locker => { throttle => 4, mutex => 4 },
@@ -318,6 +318,16 @@ $action{pop_any} = sub {
 		$self->say_to_log('claim', @$job[ 0 .. 2 ]);
 		$self->finish(@$job);
 	}
+};
+
+$action{pop_waiting_any} = sub {
+	my ($self) = @_;
+	my @queues = map { pick(qw(jobs kept big mended fleeting)) } 1 .. pick(1, 2, 3);
+	my $job = $self->rows('call pop_waiting_any($1::text[], $2::interval, $3::interval, $4::integer, $5::integer[], null, null, null, null)', \@queues,
+		pick('0', '20 ms', '1 s'), pick('2 s', '2 s', '1 ms'), $self->{number}, pick(undef, [ map { pick(1, 9) } @queues ]))->[0];
+	return unless defined $job->[0];
+	$self->say_to_log('claim', @$job[ 0 .. 2 ]);
+	$self->finish(@$job);
 };
 
 $action{wait} = sub {

@@ -147,6 +147,20 @@ sub create
 			end if;
 		end \$\$;
 
+		create procedure pop_waiting_any(queues text[], wait interval, lease interval, client integer, weights integer[],
+			inout queue text, inout id bigint, inout attempt integer, inout token text)
+		language plpgsql as \$\$
+		declare
+			j queue_job;
+		begin
+			call queue_pop_wait_any(queues, wait, lease, null, queue, id, attempt, j.payload, j.priority, j.run_at, j.max_attempts,
+				j.leased_until, j.leased_by, j.last_error, j.created_at, j.kind, null, weights);
+			if id is not null then
+				token := j.payload ->> 't';
+				insert into claimed values (queue, id, attempt, client);
+			end if;
+		end \$\$;
+
 		-- Claims and completes up to n jobs; a random part of it is undone by an exception.
 		create function work(client integer, queue text, n integer, spoil integer) returns integer
 		language plpgsql as \$\$

@@ -1,0 +1,155 @@
+// pop_wait_any.cpp - queue_pop_wait_any: waits for a job of several queues, and claims it.
+//
+// A look opens all queues and claims from the first that has a job; a backend that was woken for a job of another one
+// says so, and the next is woken in its place (wait/sleep.hpp). What a look has claimed it returns.
+
+#include "../postgres.hpp"
+
+#include "../argument.hpp"
+#include "../claim/claim.hpp"
+#include "../compat.hpp"
+#include "../error.hpp"
+#include "../result.hpp"
+#include "../stats/transaction_counters.hpp"
+#include "pop_call.hpp"
+#include "procedure.hpp"
+#include "sources.hpp"
+#include "wait_call.hpp"
+
+namespace queue_ext::queue {
+
+using claim::Request;
+using wait::Wait;
+
+QUEUE_EXT_FUNCTION(queue_ext_queue_pop_wait_any);
+
+// Claims a job and copies it, behind the queue's name, into the memory context. Null if there is none.
+static HeapTuple
+claim_one(const Source &source, const Request &request, MemoryContext result, TupleDesc columns)
+{
+	const TupleDesc job = job_columns_of(source.definition, job_columns(columns));
+	Tuplestorestate *store = tuplestore_begin_heap(false, false, work_mem);
+	HeapTuple row = nullptr;
+	if (claim::claim(source.definition, request, {store, job}) > 0) {
+		TupleTableSlot *slot = MakeSingleTupleTableSlot(job, &TTSOpsMinimalTuple);
+		(void) tuplestore_gettupleslot(store, true, false, slot);
+		slot_getallattrs(slot);
+		auto *values = static_cast<Datum *>(palloc(sizeof(Datum) * columns->natts));
+		auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * columns->natts));
+		values[0] = PointerGetDatum(source.name);
+		nulls[0] = false;
+		memcpy(&values[1], slot->tts_values, sizeof(Datum) * job->natts);
+		memcpy(&nulls[1], slot->tts_isnull, sizeof(bool) * job->natts);
+		MemoryContext old = MemoryContextSwitchTo(result);
+		row = heap_form_tuple(columns, values, nulls);
+		MemoryContextSwitchTo(old);
+		ExecDropSingleTupleTableSlot(slot);
+	}
+	tuplestore_end(store);
+	return row;
+}
+
+// Looks at one queue after the other, until there is a job. What waits for news of a queue may pass by a job that is about
+// to be announced; but only the last look may, since the next queue is asked because that one has none.
+static HeapTuple
+claim_first(const Sources &sources, Wait *wait, Request *request, MemoryContext result,
+			TupleDesc columns)
+{
+	for (int i = 0; i < sources.count; i++) {
+		const Source &source = sources.all[i];
+		if (source.definition->is_paused)
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		request->call_time = GetCurrentTimestamp();
+		request->is_chosen = wait::chosen(source.number);
+		request->is_waiting = i == sources.count - 1;
+		HeapTuple row = claim_one(source, *request, result, columns);
+		after_look(wait, source.number, row != nullptr);
+		if (row != nullptr)
+			return row;
+	}
+	return nullptr;
+}
+
+// Whatever is told of any of the queues after they were opened ends the next sleep.
+static void
+before_looks(const Sources &sources, Wait *wait, const Request &request)
+{
+	definition::Definition *definitions[ring::most_lists];
+	for (int i = 0; i < sources.count; i++)
+		definitions[sources.all[i].number] = sources.all[i].definition;
+	for (int i = 0; i < sources.count; i++)
+		before_look(wait, i, definitions[i]->is_paused ? nullptr : definitions[i], request);
+}
+
+static HeapTuple
+look(const Sources &named, Wait *wait, Request *request, MemoryContext result, TupleDesc columns)
+{
+	request->call_time = GetCurrentTimestamp();
+	request->has_slept = wait->has_slept;
+	const Sources sources = open_sources(named, *request);
+	// The client may have gone during the sleep, or while another transaction had a table locked.
+	if (wait->has_slept)
+		compat::check_client();
+	CHECK_FOR_INTERRUPTS();
+	before_looks(sources, wait, *request);
+	HeapTuple row = claim_first(sources, wait, request, result, columns);
+	end_look(wait, row != nullptr);
+	if (row == nullptr && !wait->has_slept)
+		for (int i = 0; i < sources.count; i++)
+			stats::count_at_once(sources.all[i].definition, stats::Counter::waits);
+	return row;
+}
+
+// Waits for a job and claims it. Null if the time is over.
+static HeapTuple
+pop_or_wait(const Sources &sources, Wait *wait, Request *request, MemoryContext result,
+			TupleDesc columns)
+{
+	MemoryContext round = create_round();
+	// The claim shall be the only work of its transaction.
+	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		SPI_commit();
+	do {
+		MemoryContextReset(round);
+		EnsurePortalSnapshotExists();
+		MemoryContext old = MemoryContextSwitchTo(round);
+		HeapTuple row = look(sources, wait, request, result, columns);
+		MemoryContextSwitchTo(old);
+		if (row != nullptr)
+			return row;
+		SPI_commit();
+	} while (wait::sleep(wait));
+	return nullptr;
+}
+
+// The columns of the result are arguments, too: the result of a procedure has no other form.
+Datum
+queue_ext_queue_pop_wait_any(PG_FUNCTION_ARGS)
+{
+	constexpr int kinds_argument = 16;
+	constexpr int weights_argument = 17;
+	argument::check_may_write("queue_pop_wait_any()");
+	Sources sources{};
+	read_sources(fcinfo, 0, weights_argument, &sources);
+	Wait wait = read_wait(fcinfo, true, sources.count);
+	Request request{};
+	request.max_jobs = 1;
+	request.lease = argument::optional_positive(fcinfo, 2, "lease");
+	request.worker = copy_text(fcinfo, 3);
+	request.kinds = argument_kinds(fcinfo, kinds_argument);
+	if (!can_commit(fcinfo))
+		error::cannot_commit("queue_pop_wait_any()",
+							 "Call it outside a transaction block, or call queue_pop_any() there.");
+	TupleDesc columns = result::row_type(fcinfo);
+	BlessTupleDesc(columns);
+	MemoryContext result = CurrentMemoryContext;
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	HeapTuple row = pop_or_wait(sources, &wait, &request, result, columns);
+	SPI_finish();
+	if (row != nullptr)
+		PG_RETURN_DATUM(heap_copy_tuple_as_datum(row, columns));
+	PG_RETURN_DATUM(HeapTupleHeaderGetDatum(result::row_of_nulls(columns)));
+}
+
+} // namespace queue_ext::queue
