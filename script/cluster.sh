@@ -92,6 +92,15 @@ cluster_memcheck() {
 	return "$status"
 }
 
+# crashes_in DIR: what servers' logs in it have of crashes, with the log's path. That of cluster_start is a
+# server.log; those of PostgreSQL's test modules are in tmp_check/log. What tests do to servers is signal 9,
+# an immediate stop or the end of a session.
+crashes_in() {
+	(cd "$1" && find . \( -name server.log -o -path '*/tmp_check/log/*.log' \) -exec grep -aHE \
+		'TRAP:|runtime error:|PANIC:|terminated by signal (4|6|8|11)\b' {} + 2>/dev/null) |
+		sed -E 's,^\./,,; s/(\.log):/\1: /' || true
+}
+
 cluster_stop() {
 	local dir=$1
 	[[ -e $dir/data/postmaster.pid ]] || return 0
