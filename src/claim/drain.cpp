@@ -338,8 +338,8 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		if (is_last && has_read_none)
 			return true;
 		// Whatever comes back is announced to the waiters.
-		if (is_last && !is_owed && request->is_waiting && taken.is_quiet &&
-			ring::are_rings_shared())
+		if (is_last && !is_owed && request->is_waiting && !request->must_be_empty &&
+			taken.is_quiet && ring::are_rings_shared())
 			return true;
 		if (is_last && !is_owed && is_done(definition, ring, request, pass, watch, *claimed))
 			return *claimed > 0 || ring::are_rings_shared();

@@ -19,6 +19,7 @@ struct Request
 	const text *worker;       // may be null
 	const ring::Kinds *kinds; // that it takes; null: all
 	bool is_waiting;          // the backend waits if there is nothing to claim
+	bool must_be_empty;       // an empty result says so of the queue, though the backend waits
 	bool has_slept;           // it has, and its client may be gone meanwhile
 	bool is_rolled_back;      // what the call writes is undone at once, so it must not write
 	bool *is_chosen; // it was woken for a job, and has taken none yet (wait/sleep.hpp); may be null

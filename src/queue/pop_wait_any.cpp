@@ -49,12 +49,15 @@ claim_one(const Source &source, const Request &request, MemoryContext result, Tu
 	return row;
 }
 
-// Looks at one queue after the other, until there is a job. What waits for news of a queue may pass by a job that is about
-// to be announced; but only the last look may, since the next queue is asked because that one has none.
+// Looks at one queue after the other, until there is a job. The next one is asked because this one has none, so only the
+// last look may rely on what is announced to who waits.
 static HeapTuple
-claim_first(const Sources &sources, Wait *wait, Request *request, MemoryContext result,
+claim_first(const Sources &sources, const Wait *wait, Request *request, MemoryContext result,
 			TupleDesc columns)
 {
+	int open = 0; // queues that are not paused
+	for (int i = 0; i < sources.count; i++)
+		open += !sources.all[i].definition->is_paused;
 	for (int i = 0; i < sources.count; i++) {
 		const Source &source = sources.all[i];
 		if (source.definition->is_paused)
@@ -62,24 +65,13 @@ claim_first(const Sources &sources, Wait *wait, Request *request, MemoryContext 
 		CHECK_FOR_INTERRUPTS();
 		request->call_time = GetCurrentTimestamp();
 		request->is_chosen = wait::chosen(source.number);
-		request->is_waiting = i == sources.count - 1;
+		request->must_be_empty = --open > 0;
 		HeapTuple row = claim_one(source, *request, result, columns);
 		after_look(wait, source.number, row != nullptr);
 		if (row != nullptr)
 			return row;
 	}
 	return nullptr;
-}
-
-// Whatever is told of any of the queues after they were opened ends the next sleep.
-static void
-before_looks(const Sources &sources, Wait *wait, const Request &request)
-{
-	definition::Definition *definitions[ring::most_lists];
-	for (int i = 0; i < sources.count; i++)
-		definitions[sources.all[i].number] = sources.all[i].definition;
-	for (int i = 0; i < sources.count; i++)
-		before_look(wait, i, definitions[i]->is_paused ? nullptr : definitions[i], request);
 }
 
 static HeapTuple
@@ -92,7 +84,12 @@ look(const Sources &named, Wait *wait, Request *request, MemoryContext result, T
 	if (wait->has_slept)
 		compat::check_client();
 	CHECK_FOR_INTERRUPTS();
-	before_looks(sources, wait, *request);
+	begin_look(wait, sources.count);
+	for (int i = 0; i < sources.count; i++) {
+		const Source &source = sources.all[i];
+		wait::before_look(source.number, source.definition->is_paused ? nullptr : source.definition,
+						  *request);
+	}
 	HeapTuple row = claim_first(sources, wait, request, result, columns);
 	end_look(wait, row != nullptr);
 	if (row == nullptr && !wait->has_slept)
@@ -132,9 +129,10 @@ queue_ext_queue_pop_wait_any(PG_FUNCTION_ARGS)
 	argument::check_may_write("queue_pop_wait_any()");
 	Sources sources{};
 	read_sources(fcinfo, 0, weights_argument, &sources);
-	Wait wait = read_wait(fcinfo, true, sources.count);
+	Wait wait = read_wait(fcinfo, true);
 	Request request{};
 	request.max_jobs = 1;
+	request.is_waiting = true;
 	request.lease = argument::optional_positive(fcinfo, 2, "lease");
 	request.worker = copy_text(fcinfo, 3);
 	request.kinds = argument_kinds(fcinfo, kinds_argument);

@@ -12,6 +12,7 @@
 namespace queue_ext::queue {
 
 using claim::Request;
+using definition::Definition;
 using definition::Use;
 
 // The largest weight (22023).
@@ -29,7 +30,7 @@ read_names(FunctionCallInfo fcinfo, int n, Sources *sources)
 	for (int i = 0; i < sources->count; i++) {
 		if (nulls[i])
 			error::null_element("queues");
-		sources->all[i] = {DatumGetTextPCopy(names[i]), i, 0, nullptr, static_cast<double>(i)};
+		sources->all[i] = {DatumGetTextPCopy(names[i]), i, 0, nullptr, 0};
 	}
 }
 
@@ -63,9 +64,9 @@ read_sources(FunctionCallInfo fcinfo, int n, int weights, Sources *sources)
 // Without putting back, by which the first is a queue of weight w with the probability w / sum: the places are
 // exponentially distributed, with the weights as rates (Efraimidis and Spirakis, 2006).
 static double
-draw_place(int32 weight)
+draw_place(int64 weight)
 {
-	return -log1p(-pg_prng_double(&pg_global_prng_state)) / weight;
+	return -log1p(-pg_prng_double(&pg_global_prng_state)) / static_cast<double>(weight);
 }
 
 static int
@@ -76,22 +77,36 @@ compare_places(const void *left, const void *right)
 	return one < other ? -1 : one > other;
 }
 
+// The source of that queue, or null.
+static Source *
+find_source(Sources *sources, const Definition *definition)
+{
+	for (int i = 0; i < sources->count; i++)
+		if (sources->all[i].definition == definition)
+			return &sources->all[i];
+	return nullptr;
+}
+
 Sources
 open_sources(const Sources &sources, const Request &request)
 {
 	Sources opened{};
-	opened.count = sources.count;
 	for (int i = 0; i < sources.count; i++) {
-		Source *source = &opened.all[i];
-		*source = sources.all[i];
-		source->definition = definition::open_managed_queue(
-			source->name, Use::claim, "Use queue_pop_rows(), which returns rows of its table.");
-		check_kinds(source->definition, request);
-		if (source->weight != 0)
-			source->place = draw_place(source->weight);
+		Source source = sources.all[i];
+		source.definition = definition::open_managed_queue(
+			source.name, Use::claim, "Use queue_pop_rows(), which returns rows of its table.");
+		check_kinds(source.definition, request);
+		source.number = opened.count;
+		if (Source *twin = find_source(&opened, source.definition))
+			twin->weight += source.weight;
+		else
+			opened.all[opened.count++] = source;
 	}
-	if (opened.all[0].weight != 0)
-		qsort(opened.all, opened.count, sizeof(Source), compare_places);
+	if (opened.all[0].weight == 0)
+		return opened;
+	for (int i = 0; i < opened.count; i++)
+		opened.all[i].place = draw_place(opened.all[i].weight);
+	qsort(opened.all, opened.count, sizeof(Source), compare_places);
 	return opened;
 }
 

@@ -14,8 +14,8 @@ namespace queue_ext::queue {
 struct Source
 {
 	const text *name; // as the caller has it; outlives a commit
-	int number;       // its place in the caller's array
-	int32 weight;     // 0: there are none
+	int number;       // its place in the caller's array, among those that differ
+	int64 weight;     // 0: there are none
 	definition::Definition *definition;
 	double place; // where it is asked: the smallest is the first
 };
@@ -30,9 +30,10 @@ struct Sources
 // than there is room for.
 void read_sources(FunctionCallInfo fcinfo, int n, int weights, Sources *sources);
 
-// Opens all queues, in the order of the array, so that one that cannot be used is told by every call, and returns them
-// in the order in which they are to be asked, which is drawn where they have weights. No definition changes after that,
-// as their tables are locked. Raises what opening a queue does, 42809 for an attached one, and what check_kinds() does.
+// Opens all queues, in the order of the array, so that every call raises for one that cannot be used, and returns them
+// in the order in which they are to be asked, which is drawn where they have weights. A queue that is named twice is
+// there once, with both weights. No definition changes after that, as their tables are locked. Raises what opening a
+// queue does, 42809 for an attached one, and what check_kinds() does.
 Sources open_sources(const Sources &sources, const claim::Request &request);
 
 } // namespace queue_ext::queue

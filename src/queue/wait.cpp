@@ -16,7 +16,6 @@
 #include "../result.hpp"
 #include "../statement/subtransaction.hpp"
 #include "../stats/transaction_counters.hpp"
-#include "../steady_time.hpp"
 #include "../wait/ready.hpp"
 #include "../wait/sleep.hpp"
 #include "pop_call.hpp"
@@ -79,7 +78,8 @@ look(Wait *wait, const Request &request, MemoryContext round, Open &&open, Look 
 	if (wait->has_slept)
 		compat::check_client();
 	CHECK_FOR_INTERRUPTS();
-	before_look(wait, 0, definition->is_paused ? nullptr : definition, request);
+	begin_look(wait, 1);
+	wait::before_look(0, definition->is_paused ? nullptr : definition, request);
 	const bool is_found = !definition->is_paused && look_in(definition);
 	after_look(wait, 0, is_found);
 	end_look(wait, is_found);
@@ -134,7 +134,7 @@ queue_ext_queue_wait(PG_FUNCTION_ARGS)
 	argument::check_may_write("queue_wait()");
 	argument::check_not_null(fcinfo, 0, "queue");
 	const text *name = copy_text(fcinfo, 0);
-	Wait wait = read_wait(fcinfo, false, 1);
+	Wait wait = read_wait(fcinfo, false);
 	Request request{};
 	request.max_jobs = 1;
 	request.kinds = argument_kinds(fcinfo, 2);
@@ -210,7 +210,7 @@ queue_ext_queue_pop_wait(PG_FUNCTION_ARGS)
 	argument::check_may_write("queue_pop_wait()");
 	argument::check_not_null(fcinfo, 0, "queue");
 	const text *name = copy_text(fcinfo, 0);
-	Wait wait = read_wait(fcinfo, true, 1);
+	Wait wait = read_wait(fcinfo, true);
 	Request request{};
 	request.max_jobs = 1;
 	request.is_waiting = true;

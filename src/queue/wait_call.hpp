@@ -13,11 +13,10 @@ namespace queue_ext::queue {
 
 // Reads argument 1. Raises 22004, 22023, 22008.
 inline wait::Wait
-read_wait(FunctionCallInfo fcinfo, bool is_claiming, int queues)
+read_wait(FunctionCallInfo fcinfo, bool is_claiming)
 {
 	argument::check_not_null(fcinfo, 1, "wait");
 	wait::Wait wait{};
-	wait.queues = queues;
 	wait.is_claiming = is_claiming;
 	const TimestampTz begun = GetCurrentTimestamp();
 	const Interval *interval = argument::optional_not_negative(fcinfo, 1, "wait");

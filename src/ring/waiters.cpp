@@ -17,6 +17,7 @@ struct Waiter
 	int32 previous;
 	bool is_in_list;
 	bool is_claiming;
+	bool is_one_of_several;
 };
 
 } // namespace
@@ -98,7 +99,7 @@ forget_all(Waiters *waiters)
 }
 
 bool
-enter(Waiters *waiters, int entry, bool is_claiming)
+enter(Waiters *waiters, int entry, bool is_claiming, bool is_one_of_several)
 {
 	const int32 number = own_number(entry);
 	Waiter *own = waiters_of_all == nullptr ? nullptr : entry_of(number);
@@ -111,7 +112,7 @@ enter(Waiters *waiters, int entry, bool is_claiming)
 		mark(waiters, true);
 	} else
 		last->next = number;
-	*own = {0, waiters->last, true, is_claiming};
+	*own = {0, waiters->last, true, is_claiming, is_one_of_several};
 	waiters->last = number;
 	waiters->count++;
 	return true;
@@ -159,9 +160,9 @@ leave(Waiters *waiters, int entry)
 	waiters->is_late |= was_last;
 }
 
-// Takes out the first; *is_claiming: whether it will claim. 0 if the list makes no sense.
+// Takes out the first, and copies its entry. 0 if the list makes no sense.
 static int32
-take_first(Waiters *waiters, bool *is_claiming)
+take_first(Waiters *waiters, Waiter *taken)
 {
 	const int32 number = waiters->first;
 	const Waiter *first = entry_of(number);
@@ -169,7 +170,7 @@ take_first(Waiters *waiters, bool *is_claiming)
 		forget_all(waiters);
 		return 0;
 	}
-	*is_claiming = first->is_claiming;
+	*taken = *first;
 	take_out(waiters, number);
 	return number;
 }
@@ -191,20 +192,18 @@ take_announced(Waiters *waiters, Woken *woken)
 			waiters->is_late |= !waiters->is_ticking;
 			break;
 		}
-		bool is_claiming;
-		const int32 number = take_first(waiters, &is_claiming);
+		Waiter taken;
+		const int32 number = take_first(waiters, &taken);
 		if (number == 0)
 			break;
 		add(woken, number);
 		waiters->announced--;
-		if (is_claiming) {
-			waiters->claiming++;
-			continue;
-		}
-		// That client may never come: the one that keeps time is to look.
-		waiters->credits++;
-		waiters->new_credits++;
-		waiters->is_late |= !waiters->is_ticking;
+		waiters->claiming += taken.is_claiming;
+		waiters->credits += !taken.is_claiming;
+		waiters->new_credits += !taken.is_claiming;
+		// That client may never come, or another queue hold that backend up: the one that keeps time is to look.
+		if (!taken.is_claiming || taken.is_one_of_several)
+			waiters->is_late |= !waiters->is_ticking;
 	}
 	waiters->announced = 0;
 	if (waiters->is_late && entry_of(waiters->last) != nullptr)
@@ -219,8 +218,8 @@ take_all(Waiters *waiters, Woken *woken)
 	while (waiters->count > 0) {
 		if (woken->count == most_woken)
 			return false;
-		bool is_claiming;
-		const int32 number = take_first(waiters, &is_claiming);
+		Waiter taken;
+		const int32 number = take_first(waiters, &taken);
 		if (number != 0)
 			add(woken, number);
 	}

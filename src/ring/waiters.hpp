@@ -52,8 +52,9 @@ size_t waiters_size(int rings);
 // Uses that memory from now on, in this backend; sets it to zeros if it is new.
 void use_waiters(void *memory, int rings, bool is_new);
 
-// Appends that entry of this backend. False if it is in a list already. is_claiming: the backend will claim when woken.
-bool enter(Waiters *waiters, int entry, bool is_claiming);
+// Appends that entry of this backend. False if it is in a list already. is_claiming: the backend will claim when woken;
+// is_one_of_several: perhaps from another queue, or held up by it.
+bool enter(Waiters *waiters, int entry, bool is_claiming, bool is_one_of_several);
 
 // Whether that entry of this backend is in a list, for the ring in whose list it may be.
 bool is_in_list(int entry);

@@ -144,7 +144,7 @@ next_turn(const Ticket &ticket, bool is_claiming, bool is_new, int64 *until)
 	Turn turn = Turn::elsewhere;
 	with_ring(ring, ticket.key, [&] {
 		Waiters *waiters = &ring->waiters;
-		if (is_new && !enter(waiters, ticket.entry, is_claiming))
+		if (is_new && !enter(waiters, ticket.entry, is_claiming, ticket.is_one_of_several))
 			return;
 		if (!is_in_list(ticket.entry)) {
 			turn = Turn::go;

@@ -28,10 +28,11 @@ struct Ticket
 	uint32 wake_generation;
 	uint32 news;
 	TimestampTz looked_at;
-	int entry; // of the backend, by which it enters the ring's list
+	int entry;              // of the backend, by which it enters the ring's list
+	bool is_one_of_several; // lists that it enters
 };
 
-// Fills in all but the entry. False if the ring is foreign.
+// Fills in all but the last two. False if the ring is foreign.
 bool take_ticket(Ring *ring, const RingKey &key, pg_atomic_uint32 *generation, Ticket *ticket);
 
 // Whether there are candidates to be taken.

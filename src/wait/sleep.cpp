@@ -84,24 +84,28 @@ leave_lists()
 	}
 }
 
-// Has the next one chosen where this backend was, and is counted nowhere any more.
+// Has the next one chosen where this backend was, and is not counted there any more.
 static void
-decline()
+decline(Place *place)
 {
-	for (int i = 0; i < place_count; i++) {
-		Place *place = &places[i];
-		if (place->is_chosen)
-			answer(place->stood, is_claiming, Answer::none);
-		place->is_chosen = false;
-		count_out(place);
-	}
+	if (place->is_chosen)
+		answer(place->stood, is_claiming, Answer::none);
+	place->is_chosen = false;
+	count_out(place);
+}
+
+static void
+decline_all()
+{
+	for (int i = 0; i < place_count; i++)
+		decline(&places[i]);
 }
 
 static void
 end_wait()
 {
 	leave_lists();
-	decline();
+	decline_all();
 }
 
 // A FATAL exit runs these, too, and no PG_CATCH().
@@ -149,27 +153,30 @@ find_ticket(Ticket *ticket, Definition *definition, const Request &request)
 	});
 }
 
-// A backend that was chosen keeps the ticket by which it answers, if it looks at another ring now.
 void
-before_look(Wait *wait, int queue, Definition *definition, const Request &request)
+begin_look(Wait *wait, int queues)
+{
+	wait->queues = queues;
+	wait->changes = changes;
+}
+
+// A backend that was chosen keeps the ticket by which it answers. It does not look there if it looks at another ring
+// now.
+void
+before_look(int queue, Definition *definition, const Request &request)
 {
 	Place *place = &places[queue];
-	if (queue == 0)
-		wait->changes = changes;
-	Ticket ticket{};
+	place->ticket = {};
 	if (definition != nullptr)
-		find_ticket(&ticket, definition, request);
-	ticket.entry = queue;
-	if (queue < place_count && place->is_chosen && ticket.ring != place->stood.ring)
-		after_look(wait, queue, false);
-	place->ticket = ticket;
+		find_ticket(&place->ticket, definition, request);
+	place->ticket.entry = queue;
+	if (place->is_chosen && place->ticket.ring != place->stood.ring)
+		decline(place);
 }
 
 void
 after_look(const Wait *wait, int queue, bool found)
 {
-	if (queue >= place_count)
-		return;
 	Place *place = &places[queue];
 	// One that returns to its client is answered by the client's pop.
 	if (place->is_chosen && (wait->is_claiming || !found))
@@ -182,8 +189,7 @@ void
 end_look(Wait *wait, bool found)
 {
 	futile = found || !wait->is_soon ? 0 : futile + 1;
-	decline();
-	place_count = 0;
+	decline_all();
 }
 
 bool *
@@ -212,50 +218,40 @@ has_changes(const Wait *wait)
 	return changes != wait->changes || !ring::are_rings_shared();
 }
 
-// Whether there is a list for the queue in which the backend does not stand already: a queue may be named twice.
-static bool
-needs_list(int queue)
+// Enters the list of that place, or takes another turn in it. *until as for next_turn().
+static Turn
+take_turn(Place *place, bool is_new, int64 *until)
 {
-	const Ring *ring = places[queue].ticket.ring;
-	for (int i = 0; i < queue; i++)
-		if (places[i].ticket.ring == ring)
-			return false;
-	return ring != nullptr;
+	const Turn turn = next_turn(place->stood, is_claiming, is_new, until);
+	place->is_in_list = turn == Turn::sleep;
+	place->is_chosen = turn == Turn::go;
+	return turn;
 }
 
-// Enters the list of the queue. *until as for next_turn(); *end: when to look at last, which is soon where there is no
-// list, or it cannot be entered. False if there is something to look at.
+// *until as for next_turn(); *end is lowered to a moment soon where there is no list, or it cannot be entered. False if
+// there is something to look at.
 static bool
-enter_list(int queue, int64 *until, int64 *end)
+enter_list(Place *place, int64 *until, int64 *end)
 {
-	Place *place = &places[queue];
 	Turn turn = Turn::elsewhere;
-	if (needs_list(queue)) {
+	if (place->ticket.ring != nullptr) {
 		count_in(place, ring::get_wakes(place->ticket.key.table));
 		place->stood = place->ticket;
-		turn = next_turn(place->stood, is_claiming, true, until);
-	} else if (place->ticket.ring != nullptr)
-		return true;
-	place->is_in_list = turn == Turn::sleep;
-	place->is_chosen = turn == Turn::go;
-	if (turn == Turn::elsewhere) {
-		count_out(place);
-		*end = Min(*end, steady_now() + poll_us);
+		place->stood.is_one_of_several = place_count > 1;
+		turn = take_turn(place, true, until);
 	}
-	return turn == Turn::sleep || turn == Turn::elsewhere;
+	if (turn != Turn::elsewhere)
+		return turn == Turn::sleep;
+	count_out(place);
+	*end = Min(*end, steady_now() + poll_us);
+	return true;
 }
 
-// Takes another turn in the list of the queue. *until as for next_turn(). False if there is something to look at.
+// *until as for next_turn(). False if there is something to look at.
 static bool
-stay_in_list(int queue, int64 *until)
+stay_in_list(Place *place, int64 *until)
 {
-	Place *place = &places[queue];
-	if (!place->is_in_list)
-		return true;
-	const Turn turn = next_turn(place->stood, is_claiming, false, until);
-	place->is_in_list = turn == Turn::sleep;
-	place->is_chosen = turn == Turn::go;
-	return place->is_in_list;
+	return !place->is_in_list || take_turn(place, false, until) == Turn::sleep;
 }
 
 static bool
@@ -275,12 +271,25 @@ stand_in_lists(const Wait *wait)
 	for (bool is_new = true;; is_new = false) {
 		int64 until = end;
 		for (int i = 0; i < place_count; i++)
-			if (is_new ? !enter_list(i, &until, &end) : !stay_in_list(i, &until))
+			if (is_new ? !enter_list(&places[i], &until, &end) : !stay_in_list(&places[i], &until))
 				return;
 		if (steady_now() >= end || (is_in_any_list() && has_changes(wait)))
 			return;
 		sleep_until(Min(until, end));
 	}
+}
+
+// Whether this backend was woken for a job, of whatever queue. It is counted there alone, from now on.
+static bool
+stays_chosen()
+{
+	bool is_any = false;
+	for (int i = 0; i < place_count; i++) {
+		is_any |= places[i].is_chosen;
+		if (!places[i].is_chosen)
+			count_out(&places[i]);
+	}
+	return is_any;
 }
 
 // Sleeps without a list.
@@ -308,13 +317,7 @@ sleep(Wait *wait)
 	stand_in_lists(wait);
 	leave_lists();
 	wait->is_soon = steady_now() - begun < most_pause_us;
-	bool is_any_chosen = false;
-	for (int i = 0; i < place_count; i++) {
-		is_any_chosen |= places[i].is_chosen;
-		if (!places[i].is_chosen)
-			count_out(&places[i]);
-	}
-	return is_any_chosen || steady_now() < wait->until;
+	return stays_chosen() || steady_now() < wait->until;
 }
 
 } // namespace queue_ext::wait

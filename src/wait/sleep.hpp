@@ -19,10 +19,10 @@
 
 namespace queue_ext::wait {
 
-// A backend's wait for a job, of queues with the numbers 0 to queues - 1.
+// A backend's wait for a job, of queues with the numbers 0 to queues - 1, which mean the same in each look.
 struct Wait
 {
-	int queues;       // at most ring::most_lists
+	int queues;       // of the last look, at most ring::most_lists
 	bool is_claiming; // it claims when it is woken; else it returns to its client
 	bool is_soon;     // it has hardly slept since the last look
 	int64 until;      // steady time (steady_time.hpp)
@@ -30,11 +30,11 @@ struct Wait
 	bool has_slept;
 };
 
-// To be called before each look, for each queue in the order of their numbers: from here on nothing of it is missed.
-// definition: null for a queue that is paused, at which there is nothing to wait for but time. Raises what compiling a
-// claim raises.
-void before_look(Wait *wait, int queue, definition::Definition *definition,
-				 const claim::Request &request);
+// To be called before each look, at so many queues; and then for each of them: from here on nothing of it is missed.
+// definition: null for a queue that is paused, at which there is nothing to wait for but time. before_look() raises what
+// compiling a claim raises.
+void begin_look(Wait *wait, int queues);
+void before_look(int queue, definition::Definition *definition, const claim::Request &request);
 
 // Whether this backend was woken for a job of that queue, and has not answered yet.
 bool *chosen(int queue);
