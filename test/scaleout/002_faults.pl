@@ -163,16 +163,16 @@ sql(q{select queue_resume('q')});
 
 # A role is its own role on the shards, and sees no connection strings.
 is(state_of(q{set role app; select queue_send('q', '1')}), '', 'a role with rights');
-$proxy->safe_psql('postgres', 'create role nobody login');
-$_->safe_psql('postgres', 'create role nobody login') for @shards;
-is(state_of(q{set role nobody; select queue_send('q', '1')}), '42501', 'a role without');
-is(state_of(q{set role nobody; call queue_pop_wait('q', '0 s')}), '42501', 'when it waits');
-is(state_of(q{set role nobody; call queue_wait('q', '1 s')}), '42501', 'by whatever connection');
-is(state_of(q{set role nobody; call queue_maintain('q')}), '42501', 'and by a procedure');
-is(state_of(qq{set role nobody; select $_}), '42501', "$_ is not for it")
+$proxy->safe_psql('postgres', 'create role stranger login');
+$_->safe_psql('postgres', 'create role stranger login') for @shards;
+is(state_of(q{set role stranger; select queue_send('q', '1')}), '42501', 'a role without');
+is(state_of(q{set role stranger; call queue_pop_wait('q', '0 s')}), '42501', 'when it waits');
+is(state_of(q{set role stranger; call queue_wait('q', '1 s')}), '42501', 'by whatever connection');
+is(state_of(q{set role stranger; call queue_maintain('q')}), '42501', 'and by a procedure');
+is(state_of(qq{set role stranger; select $_}), '42501', "$_ is not for it")
   for 'conninfo from queue_proxy.shard', q{queue_proxy.conninfo_of(0, 'x')}, q{queue_proxy.call_on(0, 'queue_maintain()', 'x')}, q{queue_proxy.call_on_all('queue_maintain()', 'x')}, q{queue_proxy.redeem(0)}, 'queue_proxy.connects(0)',
   q{queue_proxy.first_map('')}, 'queue_proxy.define_cluster()', q{queue_proxy.set_shard(1, 'x', '', '')};
-is((Shards::call($north, 'set role nobody; select queue_shard.set_map(0, 2)'))[0], '42501', 'nor is the map of a shard');
+is((Shards::call($north, 'set role stranger; select queue_shard.set_map(0, 2)'))[0], '42501', 'nor is the map of a shard');
 
 # A broken connection: the outcome is unknown.
 my $holder = $south->background_psql('postgres');
@@ -215,7 +215,7 @@ $victim->quit;
 # A pop that has jobs does not raise for another shard.
 sql(q{select queue_purge('q')});
 sql(qq{select queue_send('q', '3', partition_key => '$key[$_]')}) for 0, 2;
-$south->safe_psql('postgres', 'alter table q owner to postgres');
+$south->safe_psql('postgres', 'alter table q owner to current_user');
 is(join(' ', sort map { (call(qq{set role app; set queue_proxy.turn = $_; select count(*) from queue_pop('q', 10, lease => '1 microsecond')}))[1] =~ s/^$/error/r } 0 .. 2),
 	'2 2 error', 'a shard that fails raises only where it comes first');
 $south->safe_psql('postgres', 'alter table q owner to app');

@@ -248,7 +248,7 @@ for my $shard ($north, $south)
 		create table eve.seen (who name, outer_role text);
 		create function eve.see() returns trigger language plpgsql as $$ begin
 			insert into eve.seen values (current_user, current_setting('role'));
-			begin execute 'reset role'; execute 'set role postgres'; exception when others then null; end;
+			begin execute 'reset role'; execute format('set role %I', (select rolname from pg_roles where oid = 10)); exception when others then null; end;
 			insert into eve.seen values (current_user, '');
 			return coalesce(new, old); end $$;
 		create trigger see before insert or update or delete on hers for each row execute function eve.see()});
