@@ -210,12 +210,11 @@ cmp_ok(sql(qq{select extract(epoch from clock_timestamp() - '$begin')}), '>=', 1
 my $waiter = $proxy->background_psql('postgres');
 for my $shard (0 .. 2)
 {
-	my $times = $waiter->query_until(qr/begun/, "\\echo begun\ncall queue_pop_wait('q', '10 min');\n\\echo popped\n");
+	# By itself it would wait for longer than we do.
+	$waiter->query_until(qr/begun/, "\\echo begun\ncall queue_pop_wait('q', '10 hours');\n\\echo popped\n");
 	$proxy->poll_query_until('postgres', q{select sum(waiting) >= 3 from queue_stats}) or die;
-	$begin = sql('select clock_timestamp()');
 	$shards[$shard]->safe_psql('postgres', qq{select queue_send('q', '"from $shard"')});
-	$waiter->query_until(qr/popped/, '');
-	cmp_ok(sql(qq{select extract(epoch from clock_timestamp() - '$begin')}), '<', 300, "a job on shard $shard wakes a waiter");
+	like($waiter->query_until(qr/popped/, ''), qr/from $shard/, "a job on shard $shard wakes a waiter");
 }
 $waiter->quit;
 {

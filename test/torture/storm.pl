@@ -324,5 +324,6 @@ diag("$jobs jobs, $acknowledged acknowledged, $unknown unknown ($unknown_there o
 diag('calls: ' . join ', ', map { "$_ $calls->{$_}" } sort keys %$calls);
 diag('faults: ' . join ', ', map { "$_ $counts{$_}" } sort keys %counts);
 diag('errors: ' . join ', ', map { "$_ $errors->{$_}" } sort keys %$errors);
-diag("again: QUEUE_EXT_DURATION=$duration QUEUE_EXT_SEED=$seed script/test storm_1") unless Test::More->builder->is_passing;
+my $suite = $ENV{SUITE} // 'plain_storm';
+diag("again: QUEUE_EXT_DURATION=$duration QUEUE_EXT_SEED=$seed script/test $suite") unless Test::More->builder->is_passing;
 done_testing();
