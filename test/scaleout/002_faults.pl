@@ -35,32 +35,40 @@ sub key_of
 my @stopped;
 END { kill 'CONT', @stopped; }
 
-sub is_alive
+# The state of a process, as ps has it; X: it is not there.
+sub process_state
 {
 	my ($pid) = @_;
-	open my $in, '<', "/proc/$pid/stat" or return 0;
-	return (<$in> // '') =~ /\) [^ZX] /;
+	open my $in, '<', "/proc/$pid/stat" or return 'X';
+	return (<$in> // '') =~ /\) (\S) / ? $1 : 'X';
 }
 
-# All processes of a server, as they are now.
+# Sends it, and waits for what it does: a zombie is dead, too.
+sub signal_and_wait
+{
+	my ($signal, @pids) = @_;
+	my $expected = { STOP => qr/[TZX]/, KILL => qr/[ZX]/, CONT => qr/[^T]/ }->{$signal};
+	kill $signal, @pids;
+	my $deadline = time + 180;
+	while (my @others = grep { process_state($_) !~ $expected } @pids)
+	{
+		die "SIG$signal does nothing to @others" if time > $deadline;
+		sleep 0.01;
+	}
+	return;
+}
+
+# All processes of a server: those that are told to stop cannot have made others meanwhile.
 sub signal_all
 {
 	my ($node, $signal) = @_;
 	my $pid = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
-	my @pids = ($pid, split(' ', `ps -o pid= --ppid $pid`));
-	@stopped = $signal eq 'STOP' ? @pids : ();
-	kill $signal, @pids;
-	if ($signal eq 'KILL')
-	{
-		# A zombie is dead, too.
-		my $deadline = time + 180;
-		while (grep { is_alive($_) } @pids)
-		{
-			die 'processes that were killed go on' if time > $deadline;
-			sleep 0.1;
-		}
-		$node->{_pid} = undef;
-	}
+	@stopped = $pid if $signal eq 'STOP';
+	signal_and_wait($signal, $pid) if $signal eq 'STOP';
+	my @children = split ' ', `ps -o pid= --ppid $pid`;
+	@stopped = $signal eq 'STOP' ? ($pid, @children) : ();
+	signal_and_wait($signal, $pid, @children);
+	$node->{_pid} = undef if $signal eq 'KILL';
 	return;
 }
 
@@ -238,8 +246,9 @@ $session->query_until(qr/begun/, "\\echo begun\nselect queue_send('q', '1', part
 sleep 2;
 is(state_of(qq{select lock_throttled_resource('$key[1]', 'me')}), '08001', 'another session does not wait with it');
 signal_all($south, 'KILL');
-$session->query_until(qr/ended/, '');
-like($session->{stderr}, qr/connection to shard "south" was lost/, 'a call that was under way is told of the end');
+my $said = $session->query_until(qr/ended/, '');
+like($session->{stderr}, qr/connection to shard "south" was lost/, 'a call that was under way is told of the end')
+  or diag("it said $said");
 $south->start;
 $proxy->poll_query_until('postgres', 'select queue_proxy.reach(1)') or die;
 is($session->query(qq{select queue_send('q', '1', partition_key => '$key[1]') > 0}), 't', 'then all is well');
