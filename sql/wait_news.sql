@@ -1,6 +1,6 @@
 -- A job is committed between a look in vain and the sleep: the one that looked is not in the list yet, and sees
 -- by its ticket that there is news. Else it would sleep until its time is over, as the look has shown that the
--- queue is idle.
+-- queue is idle, which is believed for a minute.
 create schema test_wait_news;
 set search_path = test_wait_news, public;
 set queue_ext.claim_path = auto;
@@ -32,9 +32,9 @@ select count(*) from queue_pop_rows(null::t);
 
 create procedure wait(inout in_time boolean default null) language plpgsql as $$
 declare
-	until timestamptz := clock_timestamp() + '90 s';
+	until timestamptz := clock_timestamp() + '55 s';
 begin
-	call queue_wait('t', '90 s');
+	call queue_wait('t', '55 s');
 	in_time := clock_timestamp() < until;
 end $$;
 -- Rows that are not pending have the next look read the table.
