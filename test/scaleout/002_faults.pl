@@ -35,13 +35,16 @@ sub key_of
 my @stopped;
 END { kill 'CONT', @stopped; }
 
-# The state of a process, as ps has it; X: it is not there.
-sub process_state
+# The state of a process, as ps has it, and its parent; X: it is not there. Not every system has ps.
+sub process
 {
 	my ($pid) = @_;
-	open my $in, '<', "/proc/$pid/stat" or return 'X';
-	return (<$in> // '') =~ /\) (\S) / ? $1 : 'X';
+	open my $in, '<', "/proc/$pid/stat" or return ('X', 0);
+	return (<$in> // '') =~ /.*\) (\S) (\d+)/s ? ($1, $2) : ('X', 0);
 }
+
+sub process_state { return (process($_[0]))[0]; }
+sub children { my ($pid) = @_; return grep { (process($_))[1] == $pid } map { m{(\d+)$} } glob '/proc/[0-9]*'; }
 
 # Sends it, and waits for what it does: a zombie is dead, too.
 sub signal_and_wait
@@ -65,7 +68,8 @@ sub signal_all
 	my $pid = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
 	@stopped = $pid if $signal eq 'STOP';
 	signal_and_wait($signal, $pid) if $signal eq 'STOP';
-	my @children = split ' ', `ps -o pid= --ppid $pid`;
+	my @children = children($pid);
+	die 'a server without processes' if !@children;
 	@stopped = $signal eq 'STOP' ? ($pid, @children) : ();
 	signal_and_wait($signal, $pid, @children);
 	$node->{_pid} = undef if $signal eq 'KILL';
