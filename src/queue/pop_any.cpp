@@ -22,12 +22,9 @@ put_jobs(const ReturnSetInfo *result, const Source &source, Tuplestorestate *job
 	const int count = result->setDesc->natts;
 	auto *values = allocate<Datum>(count);
 	auto *nulls = allocate<bool>(count);
-	values[0] = PointerGetDatum(source.name);
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(columns, &TTSOpsMinimalTuple);
 	while (tuplestore_gettupleslot(jobs, true, false, slot)) {
-		slot_getallattrs(slot);
-		memcpy(&values[1], slot->tts_values, sizeof(Datum) * (count - 1));
-		memcpy(&nulls[1], slot->tts_isnull, sizeof(bool) * (count - 1));
+		set_row(source, slot, count - 1, values, nulls);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	ExecDropSingleTupleTableSlot(slot);

@@ -6,10 +6,10 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../array.hpp"
 #include "../claim/claim.hpp"
 #include "../compat.hpp"
 #include "../error.hpp"
-#include "../result.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "pop_call.hpp"
 #include "procedure.hpp"
@@ -33,13 +33,9 @@ claim_one(const Source &source, const Request &request, MemoryContext result, Tu
 	if (claim::claim(source.definition, request, {store, job}) > 0) {
 		TupleTableSlot *slot = MakeSingleTupleTableSlot(job, &TTSOpsMinimalTuple);
 		(void) tuplestore_gettupleslot(store, true, false, slot);
-		slot_getallattrs(slot);
-		auto *values = static_cast<Datum *>(palloc(sizeof(Datum) * columns->natts));
-		auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * columns->natts));
-		values[0] = PointerGetDatum(source.name);
-		nulls[0] = false;
-		memcpy(&values[1], slot->tts_values, sizeof(Datum) * job->natts);
-		memcpy(&nulls[1], slot->tts_isnull, sizeof(bool) * job->natts);
+		auto *values = allocate<Datum>(columns->natts);
+		auto *nulls = allocate<bool>(columns->natts);
+		set_row(source, slot, job->natts, values, nulls);
 		MemoryContext old = MemoryContextSwitchTo(result);
 		row = heap_form_tuple(columns, values, nulls);
 		MemoryContextSwitchTo(old);
@@ -98,29 +94,6 @@ look(const Sources &named, Wait *wait, Request *request, MemoryContext result, T
 	return row;
 }
 
-// Waits for a job and claims it. Null if the time is over.
-static HeapTuple
-pop_or_wait(const Sources &sources, Wait *wait, Request *request, MemoryContext result,
-			TupleDesc columns)
-{
-	MemoryContext round = create_round();
-	// The claim shall be the only work of its transaction.
-	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
-		SPI_commit();
-	do {
-		MemoryContextReset(round);
-		EnsurePortalSnapshotExists();
-		MemoryContext old = MemoryContextSwitchTo(round);
-		HeapTuple row = look(sources, wait, request, result, columns);
-		MemoryContextSwitchTo(old);
-		if (row != nullptr)
-			return row;
-		SPI_commit();
-	} while (wait::sleep(wait));
-	return nullptr;
-}
-
-// The columns of the result are arguments, too: the result of a procedure has no other form.
 Datum
 queue_ext_queue_pop_wait_any(PG_FUNCTION_ARGS)
 {
@@ -130,24 +103,17 @@ queue_ext_queue_pop_wait_any(PG_FUNCTION_ARGS)
 	Sources sources{};
 	read_sources(fcinfo, 0, weights_argument, &sources);
 	Wait wait = read_wait(fcinfo, true);
-	Request request{};
-	request.max_jobs = 1;
-	request.is_waiting = true;
-	request.lease = argument::optional_positive(fcinfo, 2, "lease");
-	request.worker = copy_text(fcinfo, 3);
-	request.kinds = argument_kinds(fcinfo, kinds_argument);
+	Request request = read_pop_wait(fcinfo, kinds_argument);
 	if (!can_commit(fcinfo))
 		error::cannot_commit("queue_pop_wait_any()",
 							 "Call it outside a transaction block, or call queue_pop_any() there.");
-	TupleDesc columns = result::row_type(fcinfo);
-	BlessTupleDesc(columns);
-	MemoryContext result = CurrentMemoryContext;
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
-	HeapTuple row = pop_or_wait(sources, &wait, &request, result, columns);
-	SPI_finish();
-	if (row != nullptr)
-		PG_RETURN_DATUM(heap_copy_tuple_as_datum(row, columns));
-	PG_RETURN_DATUM(HeapTupleHeaderGetDatum(result::row_of_nulls(columns)));
+	return pop_or_wait(fcinfo, &wait,
+					   [&](MemoryContext round, MemoryContext result, TupleDesc columns) {
+						   MemoryContext old = MemoryContextSwitchTo(round);
+						   HeapTuple row = look(sources, &wait, &request, result, columns);
+						   MemoryContextSwitchTo(old);
+						   return row;
+					   });
 }
 
 } // namespace queue_ext::queue

@@ -26,6 +26,17 @@ struct Sources
 	Source all[ring::most_lists];
 };
 
+// Sets the values of a row: the queue's name, and behind it the job's, of which there are so many.
+inline void
+set_row(const Source &source, TupleTableSlot *job, int count, Datum *values, bool *nulls)
+{
+	slot_getallattrs(job);
+	values[0] = PointerGetDatum(source.name);
+	nulls[0] = false;
+	memcpy(&values[1], job->tts_values, sizeof(Datum) * count);
+	memcpy(&nulls[1], job->tts_isnull, sizeof(bool) * count);
+}
+
 // Reads argument n, the names, and argument weights, which may be null. Raises 22004, 2202E, 22023, and 54000 for more
 // than there is room for.
 void read_sources(FunctionCallInfo fcinfo, int n, int weights, Sources *sources);

@@ -13,7 +13,6 @@
 #include "../compat.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
-#include "../result.hpp"
 #include "../statement/subtransaction.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "../wait/ready.hpp"
@@ -150,15 +149,16 @@ queue_ext_queue_wait(PG_FUNCTION_ARGS)
 	return static_cast<Datum>(0);
 }
 
-// Claims a job and copies it into the memory context. False if there is none.
-static bool
+// Claims a job and copies it into the memory context. Null if there is none.
+static HeapTuple
 pop_one(const text *name, Wait *wait, Request *request, MemoryContext round, MemoryContext result,
-		TupleDesc columns, HeapTuple *job)
+		TupleDesc columns)
 {
+	HeapTuple job = nullptr;
 	request->call_time = GetCurrentTimestamp();
 	request->is_chosen = wait::chosen(0);
 	request->has_slept = wait->has_slept;
-	return look(
+	(void) look(
 		wait, *request, round,
 		[&] {
 			return definition::open_managed_queue(
@@ -173,62 +173,31 @@ pop_one(const text *name, Wait *wait, Request *request, MemoryContext round, Mem
 			TupleTableSlot *slot = MakeSingleTupleTableSlot(columns, &TTSOpsMinimalTuple);
 			(void) tuplestore_gettupleslot(store, true, false, slot);
 			MemoryContextSwitchTo(result);
-			*job = ExecCopySlotHeapTuple(slot);
+			job = ExecCopySlotHeapTuple(slot);
 			MemoryContextSwitchTo(round);
 			ExecDropSingleTupleTableSlot(slot);
 			tuplestore_end(store);
 			return true;
 		});
+	return job;
 }
 
-// Waits for a job and claims it. Null if the time is over.
-static HeapTuple
-pop_or_wait(const text *name, Wait *wait, Request *request, MemoryContext result, TupleDesc columns)
-{
-	MemoryContext round = create_round();
-	HeapTuple job = nullptr;
-	// The claim shall be the only work of its transaction.
-	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
-		SPI_commit();
-	do {
-		MemoryContextReset(round);
-		EnsurePortalSnapshotExists();
-		if (pop_one(name, wait, request, round, result, columns, &job))
-			return job;
-		SPI_commit();
-	} while (wait::sleep(wait));
-	return nullptr;
-}
-
-// The number of the argument "kinds", behind the columns of a job.
-constexpr int kinds_argument = 15;
-
-// The columns of a job are arguments, too: the result of a procedure has no other form.
 Datum
 queue_ext_queue_pop_wait(PG_FUNCTION_ARGS)
 {
+	constexpr int kinds_argument = 15; // behind the columns of a job
 	argument::check_may_write("queue_pop_wait()");
 	argument::check_not_null(fcinfo, 0, "queue");
 	const text *name = copy_text(fcinfo, 0);
 	Wait wait = read_wait(fcinfo, true);
-	Request request{};
-	request.max_jobs = 1;
-	request.is_waiting = true;
-	request.lease = argument::optional_positive(fcinfo, 2, "lease");
-	request.worker = copy_text(fcinfo, 3);
-	request.kinds = argument_kinds(fcinfo, kinds_argument);
+	Request request = read_pop_wait(fcinfo, kinds_argument);
 	if (!can_commit(fcinfo))
 		error::cannot_commit("queue_pop_wait()", "Call it outside a transaction block, or call"
 												 " queue_wait() there, and then queue_pop().");
-	TupleDesc columns = result::row_type(fcinfo);
-	BlessTupleDesc(columns);
-	MemoryContext result = CurrentMemoryContext;
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
-	HeapTuple job = pop_or_wait(name, &wait, &request, result, columns);
-	SPI_finish();
-	if (job != nullptr)
-		PG_RETURN_DATUM(heap_copy_tuple_as_datum(job, columns));
-	PG_RETURN_DATUM(HeapTupleHeaderGetDatum(result::row_of_nulls(columns)));
+	return pop_or_wait(fcinfo, &wait,
+					   [&](MemoryContext round, MemoryContext result, TupleDesc columns) {
+						   return pop_one(name, &wait, &request, round, result, columns);
+					   });
 }
 
 } // namespace queue_ext::queue
