@@ -2,7 +2,7 @@
 
 select queue_proxy.make_type('@schema@.queue_job', array['id bigint', 'attempt integer', 'payload jsonb', 'priority smallint', 'run_at timestamp with time zone', 'max_attempts integer', 'leased_until timestamp with time zone', 'leased_by text', 'last_error text', 'created_at timestamp with time zone', 'kind text']);
 select queue_proxy.make_type('@schema@.queue_finding', array['finding text', 'severity text', 'queue text', 'detail text', 'hint text']);
-select queue_proxy.make_type('queue_proxy.queue_row', array['id bigint', 'run_at timestamp with time zone', 'created_at timestamp with time zone', 'leased_until timestamp with time zone', 'dead_at timestamp with time zone', 'claimed_at timestamp with time zone', 'attempt integer', 'max_attempts integer', 'priority smallint', 'leased_by text', 'last_error text', 'payload jsonb', 'unique_key text', 'kind text', 'released integer']);
+select queue_proxy.make_type('queue_proxy.queue_row', array['id bigint', 'run_at timestamp with time zone', 'created_at timestamp with time zone', 'leased_until timestamp with time zone', 'dead_at timestamp with time zone', 'claimed_at timestamp with time zone', 'attempt integer', 'max_attempts integer', 'priority smallint', 'leased_by text', 'last_error text', 'payload jsonb', 'unique_key text', 'kind text', 'released integer', 'errors jsonb', 'progress jsonb']);
 select queue_proxy.make_type('queue_proxy.queues_row', array['queue text', 'source text', 'managed boolean', 'claim_mode text', 'paused boolean', 'lease interval', 'max_attempts integer', 'backoff_base interval', 'backoff_cap interval', 'archive text', 'pending text', 'order_by text', 'on_claim text', 'on_complete text', 'on_release text', 'on_fail text', 'on_extend text', 'search_path text', 'created_at timestamp with time zone', 'ready_at text', 'claimed_at text', 'archive_keep interval', 'dead_keep interval']);
 select queue_proxy.make_type('queue_proxy.queue_stats_row', array['queue text', 'source text', 'since timestamp with time zone', 'sent bigint', 'claimed bigint', 'completed bigint', 'failed bigint', 'retried bigint', 'dead bigint', 'released bigint', 'cancelled bigint', 'expired bigint', 'duplicates bigint', 'waits bigint', 'waiting integer', 'ready bigint', 'ready_exact boolean', 'scheduled bigint', 'leased bigint', 'oldest_ready_at timestamp with time zone', 'oldest_exact boolean']);
 select queue_proxy.make_type('queue_proxy.queue_wait_histogram_row', array['queue text', 'source text', 'le double precision', 'jobs bigint', 'total_seconds double precision']);
@@ -214,7 +214,8 @@ create or replace function queue_remote.queue_extend(
 	queue text,
 	id bigint,
 	attempt integer,
-	lease interval
+	lease interval,
+	progress jsonb
 ) returns boolean
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_extend; $$;
@@ -226,7 +227,8 @@ create or replace function queue_remote.queue_extend_many(
 	queue text,
 	ids bigint[],
 	attempts integer[],
-	lease interval
+	lease interval,
+	progress jsonb[]
 ) returns setof bigint
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_extend_many; $$;
@@ -1935,7 +1937,8 @@ create or replace function @schema@.queue_extend(
 	queue text,
 	id bigint,
 	attempt integer default NULL::integer,
-	lease interval default NULL::interval
+	lease interval default NULL::interval,
+	progress jsonb default NULL::jsonb
 ) returns boolean
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -1955,7 +1958,7 @@ begin
 	loop
 		select * into _shard, _version from queue_proxy.place_of_id($2);
 		begin
-			return queue_remote.queue_extend(_shard, _version, null, $1, $2, $3, $4);
+			return queue_remote.queue_extend(_shard, _version, null, $1, $2, $3, $4, $5);
 		exception when others then
 			get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
 			_try := queue_proxy.failed(_shard, _try, sqlstate, _message, _detail, _hint);
@@ -1963,15 +1966,16 @@ begin
 	end loop;
 end
 $$;
-comment on function @schema@.queue_extend(text, bigint, integer, interval) is
-	'renews the lease of a claimed job, from now; false if the receipt is stale';
-insert into queue_proxy.member values ('function', '@schema@.queue_extend(text, bigint, integer, interval)');
+comment on function @schema@.queue_extend(text, bigint, integer, interval, jsonb) is
+	'renews the lease of a claimed job, from now, and keeps its progress with it; false if the receipt is stale';
+insert into queue_proxy.member values ('function', '@schema@.queue_extend(text, bigint, integer, interval, jsonb)');
 
 create or replace function @schema@.queue_extend_many(
 	queue text,
 	ids bigint[],
 	attempts integer[] default NULL::integer[],
-	lease interval default NULL::interval
+	lease interval default NULL::interval,
+	progress jsonb[] default NULL::jsonb[]
 ) returns setof bigint
 language plpgsql volatile parallel unsafe rows 100
 set search_path = pg_catalog, pg_temp
@@ -1994,12 +1998,13 @@ begin
 	-- Of one shard, or wrong: then that shard says what is wrong.
 	if array_ndims($2) is distinct from 1 or array_position($2, null) is not null
 		or not ($3 is null or (array_ndims($3) = 1 and cardinality($3) = cardinality($2)))
+		or not ($5 is null or (array_ndims($5) = 1 and cardinality($5) = cardinality($2)))
 		or (select count(distinct u >> 43) from unnest($2) as u) = 1
 	then
 		loop
 			select * into _shard, _version from queue_proxy.place_of_id(($2)[array_lower($2, 1)]);
 			begin
-				return query select * from queue_remote.queue_extend_many(_shard, _version, null, $1, $2, $3, $4);
+				return query select * from queue_remote.queue_extend_many(_shard, _version, null, $1, $2, $3, $4, $5);
 				return;
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -2008,8 +2013,8 @@ begin
 		end loop;
 	end if;
 	for _part in
-		select u.a2 >> 43 as shard, array_agg(u.a2 order by u.n) as a2, array_agg(u.a3 order by u.n) as a3
-		from unnest($2, $3) with ordinality as u(a2, a3, n)
+		select u.a2 >> 43 as shard, array_agg(u.a2 order by u.n) as a2, array_agg(u.a3 order by u.n) as a3, array_agg(u.a5 order by u.n) as a5
+		from unnest($2, $3, $5) with ordinality as u(a2, a3, a5, n)
 		group by 1 order by 1
 	loop
 		_try := 0;
@@ -2018,7 +2023,7 @@ begin
 			_shard := coalesce((select s.shard from queue_proxy.shard s where s.shard = _part.shard), queue_proxy.any_shard());
 			begin
 				perform queue_proxy.must_reach(_shard);
-				_results := _results || array(select * from queue_remote.queue_extend_many(_shard, _version, null, $1, _part.a2, case when $3 is not null then _part.a3 end, $4));
+				_results := _results || array(select * from queue_remote.queue_extend_many(_shard, _version, null, $1, _part.a2, case when $3 is not null then _part.a3 end, $4, case when $5 is not null then _part.a5 end));
 				exit;
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -2037,9 +2042,9 @@ begin
 	return query select unnest(queue_proxy.in_order($2, _results));
 end
 $$;
-comment on function @schema@.queue_extend_many(text, bigint[], integer[], interval) is
-	'renews the leases of claimed jobs, from now; returns the ids of those whose receipt was valid';
-insert into queue_proxy.member values ('function', '@schema@.queue_extend_many(text, bigint[], integer[], interval)');
+comment on function @schema@.queue_extend_many(text, bigint[], integer[], interval, jsonb[]) is
+	'renews the leases of claimed jobs, from now, and keeps the progress of each with it; returns the ids of those whose receipt was valid';
+insert into queue_proxy.member values ('function', '@schema@.queue_extend_many(text, bigint[], integer[], interval, jsonb[])');
 
 create or replace function @schema@.queue_fail(
 	queue text,

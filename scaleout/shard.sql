@@ -1,6 +1,6 @@
 -- Made by scaleout/generate from the extension's functions and scaleout/routes; do not edit.
 
-select queue_shard.make_type('queue_shard.queue_row', array['id bigint', 'run_at timestamp with time zone', 'created_at timestamp with time zone', 'leased_until timestamp with time zone', 'dead_at timestamp with time zone', 'claimed_at timestamp with time zone', 'attempt integer', 'max_attempts integer', 'priority smallint', 'leased_by text', 'last_error text', 'payload jsonb', 'unique_key text', 'kind text', 'released integer']);
+select queue_shard.make_type('queue_shard.queue_row', array['id bigint', 'run_at timestamp with time zone', 'created_at timestamp with time zone', 'leased_until timestamp with time zone', 'dead_at timestamp with time zone', 'claimed_at timestamp with time zone', 'attempt integer', 'max_attempts integer', 'priority smallint', 'leased_by text', 'last_error text', 'payload jsonb', 'unique_key text', 'kind text', 'released integer', 'errors jsonb', 'progress jsonb']);
 select queue_shard.make_type('queue_shard.queues_row', array['queue text', 'source text', 'managed boolean', 'claim_mode text', 'paused boolean', 'lease interval', 'max_attempts integer', 'backoff_base interval', 'backoff_cap interval', 'archive text', 'pending text', 'order_by text', 'on_claim text', 'on_complete text', 'on_release text', 'on_fail text', 'on_extend text', 'search_path text', 'created_at timestamp with time zone', 'ready_at text', 'claimed_at text', 'archive_keep interval', 'dead_keep interval']);
 select queue_shard.make_type('queue_shard.queue_stats_row', array['queue text', 'source text', 'since timestamp with time zone', 'sent bigint', 'claimed bigint', 'completed bigint', 'failed bigint', 'retried bigint', 'dead bigint', 'released bigint', 'cancelled bigint', 'expired bigint', 'duplicates bigint', 'waits bigint', 'waiting integer', 'ready bigint', 'ready_exact boolean', 'scheduled bigint', 'leased bigint', 'oldest_ready_at timestamp with time zone', 'oldest_exact boolean']);
 select queue_shard.make_type('queue_shard.queue_wait_histogram_row', array['queue text', 'source text', 'le double precision', 'jobs bigint', 'total_seconds double precision']);
@@ -372,14 +372,15 @@ create or replace function queue_shard.queue_extend(
 	queue text,
 	id bigint,
 	attempt integer,
-	lease interval
+	lease interval,
+	progress jsonb
 ) returns boolean
 language plpgsql volatile parallel unsafe
 as $$
 #variable_conflict use_variable
 begin
 	perform queue_shard.check_map($1, $2, $3);
-	return @extschema@.queue_extend($4, $5, $6, $7);
+	return @extschema@.queue_extend($4, $5, $6, $7, $8);
 end
 $$;
 
@@ -390,14 +391,15 @@ create or replace function queue_shard.queue_extend_many(
 	queue text,
 	ids bigint[],
 	attempts integer[],
-	lease interval
+	lease interval,
+	progress jsonb[]
 ) returns setof bigint
 language plpgsql volatile parallel unsafe
 as $$
 #variable_conflict use_variable
 begin
 	perform queue_shard.check_map($1, $2, $3);
-	return query select * from @extschema@.queue_extend_many($4, $5, $6, $7);
+	return query select * from @extschema@.queue_extend_many($4, $5, $6, $7, $8);
 	return;
 end
 $$;
@@ -956,7 +958,7 @@ language plpgsql volatile parallel unsafe
 as $$
 begin
 	perform queue_shard.check_map($1, $2, $3);
-	return query execute format('select v.id, v.run_at, v.created_at, v.leased_until, v.dead_at, v.claimed_at, v.attempt, v.max_attempts, v.priority, v.leased_by::text, v.last_error::text, v.payload, v.unique_key::text, v.kind::text, v.released from %s v', $4::regclass);
+	return query execute format('select v.id, v.run_at, v.created_at, v.leased_until, v.dead_at, v.claimed_at, v.attempt, v.max_attempts, v.priority, v.leased_by::text, v.last_error::text, v.payload, v.unique_key::text, v.kind::text, v.released, v.errors, v.progress from %s v', $4::regclass);
 end
 $$;
 

@@ -59,7 +59,7 @@ select count(*) from jobs where run_at between now() + interval '240 seconds' an
 -- Whoever may not read the column has all claims counted.
 create role regress_failures;
 grant usage on schema test_failures to regress_failures;
-grant select (id, attempt, max_attempts, leased_until, run_at), update (last_error, leased_until, leased_by, run_at, dead_at) on jobs to regress_failures;
+grant select (id, attempt, max_attempts, leased_until, leased_by, run_at, errors), update (last_error, errors, leased_until, leased_by, run_at, dead_at) on jobs to regress_failures;
 update jobs set run_at = '2000-01-01', attempt = 6, released = 4, max_attempts = 100, leased_until = now() + interval '1 hour' where payload = '1';
 set role regress_failures;
 select queue_fail('jobs', id, 6) from jobs where leased_until is not null;
@@ -83,7 +83,7 @@ select released from jobs where payload = '1';
 -- A table of the first layout counts all claims; from its upgrade on it tells.
 select queue_create('old', backoff_base => '7300 days', backoff_cap => '7300000 days', lease => '1 hour');
 select queue_detach('old');
-alter table old drop claimed_at, drop kind, drop released;
+alter table old drop claimed_at, drop kind, drop released, drop errors, drop progress;
 select queue_adopt('old');
 select queue_send('old', '1');
 select queue_release('old', id, attempt) from queue_pop('old');

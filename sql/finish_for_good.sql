@@ -50,7 +50,7 @@ select * from queue_counts('jobs');
 select count(*) from queue_pop('jobs', 100);
 -- A requeue gives all attempts.
 update jobs set dead_at = null, leased_until = clock_timestamp() + interval '1 hour' where id = 4;
-select queue_requeue('jobs', id) from jobs where id in (1, 4);
+select queue_requeue('jobs', id) from unnest('{1,4}'::bigint[]) as id;
 select * from state where id = 1;
 select queue_complete('jobs', id, attempt) from queue_pop('jobs');
 -- Before, the last attempt was needed: that is as it was.

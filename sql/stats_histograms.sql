@@ -49,7 +49,7 @@ select * from run;
 -- A caller who may not read claimed_at is served as well, before and after one who may.
 create role regress_stats_worker;
 grant usage on schema test_stats_histograms to regress_stats_worker;
-grant select (id, attempt, leased_until, max_attempts, run_at, dead_at), update on jobs to regress_stats_worker;
+grant select (id, attempt, leased_until, max_attempts, run_at, dead_at, leased_by, errors), update on jobs to regress_stats_worker;
 select count(*) from queue_send_many('jobs', array_fill('1'::jsonb, array[3]));
 select count(*) from queue_pop('jobs', 3);
 set role regress_stats_worker;

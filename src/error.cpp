@@ -1040,15 +1040,34 @@ no_fragment(const char *queue, const char *label)
 }
 
 void
-retries_always(const char *queue, const char *label)
+retries_always(const char *queue)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("\"%s\" of queue \"%s\" does not read \"retry\"", label, queue),
+			 errmsg("\"on_fail\" of queue \"%s\" does not read \"retry\"", queue),
 			 errdetail("So nothing says what becomes of a row that is not to be tried again."),
-			 errhint("Attach it with an assignment such as %s => 'state = case when retry"
-					 " then ''new'' else ''dead'' end'.",
-					 label)));
+			 errhint("Attach it with an assignment such as on_fail => 'state = case when retry"
+					 " then ''new'' else ''dead'' end'.")));
+}
+
+void
+queue_too_old(const char *queue, const char *text, const char *argument)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("queue \"%s\" cannot do what \"%s\" asks for", queue, argument),
+					errdetail("It was made by version 0.1."),
+					errhint("Run queue_upgrade(%s).", quote_literal_cstr(text))));
+}
+
+void
+keeps_no_progress(const char *queue)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("\"on_extend\" of queue \"%s\" does not read \"new_progress\"", queue),
+			 errdetail("So nothing says where the progress is kept."),
+			 errhint("Attach it with an assignment such as on_extend =>"
+					 " 'progress = coalesce(new_progress, progress)'.")));
 }
 
 void

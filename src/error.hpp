@@ -240,7 +240,9 @@ void check_kind(const text *kind);
 [[noreturn]] void no_kinds(const char *queue, const char *text);
 // 55000: the queue has no fragment of that name.
 [[noreturn]] void no_fragment(const char *queue, const char *label);
-[[noreturn]] void retries_always(const char *queue, const char *label);
+[[noreturn]] void retries_always(const char *queue);
+[[noreturn]] void queue_too_old(const char *queue, const char *text, const char *argument);
+[[noreturn]] void keeps_no_progress(const char *queue);
 // 42804: the row is not of the queue's table.
 [[noreturn]] void wrong_row_type(const char *queue, Oid expected, Oid given);
 // 42804: columns of the type have changed since the row was made.

@@ -18,6 +18,9 @@ begin
 			'@extschema@.queue_claim_counters()'::regprocedure,
 			'@extschema@.queue_complete(text, bigint, integer)'::regprocedure,
 			'@extschema@.queue_complete_many(text, bigint[], integer[])'::regprocedure,
+			'@extschema@.queue_extend(text, bigint, integer, interval)'::regprocedure,
+			'@extschema@.queue_extend_many(text, bigint[], integer[], interval)'::regprocedure,
+			'@extschema@.queue_extend_row(text, anyelement, interval)'::regprocedure,
 			'@extschema@.queue_fail(text, bigint, integer, text, interval)'::regprocedure,
 			'@extschema@.queue_fail_many(text, bigint[], integer[], text[], interval)'::regprocedure,
 			'@extschema@.queue_fail_row(text, anyelement, text, interval)'::regprocedure,
@@ -329,24 +332,6 @@ create or replace function @extschema@.queue_release_many(
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_release_many';
 
-create or replace function @extschema@.queue_extend(
-	queue text,
-	id bigint,
-	attempt integer default null,
-	lease interval default null
-) returns boolean
-language c volatile parallel unsafe
-as 'MODULE_PATHNAME', 'queue_ext_queue_extend';
-
-create or replace function @extschema@.queue_extend_many(
-	queue text,
-	ids bigint[],
-	attempts integer[] default null,
-	lease interval default null
-) returns setof bigint
-language c volatile parallel unsafe rows 100
-as 'MODULE_PATHNAME', 'queue_ext_queue_extend_many';
-
 -- Failures for good.
 
 create function @extschema@.queue_fail(
@@ -389,6 +374,46 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_fail_row';
 
 comment on function @extschema@.queue_fail_row(text, anyelement, text, interval, boolean) is
 	'records a failure of a claimed row, writing on_fail; false if its claim is lost';
+
+-- Progress of jobs.
+
+create function @extschema@.queue_extend(
+	queue text,
+	id bigint,
+	attempt integer default null,
+	lease interval default null,
+	progress jsonb default null
+) returns boolean
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_extend';
+
+comment on function @extschema@.queue_extend(text, bigint, integer, interval, jsonb) is
+	'renews the lease of a claimed job, from now, and keeps its progress with it; false if the receipt is stale';
+
+create function @extschema@.queue_extend_many(
+	queue text,
+	ids bigint[],
+	attempts integer[] default null,
+	lease interval default null,
+	progress jsonb[] default null
+) returns setof bigint
+language c volatile parallel unsafe rows 100
+as 'MODULE_PATHNAME', 'queue_ext_queue_extend_many';
+
+comment on function @extschema@.queue_extend_many(text, bigint[], integer[], interval, jsonb[]) is
+	'renews the leases of claimed jobs, from now, and keeps the progress of each with it; returns the ids of those whose receipt was valid';
+
+create function @extschema@.queue_extend_row(
+	queue text,
+	job anyelement,
+	lease interval default null,
+	progress jsonb default null
+) returns anyelement
+language c volatile parallel unsafe
+as 'MODULE_PATHNAME', 'queue_ext_queue_extend_row';
+
+comment on function @extschema@.queue_extend_row(text, anyelement, interval, jsonb) is
+	'renews the lease of a claimed row, writing on_extend; returns the row, which is the new receipt, or null if its claim is lost';
 
 -- Results of jobs.
 
@@ -724,10 +749,6 @@ comment on function @extschema@.queue_release(text, bigint, integer, timestamptz
 	'returns a job to its queue without charging the attempt; false if the receipt is stale';
 comment on function @extschema@.queue_release_many(text, bigint[], integer[], timestamptz) is
 	'returns jobs to their queue without charging the attempt; returns the ids of those whose receipt was valid';
-comment on function @extschema@.queue_extend(text, bigint, integer, interval) is
-	'renews the lease of a claimed job, from now; false if the receipt is stale';
-comment on function @extschema@.queue_extend_many(text, bigint[], integer[], interval) is
-	'renews the leases of claimed jobs, from now; returns the ids of those whose receipt was valid';
 comment on function @extschema@.queue_cancel(text, bigint, integer) is
 	'removes a job from its queue in any state; false if there is no such job';
 comment on function @extschema@.queue_cancel_many(text, bigint[], integer[]) is
@@ -740,8 +761,6 @@ comment on function @extschema@.queue_complete_row(text, anyelement) is
 	'completes a claimed row: deletes it or writes on_complete; false if its claim is lost';
 comment on function @extschema@.queue_release_row(text, anyelement, timestamptz) is
 	'returns a claimed row to its queue, writing on_release; false if its claim is lost';
-comment on function @extschema@.queue_extend_row(text, anyelement, interval) is
-	'renews the lease of a claimed row, writing on_extend; returns the row, which is the new receipt, or null if its claim is lost';
 comment on function @extschema@.queue_pop_rows(anyelement, text, integer, interval, text) is
 	'claims up to max_jobs rows of the table whose row type is that of source, and returns them';
 comment on function @extschema@.queue_is_held(oid, text) is
@@ -1005,23 +1024,25 @@ comment on function @extschema@.queue_fail_receipts(text, text[], text[], interv
 create function @extschema@.queue_extend_receipt(
 	queue text,
 	receipt text,
-	lease interval default null
+	lease interval default null,
+	progress jsonb default null
 ) returns text
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_extend_receipt';
 
-comment on function @extschema@.queue_extend_receipt(text, text, interval) is
+comment on function @extschema@.queue_extend_receipt(text, text, interval, jsonb) is
 	'renews the lease of a claimed row, as queue_extend_row does; returns the new receipt, or null if its claim is lost';
 
 create function @extschema@.queue_extend_receipts(
 	queue text,
 	receipts text[],
-	lease interval default null
+	lease interval default null,
+	progress jsonb[] default null
 ) returns setof text
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_extend_receipts';
 
-comment on function @extschema@.queue_extend_receipts(text, text[], interval) is
+comment on function @extschema@.queue_extend_receipts(text, text[], interval, jsonb[]) is
 	'renews the leases of claimed rows; returns for each receipt the new one, or null if its claim is lost';
 
 create type @extschema@.queue_finding as (

@@ -52,6 +52,8 @@ export class Job<Payload = any> {
 	readonly lastError: string | null;
 	readonly createdAt: Date;
 	readonly kind: string | null;
+	/** Set by the handler: how far it has got, as JSON. It is told with the next heartbeat, and kept in the job's row. */
+	progress?: unknown;
 	/** Aborts when the lease has run out and another worker has the job. */
 	readonly signal: AbortSignal;
 }

@@ -78,6 +78,8 @@ export class Release extends Error {
 export class Job {
 	#lost = new AbortController();
 	#isHandled = false;
+	#told;
+	progress; // set by the handler
 
 	constructor(queue, row) {
 		this.queue = queue;
@@ -118,15 +120,31 @@ export class Job {
 		return this.ask(client, 'queue_complete($1, $2, $3, $4)', JSON.stringify(result ?? undefined));
 	}
 
+	// With the progress, if that is new; and without, if that cannot be kept.
+	#heartbeats() {
+		const alone = ['$1, $2, $3, $4'];
+		try {
+			const progress = JSON.stringify(this.progress ?? undefined);
+			return progress === undefined || progress === this.#told ? [alone] : [['$1, $2, $3, $4, $5', progress], alone];
+		} catch {
+			return [alone];
+		}
+	}
+
 	// Waits for no lock for long: other jobs' leases are extended by the same connection. A transaction
 	// that has locked the row is about to complete the job.
 	async extend(client, lease) {
-		try {
-			return await this.ask(client, "queue_extend($1, $2, $3, $4) from set_config('lock_timeout', '1s', true)", lease);
-		} catch (error) {
-			if (error.code !== '55P03') throw error;
-			return true;
+		for (const [values, ...progress] of this.#heartbeats()) {
+			try {
+				const isOurs = await this.ask(client, `queue_extend(${values}) from set_config('lock_timeout', '1s', true)`, lease, ...progress);
+				if (progress.length) [this.#told] = progress;
+				return isOurs;
+			} catch (error) {
+				if (error.code === '55P03') return true;
+				if (!progress.length) throw error;
+			}
 		}
+		return undefined;
 	}
 
 	// Says what became of a job that was not completed. Changes nothing if another worker has it, or if

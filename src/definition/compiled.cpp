@@ -157,6 +157,8 @@ compile_all(Definition *definition, Relation table, MemoryContext context, Compi
 	compiled->on_extend = copy(context, on_extend.text);
 	compiled->fails_for_good =
 		reads_variable(reinterpret_cast<Node *>(on_fail.targets), statement::Parameter::retry);
+	compiled->keeps_progress = reads_variable(reinterpret_cast<Node *>(on_extend.targets),
+											  statement::Parameter::new_progress);
 	compiled->access = access_for(pending, order_by);
 	copy_trees(compiled, pending, order_by, on_claim, on_complete, context);
 	compiled->row_key = copy_row_key(context, catalog::find_row_key(table));

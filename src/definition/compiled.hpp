@@ -29,6 +29,7 @@ struct Compiled
 	const char *on_fail;
 	const char *on_extend;
 	bool fails_for_good;      // whether on_fail reads "retry"
+	bool keeps_progress;      // whether on_extend reads "new_progress"
 	statement::Access access; // how a claim should find its rows
 
 	// The fragments of a claim and of its completion as expressions.

@@ -55,6 +55,7 @@ static constexpr Variable variables[] = {
 	{"error", Parameter::error, TEXTOID, true, false},
 	{"retry_at", Parameter::retry_at, TIMESTAMPTZOID, true, false},
 	{"retry", Parameter::retry, BOOLOID, true, false},
+	{"new_progress", Parameter::new_progress, JSONBOID, true, false},
 	{"state", Parameter::state, TEXTOID, false, true},
 	{"arguments", Parameter::arguments, JSONBOID, false, true},
 };
@@ -402,6 +403,7 @@ bind_rows(const char *compiled, FragmentKind kind, const RowVariables &variables
 	const statement::Replacement replacements[] = {
 		{static_cast<int>(Parameter::error) + 1, variables.error},
 		{static_cast<int>(Parameter::retry_at) + 1, variables.retry_at},
+		{static_cast<int>(Parameter::new_progress) + 1, variables.new_progress},
 	};
 	return bind(compiled, kind, replacements, lengthof(replacements));
 }

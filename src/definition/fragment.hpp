@@ -61,6 +61,7 @@ struct RowVariables
 {
 	const char *error;
 	const char *retry_at;
+	const char *new_progress;
 };
 
 // Returns the compiled fragment with these variables replaced. In the current context.

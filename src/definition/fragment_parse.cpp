@@ -220,7 +220,8 @@ parse(const Fragment &fragment)
 		error::fragment_has_parameter(fragment.label,
 									  fragment.scope == Scope::repair
 										  ? "call_time, state and arguments"
-										  : "call_time, lease, worker, error, retry_at and retry");
+										  : "call_time, lease, worker, error, retry_at, retry and"
+											" new_progress");
 	return list;
 }
 

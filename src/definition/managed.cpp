@@ -30,8 +30,15 @@ static constexpr Fragments first_fragments = {
 	" dead_at = case when dead_at is not null then call_time + lease end",
 };
 
+// A failure is added to those that are kept, the oldest of ten leaving. Lax paths take what an owner has put there for what
+// it is: an array shorter or longer than ten, or something else, as an element.
+static constexpr const char *add_error =
+	"errors = coalesce(jsonb_path_query_array(errors, '$[last - 8 to last]'), '[]')"
+	" || jsonb_build_object('attempt', attempt, 'at', call_time, 'worker', leased_by,"
+	" 'error', \"left\"(error, 2000))";
+
 // A claim of the second layout says when it was made, too. Nothing else writes claimed_at. A release is counted, so that
-// the backoff can follow what has failed.
+// the backoff can follow what has failed; a failure is kept, and so is what a worker reports.
 Fragments
 managed_fragments(Layout layout)
 {
@@ -41,6 +48,9 @@ managed_fragments(Layout layout)
 		fragments.on_release =
 			psprintf("%s, released = least(coalesce(released, 0), 2147483646) + 1",
 					 first_fragments.on_release);
+		fragments.on_fail = psprintf("%s, %s", first_fragments.on_fail, add_error);
+		fragments.on_extend = psprintf("%s, progress = coalesce(new_progress, progress)",
+									   first_fragments.on_extend);
 	}
 	return fragments;
 }
@@ -76,7 +86,9 @@ const char *const create_table_text =
 	" payload pg_catalog.jsonb not null,"
 	" unique_key pg_catalog.text collate pg_catalog.\"C\","
 	" kind pg_catalog.text collate pg_catalog.\"C\","
-	" released pg_catalog.int4"
+	" released pg_catalog.int4,"
+	" errors pg_catalog.jsonb,"
+	" progress pg_catalog.jsonb"
 	") with (fillfactor = 45,"
 	" autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,"
 	" autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.1,"
@@ -115,7 +127,9 @@ const char *const create_archive_text = "create table %s ("
 										" last_error pg_catalog.text,"
 										" payload pg_catalog.jsonb not null,"
 										" kind pg_catalog.text collate pg_catalog.\"C\","
-										" result pg_catalog.jsonb)";
+										" result pg_catalog.jsonb,"
+										" errors pg_catalog.jsonb,"
+										" progress pg_catalog.jsonb)";
 
 // The greatest and the least finished_at of a slot are read often. An index whose keys only grow costs an
 // insert little.
@@ -135,6 +149,8 @@ const char *const create_slotted_archive_text = "create table %s ("
 												" payload pg_catalog.jsonb not null,"
 												" kind pg_catalog.text collate pg_catalog.\"C\","
 												" result pg_catalog.jsonb,"
+												" errors pg_catalog.jsonb,"
+												" progress pg_catalog.jsonb,"
 												" primary key (id, slot)) partition by list (slot)";
 const char *const create_slot_text = "create table %s partition of %s for values in (%d)";
 const char *const create_slots_index_text = "create index on %s (finished_at)";
@@ -146,7 +162,7 @@ archived_columns(Layout layout)
 			   ? "id, run_at, created_at, attempt, max_attempts, priority, leased_by, last_error,"
 				 " payload"
 			   : "id, run_at, created_at, claimed_at, attempt, max_attempts, priority, leased_by,"
-				 " last_error, payload, kind";
+				 " last_error, payload, kind, errors, progress";
 }
 
 } // namespace queue_ext::definition

@@ -11,15 +11,17 @@
 //     before the first claim, and if the last one was made under the first layout.
 //   - released is how many of the claims that attempt counts are no failures: they were given back, or came before a
 //     requeue. Null: none.
+//   - errors is an array of what the last ten failures have said, the newest last; a failure writes it, and nothing else.
+//     progress is what a worker has reported last (queue_extend). Null: none.
 //   - No index has a column that a claim or a heartbeat writes, so both are HOT updates;
 //     except dead_at on the last attempt, which takes the row out of the claim index.
 //   - unique_key is null except for jobs of queue_unique_insert, and for occurrences of schedules
 //     (claim/recurring.hpp); these have an index of their own.
 //
-// There are two layouts. The second, since 0.2, has two more columns, claimed_at and kind, in the
-// table and in the archive, in the table also released, and an index of the dead jobs. queue_upgrade() adds them; without it the
-// first stays as it is. The archive may have another layout than the table. It also has a column for
-// results, which queue_upgrade() adds too.
+// There are two layouts. The second, since 0.2, has four more columns, claimed_at, kind, errors and progress, in the
+// table and in the archive, in the table also released, and an index of the dead jobs. queue_upgrade() adds them; without
+// it the first stays as it is. The archive may have another layout than the table. It also has a column for results, which
+// queue_upgrade() adds too.
 
 #pragma once
 

@@ -61,30 +61,43 @@ static constexpr Column archive_columns[] = {
 	{"payload", JSONBOID, Kind::required},
 };
 
-// The columns that the second layout adds to tables and archives, and to tables alone. The texts, and the columns that
-// an upgrade adds (AddedColumn), agree with them.
+// The columns that the second layout adds to tables and archives, and to tables or archives alone. The texts, and the
+// columns that an upgrade adds (AddedColumn), agree with them.
 static constexpr Column second_columns[] = {
 	{"claimed_at", TIMESTAMPTZOID, Kind::nullable},
 	{"kind", TEXTOID, Kind::nullable, C_COLLATION_OID},
+	{"errors", JSONBOID, Kind::nullable},
+	{"progress", JSONBOID, Kind::nullable},
 };
 static constexpr Column released_column = {"released", INT4OID, Kind::nullable};
+static constexpr Column result_column = {"result", JSONBOID, Kind::nullable};
 
 // The index of kind in both.
 constexpr int kind_column = 1;
 
-// A claim writes claimed_at along with leased_by, a sender gives kind along with priority. Archives
-// have both models, too. A release writes the last along with max_attempts.
-const AddedColumn added_columns[] = {
+// What the others are written along with: claimed_at with leased_by by a claim, kind with priority by a sender, released
+// with max_attempts by a release, errors with leased_by by a failure, which reads both, progress with leased_until by an
+// extension, which reads both, too.
+const AddedColumn added_table_columns[added_column_count] = {
 	{"claimed_at", "pg_catalog.timestamptz", "leased_by"},
 	{"kind", "pg_catalog.text collate pg_catalog.\"C\"", "priority"},
+	{"released", "pg_catalog.int4", "max_attempts"},
+	{"errors", "pg_catalog.jsonb", "leased_by"},
+	{"progress", "pg_catalog.jsonb", "leased_until"},
 };
-static_assert(lengthof(second_columns) == added_column_count);
-const AddedColumn added_released_column = {"released", "pg_catalog.int4", "max_attempts"};
 
-// Of archives alone; a role that may write the last error there may write a result.
+// In an archive whoever may write the last error may write what else is told of the job.
+const AddedColumn added_archive_columns[added_column_count] = {
+	{"claimed_at", "pg_catalog.timestamptz", "leased_by"},
+	{"kind", "pg_catalog.text collate pg_catalog.\"C\"", "priority"},
+	{"result", "pg_catalog.jsonb", "last_error"},
+	{"errors", "pg_catalog.jsonb", "last_error"},
+	{"progress", "pg_catalog.jsonb", "last_error"},
+};
+static_assert(lengthof(second_columns) + 1 == added_column_count);
+
+// Of archives alone.
 static constexpr Column slot_column = {"slot", INT2OID, Kind::required};
-static constexpr Column result_column = {"result", JSONBOID, Kind::nullable};
-const AddedColumn added_result_column = {"result", "pg_catalog.jsonb", "last_error"};
 
 // A generated column does not count, since queue_send would have to write it.
 static bool

@@ -35,22 +35,18 @@ bool counts_releases(Oid table);
 // takes no lock.
 bool has_kind(Oid table);
 
-// A column that the second layout has in addition, of a table and of its archive.
+// A column that the second layout has in addition.
 struct AddedColumn
 {
 	const char *name;
 	const char *definition; // for ALTER TABLE ... ADD COLUMN
 	const char *model;      // the column whose privileges the roles need that use this one
 };
-constexpr int added_column_count = 2;
-extern const AddedColumn added_columns[added_column_count];
 
-// The column that the second layout has in addition of a table alone: how many of its job's claims count
-// as no failure.
-extern const AddedColumn added_released_column;
-
-// The column that the second layout has in addition of an archive alone: the job's result.
-extern const AddedColumn added_result_column;
+// Those of a table and those of an archive.
+constexpr int added_column_count = 5;
+extern const AddedColumn added_table_columns[added_column_count];
+extern const AddedColumn added_archive_columns[added_column_count];
 
 // Whether the archive has the column for results. Reads the catalogs; takes no lock.
 bool keeps_results(Oid archive);

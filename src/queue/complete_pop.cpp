@@ -76,7 +76,7 @@ queue_ext_queue_complete_pop(PG_FUNCTION_ARGS)
 	check_kinds(definition, request);
 	bool is_good = true;
 	if (has_done) {
-		check_result(definition, options);
+		check_options(definition, options);
 		is_good = finish_and_wake(definition, Action::complete, receipt, options);
 		values[0] = BoolGetDatum(is_good);
 		nulls[0] = false;

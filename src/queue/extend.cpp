@@ -25,18 +25,45 @@ options_with_lease(FunctionCallInfo fcinfo, int number)
 	return options;
 }
 
+// SQL objects of 0.1 have no argument for the progress.
+static bool
+has_progress(FunctionCallInfo fcinfo, int number)
+{
+	return PG_NARGS() > number && !PG_ARGISNULL(number);
+}
+
+// Reads the lease and the progress of one job from the arguments from that number on.
+static FinishOptions
+options_of_one(FunctionCallInfo fcinfo, int number)
+{
+	FinishOptions options = options_with_lease(fcinfo, number);
+	if (has_progress(fcinfo, number + 1))
+		options.progress = PG_GETARG_DATUM(number + 1);
+	return options;
+}
+
+// Reads the same of many jobs, with a progress for each, which may be null.
+static FinishOptions
+options_of_many(FunctionCallInfo fcinfo, int number)
+{
+	FinishOptions options = options_with_lease(fcinfo, number);
+	if (has_progress(fcinfo, number + 1))
+		options.progresses = argument::required_array(fcinfo, number + 1, "progress");
+	return options;
+}
+
 Datum
 queue_ext_queue_extend(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_extend()");
-	return finish_job(fcinfo, Action::extend, Attempt::required, options_with_lease(fcinfo, 3));
+	return finish_job(fcinfo, Action::extend, Attempt::required, options_of_one(fcinfo, 3));
 }
 
 Datum
 queue_ext_queue_extend_many(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_extend_many()");
-	return finish_jobs(fcinfo, Action::extend, Attempt::required, options_with_lease(fcinfo, 3));
+	return finish_jobs(fcinfo, Action::extend, Attempt::required, options_of_many(fcinfo, 3));
 }
 
 // Returns the updated row, which is the receipt from then on; null if the receipt was stale.
@@ -45,7 +72,7 @@ queue_ext_queue_extend_row(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_extend_row()");
 	Datum extended = 0;
-	if (!finish_row(fcinfo, Action::extend, options_with_lease(fcinfo, 2), &extended))
+	if (!finish_row(fcinfo, Action::extend, options_of_one(fcinfo, 2), &extended))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(extended);
 }
@@ -55,7 +82,7 @@ queue_ext_queue_extend_receipt(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_extend_receipt()");
 	text *renewed = nullptr;
-	if (!finish_receipt(fcinfo, Action::extend, options_with_lease(fcinfo, 2), &renewed))
+	if (!finish_receipt(fcinfo, Action::extend, options_of_one(fcinfo, 2), &renewed))
 		PG_RETURN_NULL();
 	PG_RETURN_TEXT_P(renewed);
 }
@@ -64,7 +91,7 @@ Datum
 queue_ext_queue_extend_receipts(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_extend_receipts()");
-	return finish_receipts(fcinfo, Action::extend, options_with_lease(fcinfo, 2));
+	return finish_receipts(fcinfo, Action::extend, options_of_many(fcinfo, 2));
 }
 
 } // namespace queue_ext::queue

@@ -127,12 +127,12 @@ many_receipts()
 {
 	return {psprintf("rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s),"
 					 " pg_catalog.unnest(%s), pg_catalog.unnest(%s),"
-					 " pg_catalog.unnest(%s))"
+					 " pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
 					 " as r(receipt_id, receipt_attempt, receipt_error, receipt_retry_at,"
-					 " receipt_result)",
+					 " receipt_result, receipt_progress)",
 					 placeholder(Parameter::ids), placeholder(Parameter::attempts),
 					 placeholder(Parameter::errors), placeholder(Parameter::retry_ats),
-					 placeholder(Parameter::results)),
+					 placeholder(Parameter::results), placeholder(Parameter::progresses)),
 			"r.receipt_id", "r.receipt_attempt", "r.receipt_result"};
 }
 
@@ -183,7 +183,7 @@ returned(Action action, bool is_timed)
 	return psprintf("t.id, %s%s", died_text(), is_timed ? ", t.claimed_at" : "");
 }
 
-// For many receipts, error and retry_at are columns of the receipts instead of parameters.
+// For many receipts, error, retry_at and new_progress are columns of the receipts instead of parameters.
 static const char *
 update_text(const Definition *definition, const char *assignments, const Source &source,
 			const char *fence, const char *returned)
@@ -193,7 +193,7 @@ update_text(const Definition *definition, const char *assignments, const Source 
 						assignments, fence, returned);
 	return psprintf("update %s as t set %s from %s where %s returning %s", definition->source_name,
 					bind_rows(assignments, definition::FragmentKind::assignments,
-							  {"r.receipt_error", "r.receipt_retry_at"}),
+							  {"r.receipt_error", "r.receipt_retry_at", "r.receipt_progress"}),
 					source.tables, fence, returned);
 }
 
@@ -247,27 +247,25 @@ removal_text(const Definition *definition, const Removal &removal)
 		psprintf("t.id%s%s", removal.is_timed ? ", t.claimed_at" : "", removal.told));
 }
 
-// An array may have nulls alone.
+// Whether there is a jsonb, of one job or of any of many: the array, if it is not null, may have nulls alone.
 static bool
-has_result(const FinishOptions &options)
+has_any(Datum one, ArrayType *many)
 {
-	if (options.results == nullptr)
-		return options.result != 0;
+	if (many == nullptr)
+		return one != 0;
 	Datum *values;
 	bool *nulls;
 	int count;
-	deconstruct_array(options.results, JSONBOID, -1, false, TYPALIGN_INT, &values, &nulls, &count);
+	deconstruct_array(many, JSONBOID, -1, false, TYPALIGN_INT, &values, &nulls, &count);
 	for (int i = 0; i < count; i++)
 		if (!nulls[i])
 			return true;
 	return false;
 }
 
-void
-check_result(const Definition *definition, const FinishOptions &options)
+static void
+check_result(const Definition *definition)
 {
-	if (!has_result(options))
-		return;
 	if (!definition->is_archived)
 		error::no_archive_for_result(definition->name, definition->source_name);
 	if (definition->archive_name == nullptr)
@@ -275,6 +273,27 @@ check_result(const Definition *definition, const FinishOptions &options)
 	if (!definition::keeps_results(definition->archive))
 		error::archive_without_results(definition->name, definition->source_name,
 									   definition->archive_name);
+}
+
+void
+check_options(Definition *definition, const FinishOptions &options)
+{
+	if (has_any(options.result, options.results))
+		check_result(definition);
+	const bool has_progress = has_any(options.progress, options.progresses);
+	if (!has_progress && !options.is_final)
+		return;
+	const definition::Compiled &compiled = definition::compiled_of(definition);
+	if (has_progress && !compiled.keeps_progress) {
+		if (definition->is_managed)
+			error::queue_too_old(definition->name, definition->source_name, "progress");
+		error::keeps_no_progress(definition->name);
+	}
+	if (options.is_final && !compiled.fails_for_good) {
+		if (definition->is_managed)
+			error::queue_too_old(definition->name, definition->source_name, "retry");
+		error::retries_always(definition->name);
+	}
 }
 
 // tells_more: the statement returns more than what it is asked for, for the statistics.
@@ -570,6 +589,8 @@ finish_one(Definition *definition, Action action, const Receipt &receipt,
 		arguments.set(Parameter::error, PointerGetDatum(options.error));
 	if (options.result != 0)
 		arguments.set(Parameter::result, options.result);
+	if (options.progress != 0)
+		arguments.set(Parameter::new_progress, options.progress);
 
 	bool is_done = false;
 	statement::with_spi([&] {
@@ -642,6 +663,8 @@ finish_many(Definition *definition, Action action, Receipt *receipts, int count,
 		arguments.set(Parameter::errors, sorted(receipts, count, options.errors));
 	if (options.results != nullptr)
 		arguments.set(Parameter::results, sorted(receipts, count, options.results));
+	if (options.progresses != nullptr)
+		arguments.set(Parameter::progresses, sorted(receipts, count, options.progresses));
 	run(statement_for(definition, action, true), arguments);
 	count_returned(definition, action, options);
 }

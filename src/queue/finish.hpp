@@ -29,6 +29,8 @@ struct FinishOptions
 	ArrayType *errors;         // fail, of many
 	Datum result;              // complete, of one job: a jsonb; 0: none
 	ArrayType *results;        // complete, of many
+	Datum progress;            // extend, of one job: a jsonb; 0: none
+	ArrayType *progresses;     // extend, of many
 };
 
 // Returns options with the wall clock as the time of the call, and nothing else.
@@ -109,8 +111,9 @@ struct Removal
 // Raises 55000 if the archive does not exist any more.
 const char *removal_text(const definition::Definition *definition, const Removal &removal);
 
-// Raises 55000 if there is a result, and the queue's archive has no place for it or there is none.
-void check_result(const definition::Definition *definition, const FinishOptions &options);
+// Raises 55000 if the queue cannot do what the options ask for: it has no archive with a place for results, on_extend does not
+// read the progress, or on_fail whether to try again. Compiles the definition where it needs that.
+void check_options(definition::Definition *definition, const FinishOptions &options);
 
 // Counts how long a job has run that was claimed at that time. Raises 53200.
 void count_run(definition::Definition *definition, TimestampTz claimed_at,

@@ -78,25 +78,27 @@ create function @extschema@.queue_extend(
 	queue text,
 	id bigint,
 	attempt integer default null,
-	lease interval default null
+	lease interval default null,
+	progress jsonb default null
 ) returns boolean
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_extend';
 
-comment on function @extschema@.queue_extend(text, bigint, integer, interval) is
-	'renews the lease of a claimed job, from now; false if the receipt is stale';
+comment on function @extschema@.queue_extend(text, bigint, integer, interval, jsonb) is
+	'renews the lease of a claimed job, from now, and keeps its progress with it; false if the receipt is stale';
 
 create function @extschema@.queue_extend_many(
 	queue text,
 	ids bigint[],
 	attempts integer[] default null,
-	lease interval default null
+	lease interval default null,
+	progress jsonb[] default null
 ) returns setof bigint
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_extend_many';
 
-comment on function @extschema@.queue_extend_many(text, bigint[], integer[], interval) is
-	'renews the leases of claimed jobs, from now; returns the ids of those whose receipt was valid';
+comment on function @extschema@.queue_extend_many(text, bigint[], integer[], interval, jsonb[]) is
+	'renews the leases of claimed jobs, from now, and keeps the progress of each with it; returns the ids of those whose receipt was valid';
 
 create function @extschema@.queue_cancel(queue text, id bigint, attempt integer default null) returns boolean
 language c volatile parallel unsafe

@@ -87,7 +87,7 @@ finish_job(FunctionCallInfo fcinfo, Action action, Attempt attempt, const Finish
 	receipt.has_attempt = !PG_ARGISNULL(2);
 	receipt.attempt = receipt.has_attempt ? PG_GETARG_INT32(2) : 0;
 	Definition *definition = open_managed_queue(name, use_for_job(action), row_hint);
-	check_result(definition, options);
+	check_options(definition, options);
 	PG_RETURN_BOOL(finish_and_wake(definition, action, receipt, options));
 }
 
@@ -169,8 +169,9 @@ finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt, const Finis
 	const Receipts receipts = read_receipts(fcinfo, attempt);
 	check_length(receipts, options.errors, "errors");
 	check_length(receipts, options.results, "results");
+	check_length(receipts, options.progresses, "progress");
 	Definition *definition = open_managed_queue(name, use_for_job(action), row_hint);
-	check_result(definition, options);
+	check_options(definition, options);
 	if (removes_directly(definition, action)) {
 		auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * (receipts.count + 1)));
 		sort_receipts(receipts.elements, receipts.count);

@@ -15,14 +15,14 @@ enum class Attempt { required, optional };
 
 // Performs the action on the job of arguments 0 to 2: queue, id, attempt. Returns, as a bool,
 // whether the receipt was good. Takes ROW EXCLUSIVE on the queue's table and locks the row. Raises
-// 22004 for a null, and what check_result(), open_managed_queue() and the executor raise.
+// 22004 for a null, and what check_options(), open_managed_queue() and the executor raise.
 Datum finish_job(FunctionCallInfo fcinfo, Action action, Attempt attempt,
 				 const FinishOptions &options);
 
 // Performs the action on the jobs of arguments 0 to 2: queue, ids, attempts. Returns the set of IDs of
 // the jobs whose receipts were good. Takes ROW EXCLUSIVE on the queue's table and locks the rows. Raises
 // 22004 for a null, 2202E for an array of more than one dimension, 22023 if the arrays differ in length, and what
-// check_result(), open_managed_queue() and the executor raise.
+// check_options(), open_managed_queue() and the executor raise.
 Datum finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt,
 				  const FinishOptions &options);
 

@@ -51,6 +51,7 @@ struct Element
 	ReceiptBytes bytes;
 	Datum receipt;
 	text *error;   // fail; or null
+	Datum progress; // extend; a jsonb, or 0
 	Datum outcome; // the receipt, for extend the new one; 0: it was not good
 };
 
@@ -63,7 +64,26 @@ struct Elements
 
 } // namespace
 
-// Reads argument 1 and the errors.
+// Reads an array, which may be null, of as many elements as there are receipts; 0 for a null.
+static const Datum *
+read_beside(ArrayType *array, const char *what, int count)
+{
+	if (array == nullptr)
+		return static_cast<const Datum *>(palloc0(sizeof(Datum) * Max(count, 1)));
+	Datum *values;
+	bool *nulls;
+	int length;
+	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &values, &nulls,
+					  &length);
+	if (length != count)
+		error::length_mismatch("receipts", count, what, length);
+	for (int i = 0; i < count; i++)
+		if (nulls[i])
+			values[i] = 0;
+	return values;
+}
+
+// Reads argument 1, and the errors or progress.
 static Elements
 read_elements(FunctionCallInfo fcinfo, const FinishOptions &options)
 {
@@ -72,21 +92,14 @@ read_elements(FunctionCallInfo fcinfo, const FinishOptions &options)
 	bool *nulls;
 	int count;
 	deconstruct_array(receipts, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &count);
-	Datum *errors = nullptr;
-	bool *error_nulls = nullptr;
-	if (options.errors != nullptr) {
-		int error_count;
-		deconstruct_array(options.errors, TEXTOID, -1, false, TYPALIGN_INT, &errors, &error_nulls,
-						  &error_count);
-		if (error_count != count)
-			error::length_mismatch("receipts", count, "errors", error_count);
-	}
+	const Datum *errors = read_beside(options.errors, "errors", count);
+	const Datum *progresses = read_beside(options.progresses, "progress", count);
 	auto *elements = allocate<Element>(count);
 	for (int i = 0; i < count; i++) {
 		if (nulls[i])
 			error::null_element("receipts");
-		const bool has_error = errors != nullptr && !error_nulls[i];
-		elements[i] = {i, {}, values[i], has_error ? DatumGetTextPP(errors[i]) : nullptr, 0};
+		elements[i] = {i, {}, values[i], errors[i] == 0 ? nullptr : DatumGetTextPP(errors[i]),
+					   progresses[i], 0};
 	}
 	return {elements, count};
 }
@@ -120,6 +133,8 @@ finish_element(const text *name, Action action, const Element &element, FinishOp
 {
 	options.error = element.error;
 	options.errors = nullptr;
+	options.progress = element.progress;
+	options.progresses = nullptr;
 	text *renewed = nullptr;
 	Definition *definition = open_to_finish(name, action);
 	if (!finish(definition, name, action, element.bytes, options, &renewed))

@@ -154,6 +154,8 @@ arguments_for(Definition *definition, Action action, const Row &job, const Finis
 		arguments.set(Parameter::retry_at, TimestampTzGetDatum(*options.run_at));
 	if (options.error != nullptr)
 		arguments.set(Parameter::error, PointerGetDatum(options.error));
+	if (options.progress != 0)
+		arguments.set(Parameter::new_progress, options.progress);
 	return arguments;
 }
 
@@ -285,16 +287,6 @@ count_run(Definition *definition, Action action, const Row &job, const FinishOpt
 		count_run(definition, DatumGetTimestampTz(claimed_at), options);
 }
 
-// Raises 55000 if the queue does not say what becomes of a row that is not tried again.
-static void
-check_fails_for_good(Definition *definition, const Rule &on_fail)
-{
-	if (on_fail.assignments == nullptr)
-		error::no_fragment(definition->name, on_fail.label);
-	if (!definition::compiled_of(definition).fails_for_good)
-		error::retries_always(definition->name, on_fail.label);
-}
-
 bool
 finish_row(Definition *definition, Action action, const Row &job, const FinishOptions &options,
 		   Datum *extended)
@@ -303,10 +295,9 @@ finish_row(Definition *definition, Action action, const Row &job, const FinishOp
 	const Rule rule = rule_of(compiled, action);
 	const bool is_lock = definition->claim_mode != definition::ClaimMode::update;
 	if (rule.assignments == nullptr &&
-		(action == Action::extend || (action != Action::complete && !is_lock)))
+		(action == Action::extend || (action != Action::complete && (!is_lock || options.is_final))))
 		error::no_fragment(definition->name, rule.label);
-	if (action == Action::fail && options.is_final)
-		check_fails_for_good(definition, rule);
+	check_options(definition, options);
 	// Compiling may have run user-defined code that has altered the table.
 	statement::check_readable(job.columns);
 	check_key(definition, job);

@@ -32,10 +32,11 @@ comment on function @extschema@.queue_fail_row(text, anyelement, text, interval,
 create function @extschema@.queue_extend_row(
 	queue text,
 	job anyelement,
-	lease interval default null
+	lease interval default null,
+	progress jsonb default null
 ) returns anyelement
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_extend_row';
 
-comment on function @extschema@.queue_extend_row(text, anyelement, interval) is
+comment on function @extschema@.queue_extend_row(text, anyelement, interval, jsonb) is
 	'renews the lease of a claimed row, writing on_extend; returns the row, which is the new receipt, or null if its claim is lost';

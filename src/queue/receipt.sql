@@ -70,21 +70,23 @@ comment on function @extschema@.queue_fail_receipts(text, text[], text[], interv
 create function @extschema@.queue_extend_receipt(
 	queue text,
 	receipt text,
-	lease interval default null
+	lease interval default null,
+	progress jsonb default null
 ) returns text
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_extend_receipt';
 
-comment on function @extschema@.queue_extend_receipt(text, text, interval) is
+comment on function @extschema@.queue_extend_receipt(text, text, interval, jsonb) is
 	'renews the lease of a claimed row, as queue_extend_row does; returns the new receipt, or null if its claim is lost';
 
 create function @extschema@.queue_extend_receipts(
 	queue text,
 	receipts text[],
-	lease interval default null
+	lease interval default null,
+	progress jsonb[] default null
 ) returns setof text
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_extend_receipts';
 
-comment on function @extschema@.queue_extend_receipts(text, text[], interval) is
+comment on function @extschema@.queue_extend_receipts(text, text[], interval, jsonb[]) is
 	'renews the leases of claimed rows; returns for each receipt the new one, or null if its claim is lost';

@@ -72,50 +72,39 @@ copy_privileges(const Named &table, const AddedColumn &column)
 
 // One command, so that the table is locked once and at once as strongly as it must be.
 static bool
-add_missing(const Named &table, List *columns)
+add_missing(const Named &table, const AddedColumn *columns)
 {
 	StringInfoData command;
 	initStringInfo(&command);
 	appendStringInfo(&command, "alter table %s", table.name);
-	List *missing = NIL;
-	ListCell *cell;
-	foreach (cell, columns) {
-		auto *column = static_cast<AddedColumn *>(lfirst(cell));
-		if (!lacks(table.table, *column))
+	const AddedColumn *missing[definition::added_column_count];
+	int missing_count = 0;
+	for (int i = 0; i < definition::added_column_count; i++) {
+		const AddedColumn &column = columns[i];
+		if (!lacks(table.table, column))
 			continue;
-		appendStringInfo(&command, "%s add column %s %s", missing == NIL ? "" : ",", column->name,
-						 column->definition);
-		missing = lappend(missing, column);
+		appendStringInfo(&command, "%s add column %s %s", missing_count == 0 ? "" : ",",
+						 column.name, column.definition);
+		missing[missing_count++] = &column;
 	}
-	if (missing == NIL)
+	if (missing_count == 0)
 		return false;
 	definition::run_command_on(table, command.data);
-	foreach (cell, missing)
-		copy_privileges(table, *static_cast<const AddedColumn *>(lfirst(cell)));
+	for (int i = 0; i < missing_count; i++)
+		copy_privileges(table, *missing[i]);
 	return true;
-}
-
-// Those of a queue's table and of its archive, and one that only the one or the other has. A list's elements cannot be
-// constant.
-static List *
-columns_with(const AddedColumn &more)
-{
-	List *columns = NIL;
-	for (const AddedColumn &column : definition::added_columns)
-		columns = lappend(columns, const_cast<AddedColumn *>(&column));
-	return lappend(columns, const_cast<AddedColumn *>(&more));
 }
 
 bool
 add_missing_columns(const Named &table)
 {
-	return add_missing(table, columns_with(definition::added_released_column));
+	return add_missing(table, definition::added_table_columns);
 }
 
 bool
 add_missing_archive_columns(const Named &archive)
 {
-	return add_missing(archive, columns_with(definition::added_result_column));
+	return add_missing(archive, definition::added_archive_columns);
 }
 
 // By its name: a publication of all tables, or of the schema, has the new one as well.

@@ -40,7 +40,9 @@ enum class Parameter {
 	cutoff,
 	retry,
 	max_delay,
+	new_progress,
+	progresses,
 };
-constexpr int parameter_count = static_cast<int>(Parameter::max_delay) + 1;
+constexpr int parameter_count = static_cast<int>(Parameter::progresses) + 1;
 
 } // namespace queue_ext::statement

@@ -57,6 +57,8 @@ static constexpr ParameterType parameters[] = {
 	{"$30", TIMESTAMPTZOID},      // cutoff
 	{"$31", BOOLOID},             // retry
 	{"$32", INTERVALOID},         // max_delay
+	{"$33", JSONBOID},            // new_progress
+	{"$34", JSONBARRAYOID},       // progresses
 };
 static_assert(lengthof(parameters) == parameter_count);
 

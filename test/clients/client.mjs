@@ -22,7 +22,10 @@ async function handler(job, client) {
 	const { do: what, gate } = job.payload;
 	if (gate) {
 		writeFileSync(`${area}/${name}-${gate}`, '');
-		while (!existsSync(`${area}/${gate}`)) await sleep(50, null, { signal: job.signal });
+		while (!existsSync(`${area}/${gate}`)) {
+			await sleep(50, null, { signal: job.signal });
+			job.progress = existsSync(`${area}/tell`) ? { gate } : existsSync(`${area}/refused`) ? '\0' : 1n;
+		}
 	}
 	await client.query('insert into done values ($1, $2, $3, $4)', [job.queue.name, job.id, job.attempt, what]);
 	switch (what) {

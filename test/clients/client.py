@@ -58,6 +58,11 @@ def outcome(job, connection):
             return object()
 
 
+# What is no JSON, what the server refuses, and what it takes.
+def progress(gate):
+    return {"gate": gate} if (area / "tell").exists() else "\0" if (area / "refused").exists() else object()
+
+
 def handler(job, connection):
     if gate := job.payload.get("gate"):
         (area / f"{name}-{gate}").touch()
@@ -65,6 +70,7 @@ def handler(job, connection):
             if job.lost:
                 raise RuntimeError("the job is lost")
             time.sleep(0.05)
+            job.progress = progress(gate)
     with connection.transaction():
         connection.execute(insert, values(job))
     if job.payload["do"] == "commit":
@@ -79,6 +85,7 @@ async def async_handler(job, connection):
         (area / f"{name}-{gate}").touch()
         while not (area / gate).exists():
             await asyncio.sleep(0.05)
+            job.progress = progress(gate)
     async with connection.transaction():
         await connection.execute(insert, values(job))
     if job.payload["do"] == "commit":

@@ -8,6 +8,7 @@ const emails = new Queue<{ to: string }>('emails');
 
 export const sendEmail = worker(emails, { kinds: ['mail'], concurrency: 4, heartbeat: 5 }, async (job, client) => {
 	const to: string = job.payload.to;
+	job.progress = { sent: 1 };
 	if (job.signal.aborted) throw new Release({ runAt: new Date() });
 	if (!to) throw new Fail('no address');
 	if (job.attempt > 3) throw new Retry('busy', { delay: '1 minute' });

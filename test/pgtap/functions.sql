@@ -51,7 +51,7 @@ insert into wanted values
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'boolean'),
 	('queue_fail_row(queue text, job anyelement, error text DEFAULT NULL::text, '
 		'retry_in interval DEFAULT NULL::interval, retry boolean DEFAULT true)', 'boolean'),
-	('queue_extend_row(queue text, job anyelement, lease interval DEFAULT NULL::interval)', 'anyelement'),
+	('queue_extend_row(queue text, job anyelement, lease interval DEFAULT NULL::interval, progress jsonb DEFAULT NULL::jsonb)', 'anyelement'),
 	('queue_receipt(queue text, job anyelement)', 'text'),
 	('queue_complete_receipt(queue text, receipt text)', 'boolean'),
 	('queue_complete_receipts(queue text, receipts text[])', 'SETOF text'),
@@ -63,8 +63,9 @@ insert into wanted values
 		'retry_in interval DEFAULT NULL::interval, retry boolean DEFAULT true)', 'boolean'),
 	('queue_fail_receipts(queue text, receipts text[], errors text[] DEFAULT NULL::text[], '
 		'retry_in interval DEFAULT NULL::interval, retry boolean DEFAULT true)', 'SETOF text'),
-	('queue_extend_receipt(queue text, receipt text, lease interval DEFAULT NULL::interval)', 'text'),
-	('queue_extend_receipts(queue text, receipts text[], lease interval DEFAULT NULL::interval)', 'SETOF text'),
+	('queue_extend_receipt(queue text, receipt text, lease interval DEFAULT NULL::interval, progress jsonb DEFAULT NULL::jsonb)', 'text'),
+	('queue_extend_receipts(queue text, receipts text[], lease interval DEFAULT NULL::interval, '
+		'progress jsonb[] DEFAULT NULL::jsonb[])', 'SETOF text'),
 	('queue_is_held(source oid, identity text)', 'boolean'),
 	('queue_claim_counters(OUT queue text, OUT source regclass, OUT claims bigint, OUT empty_pops bigint, OUT fills bigint, '
 		'OUT sweeps bigint, OUT locked bigint, OUT gone bigint, OUT not_pending bigint, '
@@ -137,7 +138,8 @@ insert into wanted values
 		'retry_in interval DEFAULT NULL::interval, retry boolean DEFAULT true)', 'boolean'),
 	('queue_release(queue text, id bigint, attempt integer DEFAULT NULL::integer, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'boolean'),
-	('queue_extend(queue text, id bigint, attempt integer DEFAULT NULL::integer, lease interval DEFAULT NULL::interval)', 'boolean'),
+	('queue_extend(queue text, id bigint, attempt integer DEFAULT NULL::integer, lease interval DEFAULT NULL::interval, '
+		'progress jsonb DEFAULT NULL::jsonb)', 'boolean'),
 	('queue_cancel(queue text, id bigint, attempt integer DEFAULT NULL::integer)', 'boolean'),
 	('queue_requeue(queue text, id bigint, attempt integer DEFAULT NULL::integer)', 'boolean'),
 	('queue_complete_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[], results jsonb[] DEFAULT NULL::jsonb[])', 'SETOF bigint'),
@@ -146,7 +148,7 @@ insert into wanted values
 	('queue_release_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[], '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)', 'SETOF bigint'),
 	('queue_extend_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[], '
-		'lease interval DEFAULT NULL::interval)', 'SETOF bigint'),
+		'lease interval DEFAULT NULL::interval, progress jsonb[] DEFAULT NULL::jsonb[])', 'SETOF bigint'),
 	('queue_cancel_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
 	('queue_requeue_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
 	('queue_pop_any(queues text[], max_jobs integer DEFAULT 1, lease interval DEFAULT NULL::interval, '

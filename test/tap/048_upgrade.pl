@@ -22,10 +22,11 @@ sql(q{
 	create extension queue_ext version '0.1';
 	select queue_create('q', lease => '1 minute', max_attempts => 1000, archive => true), queue_create('plain', lease => '1 minute');
 	-- The tables as the library of 0.1 has made them.
-	alter table q drop claimed_at, drop kind, drop released;
-	alter table plain drop claimed_at, drop kind, drop released;
-	alter table q_archive drop claimed_at, drop kind, drop result;
-	update queue_definition set on_claim = replace(on_claim, ', claimed_at = call_time', ''), on_release = replace(on_release, ', released = least(coalesce(released, 0), 2147483646) + 1', '');
+	alter table q drop claimed_at, drop kind, drop released, drop errors, drop progress;
+	alter table plain drop claimed_at, drop kind, drop released, drop errors, drop progress;
+	alter table q_archive drop claimed_at, drop kind, drop result, drop errors, drop progress;
+	update queue_definition set on_claim = replace(on_claim, ', claimed_at = call_time', ''), on_release = replace(on_release, ', released = least(coalesce(released, 0), 2147483646) + 1', ''),
+		on_fail = regexp_replace(on_fail, ', errors = .*', ''), on_extend = replace(on_extend, ', progress = coalesce(new_progress, progress)', '');
 	create table done (queue text, id bigint, payload jsonb);
 	-- A month of history, in each state that an archive of 0.1 knows.
 	insert into q_archive (id, run_at, created_at, finished_at, attempt, max_attempts, priority, leased_by, last_error, state, payload)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import os
 import signal
 import threading
@@ -112,7 +113,10 @@ class Queue:
 
 @dataclass(eq=False)
 class Job:
-    """A claim of a job, as queue_pop returns it. `lost`: the lease has run out, and another worker has the job."""
+    """A claim of a job, as queue_pop returns it. `lost`: the lease has run out, and another worker has the job.
+
+    `progress` is set by the handler: how far it has got, as JSON. It is told with the next heartbeat.
+    """
 
     queue: Queue
     id: int
@@ -127,6 +131,8 @@ class Job:
     created_at: datetime
     kind: Optional[str]
     lost: bool = field(default=False, init=False)
+    progress: Any = field(default=None, init=False)
+    _told: Optional[str] = field(default=None, init=False, repr=False)
     _is_handled: bool = field(default=False, init=False, repr=False)
 
     def _ask(self, db: AnyConnection, call: str, *more: Any) -> Steps[Any]:
@@ -149,14 +155,30 @@ class Job:
         return (yield from self._ask(
             db, "queue_complete(%s, %s, %s, %s)", None if result is None else Jsonb(result)))
 
+    # With the progress, if that is new; and without, if that cannot be kept.
+    def _heartbeats(self) -> list[tuple[str, ...]]:
+        alone = ("%s, %s, %s, %s",)
+        try:
+            progress = None if self.progress is None else json.dumps(self.progress)
+        except Exception:  # it is no JSON, or its thread is changing it
+            return [alone]
+        return [alone] if progress in (None, self._told) else [("%s, %s, %s, %s, %s::jsonb", progress), alone]
+
     # Waits for no lock for long: other jobs' leases are extended by the same connection. A transaction that has
     # locked the row is about to complete the job.
     def extend(self, db: AnyConnection, lease: Optional[timedelta]) -> Steps[bool]:
-        try:
-            return (yield from self._ask(
-                db, "queue_extend(%s, %s, %s, %s) from set_config('lock_timeout', '1s', true)", lease))
-        except psycopg.errors.LockNotAvailable:
-            return True
+        for values, *progress in self._heartbeats():
+            try:
+                is_ours: bool = yield from self._ask(
+                    db, f"queue_extend({values}) from set_config('lock_timeout', '1s', true)", lease, *progress)
+                self._told = progress[0] if progress else self._told
+                return is_ours
+            except psycopg.errors.LockNotAvailable:
+                break
+            except Exception:
+                if not progress:
+                    raise
+        return True
 
     # Says what became of a job that was not completed. Changes nothing if another worker has it, or if the job was
     # completed and the answer lost.

@@ -231,6 +231,9 @@ my $pop = q{with j as materialized (select * from queue_pop($1, $2, $3::interval
 my $result = q{case when $1 = 'fleeting' then jsonb_build_object('t', $2::text, 'a', $4::integer) end};
 my $done = qq{insert into done select \$1, \$2, \$3::bigint, \$4::integer, \$5 where queue_complete(\$1, \$3::bigint, \$4::integer, $result) returning 1};
 
+# Those of these whose tables are not of 0.1.
+my %is_of_new_layout = map { $_ => 1 } qw(mended fleeting);
+
 # The ways in which work ends: in time, too late, badly, or never.
 sub finish
 {
@@ -238,7 +241,8 @@ sub finish
 	my $way = pick(qw(complete complete complete complete late extend fail release abandon cancel));
 	if ($way eq 'extend')
 	{
-		$self->rows('select queue_extend($1, $2, $3)', $queue, $id, $attempt);
+		$self->rows('select queue_extend($1, $2, $3, progress => $4::jsonb)', $queue, $id, $attempt,
+			$is_of_new_layout{$queue} ? $attempt : undef);
 		$way = 'complete';
 	}
 	sleep 2.2 if $way eq 'late' && rand() < 0.2;
@@ -249,7 +253,7 @@ sub finish
 	elsif ($way eq 'fail')
 	{
 		$self->rows('select queue_fail($1, $2, $3, $4, retry => $5)', $queue, $id, $attempt, 'so it goes',
-			$queue =~ /^(?:mended|fleeting)$/ ? pick(1, 1, 0) : 1);
+			$is_of_new_layout{$queue} ? pick(1, 1, 0) : 1);
 	}
 	elsif ($way eq 'release')
 	{

@@ -57,11 +57,15 @@ sub create
 			backoff_cap => '200 milliseconds', archive => q = 'kept') from unnest('{jobs,kept,big,mended,other}'::text[]) as q;
 		-- Two have the tables of 0.1, until a client upgrades them.
 		select queue_detach(q) from unnest('{jobs,kept}'::text[]) as q;
-		alter table jobs drop claimed_at, drop kind, drop released;
-		alter table kept drop claimed_at, drop kind, drop released;
-		alter table kept_archive drop claimed_at, drop kind;
+		alter table jobs drop claimed_at, drop kind, drop released, drop errors, drop progress;
+		alter table kept drop claimed_at, drop kind, drop released, drop errors, drop progress;
+		alter table kept_archive drop claimed_at, drop kind, drop errors, drop progress;
 		select queue_adopt(q) from unnest('{jobs,kept}'::text[]) as q;
 		$move
+
+		-- What jobs say of their attempts is of attempts that they had.
+		alter table mended add check (jsonb_array_length(errors) <= 10 and (errors -> -1 ->> 'attempt')::integer <= attempt
+			and progress::integer <= attempt);
 
 		-- Keeps results, and these and dead jobs for moments only.
 		select queue_create('fleeting', lease => '2 seconds', max_attempts => 1000000, backoff_base => '10 milliseconds',
