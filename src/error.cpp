@@ -1062,12 +1062,11 @@ queue_too_old(const char *queue, const char *text, const char *argument)
 void
 keeps_no_progress(const char *queue)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("\"on_extend\" of queue \"%s\" does not read \"new_progress\"", queue),
-			 errdetail("So nothing says where the progress is kept."),
-			 errhint("Attach it with an assignment such as on_extend =>"
-					 " 'progress = coalesce(new_progress, progress)'.")));
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("\"on_extend\" of queue \"%s\" does not read \"new_progress\"", queue),
+					errdetail("So nothing says where the progress is kept."),
+					errhint("Attach it with an assignment such as on_extend =>"
+							" 'progress = coalesce(new_progress, progress)'.")));
 }
 
 void

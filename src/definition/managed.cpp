@@ -49,8 +49,8 @@ managed_fragments(Layout layout)
 			psprintf("%s, released = least(coalesce(released, 0), 2147483646) + 1",
 					 first_fragments.on_release);
 		fragments.on_fail = psprintf("%s, %s", first_fragments.on_fail, add_error);
-		fragments.on_extend = psprintf("%s, progress = coalesce(new_progress, progress)",
-									   first_fragments.on_extend);
+		fragments.on_extend =
+			psprintf("%s, progress = coalesce(new_progress, progress)", first_fragments.on_extend);
 	}
 	return fragments;
 }

@@ -50,9 +50,9 @@ struct Element
 	int position; // in the call
 	ReceiptBytes bytes;
 	Datum receipt;
-	text *error;   // fail; or null
+	text *error;    // fail; or null
 	Datum progress; // extend; a jsonb, or 0
-	Datum outcome; // the receipt, for extend the new one; 0: it was not good
+	Datum outcome;  // the receipt, for extend the new one; 0: it was not good
 };
 
 // Those of a call.
@@ -98,8 +98,9 @@ read_elements(FunctionCallInfo fcinfo, const FinishOptions &options)
 	for (int i = 0; i < count; i++) {
 		if (nulls[i])
 			error::null_element("receipts");
-		elements[i] = {i, {}, values[i], errors[i] == 0 ? nullptr : DatumGetTextPP(errors[i]),
-					   progresses[i], 0};
+		elements[i] = {
+			i, {}, values[i], errors[i] == 0 ? nullptr : DatumGetTextPP(errors[i]), progresses[i],
+			0};
 	}
 	return {elements, count};
 }

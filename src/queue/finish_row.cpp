@@ -295,7 +295,8 @@ finish_row(Definition *definition, Action action, const Row &job, const FinishOp
 	const Rule rule = rule_of(compiled, action);
 	const bool is_lock = definition->claim_mode != definition::ClaimMode::update;
 	if (rule.assignments == nullptr &&
-		(action == Action::extend || (action != Action::complete && (!is_lock || options.is_final))))
+		(action == Action::extend ||
+		 (action != Action::complete && (!is_lock || options.is_final))))
 		error::no_fragment(definition->name, rule.label);
 	check_options(definition, options);
 	// Compiling may have run user-defined code that has altered the table.

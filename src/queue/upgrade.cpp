@@ -35,8 +35,8 @@ are_same(const definition::Fragments &ones, const definition::Fragments &others)
 	return is_same(ones.pending, others.pending) && is_same(ones.order_by, others.order_by) &&
 		   is_same(ones.on_claim, others.on_claim) &&
 		   is_same(ones.on_complete, others.on_complete) &&
-		   is_same(ones.on_release, others.on_release) &&
-		   is_same(ones.on_fail, others.on_fail) && is_same(ones.on_extend, others.on_extend);
+		   is_same(ones.on_release, others.on_release) && is_same(ones.on_fail, others.on_fail) &&
+		   is_same(ones.on_extend, others.on_extend);
 }
 
 // From the first ALTER TABLE on the table is locked ACCESS EXCLUSIVE, which the index does not raise.
