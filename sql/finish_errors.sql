@@ -142,7 +142,8 @@ select refused(format('select %s', call))
 from unnest(array[
 	'queue_extend_many(''jobs'', ''{9,10}'', ''{1,1}'', progress => array[''1'']::jsonb[])',
 	'queue_extend_many(''jobs'', ''{9}'', ''{1}'', progress => array[[''1'']]::jsonb[][])',
-	'queue_extend_receipts(''orders'', ''{}'', progress => array[''1'']::jsonb[])']) as call;
+	'queue_extend_receipts(''orders'', ''{}'', progress => array[''1'']::jsonb[])',
+	'queue_extend_receipts(''orders'', ''{none,none}'', progress => array[''1'']::jsonb[])']) as call;
 
 -- A queue that 0.1 made keeps neither, until it is upgraded; nor can its jobs fail for good.
 create role regress_errors;
