@@ -58,14 +58,19 @@ is_told_of_all(const Definition *definition)
 		   !definition::has_other_queue(definition->source, definition->name);
 }
 
-// Whether a sweep that has read this may leave such a ring quiet. Rows that this transaction has written look different
-// to others, so it must not have an XID. A candidate in a ring that is not sorted may be locked, and the end of the
-// lock is not announced.
+// Whether a sweep that has read this may leave the ring quiet. Rows that this transaction has written look different
+// to others, so it must not have an XID. A row that a claim is about to write is read as it was: once that is committed,
+// it is tried in vain, which ends the quiet time, but by then a claim by TID may have made it claimable at a time that
+// nobody has noted, unless the queue knows none. Where a claim is a lock, its end may not be announced.
 static bool
-may_be_quiet(const RingClaim *claim, const Fill &fill)
+may_be_quiet(const Definition *definition, const Fill &fill)
 {
+	const RingClaim *claim = ring_claim_of(definition);
+	const bool may_have_some =
+		claim->key.is_sorted ||
+		(claim->is_timeless && definition->claim_mode == definition::ClaimMode::update);
 	return (claim->key.is_sorted || claim->is_timeless || claim->due != nullptr) &&
-		   (fill.count == 0 || (claim->key.is_sorted && fill.is_complete)) &&
+		   (fill.count == 0 || (may_have_some && fill.is_complete)) &&
 		   !TransactionIdIsValid(GetTopTransactionIdIfAny());
 }
 
@@ -173,7 +178,7 @@ read(Definition *definition, Ring *ring, const FillOrder &order, const Request &
 	}
 	if (!read_rows(definition, order, &arguments, fill))
 		return false;
-	if (fill->is_told && may_be_quiet(claim, *fill))
+	if (fill->is_told && may_be_quiet(definition, *fill))
 		read_due(definition, ring, arguments, fill, look);
 	fill->ended = GetCurrentTimestamp();
 	return true;
