@@ -248,7 +248,7 @@ begin
 	return state;
 end $$;
 create function alike(state text) returns text language sql
-return regexp_replace(regexp_replace(state, '(?!2000|2100)\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?\+00(:00)?', 'a moment', 'g'), '\m1\d\d\d\M', 'new', 'g');
+return regexp_replace(regexp_replace(state, '(?!2000|2100)\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(\+00(:00)?|Z)', 'a moment', 'g'), '\m1\d\d\d\M', 'new', 'g');
 create function locks() returns text language sql
 return (select string_agg(concat_ws(' ', classid, objid, objsubid, mode), ', ' order by classid::bigint, objid::bigint)
         from pg_locks where locktype = 'advisory' and pid = pg_backend_pid());

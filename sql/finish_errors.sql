@@ -111,7 +111,6 @@ select queue_extend_receipt('jobs', queue_receipt('jobs', j), '1 hour', '"receip
 select count(*) from queue_extend_receipts('jobs', array(select queue_receipt('jobs', j) from queue_pop_rows(null::jobs, 'jobs', 2) as j order by id), null, array['"one"', null]::jsonb[]);
 select id, progress from state;
 
-
 -- A table of one's own says in on_extend where it is kept; else it cannot be given.
 create table orders (id integer primary key, state text not null default 'new', until timestamptz, percent integer, new_progress jsonb);
 create index on orders (id) where state = 'new';
@@ -145,38 +144,78 @@ from unnest(array[
 	'queue_extend_receipts(''orders'', ''{}'', progress => array[''1'']::jsonb[])',
 	'queue_extend_receipts(''orders'', ''{none,none}'', progress => array[''1'']::jsonb[])']) as call;
 
--- A queue that 0.1 made keeps neither, until it is upgraded; nor can its jobs fail for good.
+-- What on_extend and on_fail read in a sub-select they read.
+select queue_attach('within', 'orders', $$state = 'new'$$, 'id', $$state = 'taken', until = call_time + lease$$, lease => '1 hour',
+	on_extend => $$percent = (select max(p::integer) from jsonb_array_elements_text(call.new_progress) as p)$$,
+	on_fail => $$state = (select case when call.retry then 'new' else 'dead' end)$$);
+select (queue_extend_row('within', o, progress => '[1, 70, 3]')).percent from queue_pop_rows(null::orders, 'within') as o;
+select queue_fail_row('within', o, retry => false), (select state from orders as p where p.id = o.id) from orders as o where percent = 70;
+select state from orders where percent = 70;
+
+-- A name of a worker that is no name, and a payload that another one takes the place of.
+delete from jobs;
+select queue_unique_insert('jobs', '{"k": 1, "n": 1}', '{k}');
+select queue_extend('jobs', id, attempt, progress => '{"sent": 40}'), queue_fail('jobs', id, attempt, retry_in => '0')
+from queue_pop('jobs', worker => repeat('w', 1000000));
+select length(errors->-1->>'worker') as kept, progress from jobs;
+select outcome from queue_unique_insert('jobs', '{"k": 1, "n": 2}', '{k}', run_at => now() + interval '1 minute', on_conflict => 'postpone', max_delay => '1 hour');
+select payload->'n' as n, progress from jobs;
+select outcome from queue_unique_insert('jobs', '{"k": 1, "n": 3}', '{k}', on_conflict => 'replace');
+select payload->'n' as n, progress, jsonb_array_length(errors) as failures from jobs;
+
+-- A queue that 0.1 made keeps neither, until it is upgraded; but its jobs can fail for good.
 create role regress_errors;
+create role regress_errors_watcher;
 drop view state;
-alter table jobs drop errors, drop progress;
+alter table jobs drop errors, drop progress, drop claimed_at, drop kind, drop released;
 alter table jobs_archive drop errors, drop progress;
-grant select (leased_by), update (last_error, leased_by, leased_until) on jobs to regress_errors;
-grant insert (last_error) on jobs_archive to regress_errors;
-update public.queue_definition set on_extend = replace(on_extend, ', progress = coalesce(new_progress, progress)', ''),
+grant usage on schema test_errors to regress_errors;
+grant select (id, attempt, max_attempts, run_at, leased_until, dead_at), update (run_at, leased_until, leased_by, last_error, dead_at) on jobs to regress_errors;
+grant insert on jobs_archive to regress_errors;
+grant select (run_at, leased_until, dead_at, leased_by) on jobs to regress_errors_watcher;
+grant select (last_error) on jobs_archive to regress_errors_watcher;
+update public.queue_definition set on_claim = replace(on_claim, ', claimed_at = call_time', ''),
+	on_release = regexp_replace(on_release, ', released = .*', ''), on_extend = replace(on_extend, ', progress = coalesce(new_progress, progress)', ''),
 	on_fail = 'last_error = error, leased_until = null, leased_by = null, run_at = case when attempt < max_attempts then retry_at else run_at end, dead_at = case when attempt >= max_attempts then call_time end'
 where source = 'jobs'::regclass;
 \c -
 set client_min_messages = warning;
 set search_path = test_errors, public;
 delete from jobs;
-select queue_send('jobs', '5');
-select id, attempt from queue_pop('jobs');
+select queue_send('jobs', '5') as id \gset
+select attempt from queue_pop('jobs');
 select refused(format('select %s', call))
 from unnest(array[
-	'queue_extend(''jobs'', 13, 1, progress => ''1'')',
-	'queue_extend_many(''jobs'', ''{13}'', ''{1}'', progress => array[''1'']::jsonb[])',
-	'queue_fail(''jobs'', 13, 1, retry => false)',
-	'queue_fail_many(''jobs'', ''{13}'', ''{1}'', retry => false)',
-	'queue_fail_row(''jobs'', j, retry => false) from jobs as j']) as call;
-select queue_extend('jobs', 13, 1), queue_extend_many('jobs', array[13], array[1], progress => array[null]::jsonb[]);
-select queue_fail('jobs', 13, 1, 'as ever', '0');
+	'queue_extend(''jobs'', 1, 1, progress => ''1'')',
+	'queue_extend_row(''jobs'', j, progress => ''1'') from jobs as j',
+	'queue_extend_many(''jobs'', ''{1}'', ''{1}'', progress => array[''1'']::jsonb[])']) as call;
+set role regress_errors;
+select queue_extend('jobs', :id, 1), queue_extend_many('jobs', array[:id], array[1], progress => array[null]::jsonb[]) = :id as many;
+select queue_fail('jobs', :id, 1, 'as ever', retry => false);
+reset role;
+select last_error, dead_at is not null as dead from jobs;
+select queue_requeue('jobs', :id);
+select attempt from queue_pop('jobs');
+-- Over it, leases are kept, and who may fail jobs and extend leases may do so still. Who may do neither sees no more than before.
 select queue_upgrade('jobs');
 select queue_upgrade('jobs');
-select id, attempt from queue_pop('jobs');
-select queue_extend('jobs', 13, 2, progress => '"upgraded"'), queue_fail('jobs', 13, 2, 'upgraded', retry => false);
-select id, errors->-1->>'error' as error, progress, dead_at is not null as dead from jobs;
-select relname, attname, privilege_type from pg_attribute join pg_class as c on c.oid = attrelid, aclexplode(attacl)
-where relnamespace = 'test_errors'::regnamespace and attname in ('errors', 'progress') order by 1, 2, 3;
-drop owned by regress_errors;
-drop role regress_errors;
+set role regress_errors;
+select queue_extend('jobs', :id, 2, progress => '"upgraded"'), queue_fail('jobs', :id, 2, 'upgraded', '0');
+reset role;
+select attempt from queue_pop('jobs', worker => 'last');
+select queue_fail('jobs', :id, 3, 'final', retry => false);
+select errors->0->>'error' as first, errors->1->>'worker' as worker, progress, dead_at is not null as dead from jobs;
+select relname, attname, grantee::regrole, privilege_type from pg_attribute join pg_class as c on c.oid = attrelid, aclexplode(attacl)
+where relnamespace = 'test_errors'::regnamespace and attname in ('errors', 'progress', 'leased_by') and grantee::regrole::text like 'regress%' order by 1, 2, 3, 4;
+-- What the owner takes away is not kept, and all else goes on.
+alter table jobs drop errors;
+alter table jobs_archive drop progress;
+select queue_send('jobs', '6', kind => 'k') as id \gset
+select attempt from queue_pop('jobs');
+select queue_fail('jobs', :id, 1, 'untold', '0');
+select attempt from queue_pop('jobs');
+select queue_complete('jobs', :id, 2, '"done"');
+select kind, result, last_error, errors from jobs_archive where id = :id;
+drop owned by regress_errors, regress_errors_watcher;
+drop role regress_errors, regress_errors_watcher;
 drop schema test_errors cascade;

@@ -229,12 +229,12 @@ select id, payload ->> 'n' as n, priority as prio, kind, attempt, run_at > now()
 from jobs order by id;
 -- There the sender has to have the rights itself, and the code runs as the sender.
 create trigger touch before update on jobs for each row execute function touch();
-grant select (created_at, attempt, released), update (payload, priority, run_at, attempt, leased_until, leased_by, kind, released) on jobs to regress_sender;
+grant select (created_at, attempt, released), update (payload, priority, run_at, attempt, leased_until, leased_by, kind, released, progress) on jobs to regress_sender;
 select sends(40), sends(41, 'postpone');
 select n, error from state where id = 1;
 drop trigger touch on jobs;
 -- A trigger that names a table without its schema, and a sender who has a temporary one of that name.
-revoke update (payload, priority, run_at, attempt, leased_until, leased_by, kind, released) on jobs from regress_sender;
+revoke update (payload, priority, run_at, attempt, leased_until, leased_by, kind, released, progress) on jobs from regress_sender;
 create table audit (who text);
 create function note() returns trigger language plpgsql as $$ begin insert into audit values (current_user); return null; end $$;
 create trigger note after update on jobs for each row execute function note();

@@ -96,7 +96,7 @@ select * from queue_unique_insert('emails', '4', states => '{done,ready}');
 insert into queue_definition (name, source, managed, claim_mode, lease, max_attempts, backoff_base, backoff_cap, archived, archive,
 	pending, order_by, on_claim, on_complete, on_release, on_fail, on_extend, search_path)
 select 'letters', 'letters', managed, claim_mode, lease, max_attempts, backoff_base, backoff_cap, true, 'letters_archive',
-	pending, order_by, replace(on_claim, ', claimed_at = call_time', ''), on_complete, replace(on_release, ', released = least(coalesce(released, 0), 2147483646) + 1', ''), regexp_replace(on_fail, ', errors = .*', ''),
+	pending, order_by, replace(on_claim, ', claimed_at = call_time', ''), on_complete, replace(on_release, ', released = least(coalesce(released, 0), 2147483646) + 1', ''), replace(replace(regexp_replace(on_fail, ', errors = .*', ''), ' and retry', ''), ' or not retry', ''),
 	replace(on_extend, ', progress = coalesce(new_progress, progress)', ''), search_path
 from queue_definition where name = 'emails';
 select queue_send_many('letters', '{1,2,3}');

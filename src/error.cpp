@@ -1051,11 +1051,10 @@ retries_always(const char *queue)
 }
 
 void
-queue_too_old(const char *queue, const char *text, const char *argument)
+no_progress_column(const char *queue, const char *text)
 {
 	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					errmsg("queue \"%s\" cannot do what \"%s\" asks for", queue, argument),
-					errdetail("It was made by version 0.1."),
+					errmsg("the table of queue \"%s\" has no column \"progress\"", queue),
 					errhint("Run queue_upgrade(%s).", quote_literal_cstr(text))));
 }
 

@@ -241,7 +241,7 @@ void check_kind(const text *kind);
 // 55000: the queue has no fragment of that name.
 [[noreturn]] void no_fragment(const char *queue, const char *label);
 [[noreturn]] void retries_always(const char *queue);
-[[noreturn]] void queue_too_old(const char *queue, const char *text, const char *argument);
+[[noreturn]] void no_progress_column(const char *queue, const char *text);
 [[noreturn]] void keeps_no_progress(const char *queue);
 // 42804: the row is not of the queue's table.
 [[noreturn]] void wrong_row_type(const char *queue, Oid expected, Oid given);

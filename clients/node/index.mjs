@@ -120,31 +120,37 @@ export class Job {
 		return this.ask(client, 'queue_complete($1, $2, $3, $4)', JSON.stringify(result ?? undefined));
 	}
 
-	// With the progress, if that is new; and without, if that cannot be kept.
-	#heartbeats() {
-		const alone = ['$1, $2, $3, $4'];
+	// The progress, if that is new. What cannot be kept is refused once, and then as if told.
+	#news() {
+		let progress;
 		try {
-			const progress = JSON.stringify(this.progress ?? undefined);
-			return progress === undefined || progress === this.#told ? [alone] : [['$1, $2, $3, $4, $5', progress], alone];
-		} catch {
-			return [alone];
+			progress = JSON.stringify(this.progress ?? undefined);
+		} catch (error) {
+			this.#refuse(String(error), error);
 		}
+		return progress === this.#told ? undefined : progress;
+	}
+
+	#refuse(progress, error) {
+		if (this.#told !== progress) this.refusal = error;
+		this.#told = progress;
 	}
 
 	// Waits for no lock for long: other jobs' leases are extended by the same connection. A transaction
 	// that has locked the row is about to complete the job.
-	async extend(client, lease) {
-		for (const [values, ...progress] of this.#heartbeats()) {
-			try {
-				const isOurs = await this.ask(client, `queue_extend(${values}) from set_config('lock_timeout', '1s', true)`, lease, ...progress);
-				if (progress.length) [this.#told] = progress;
-				return isOurs;
-			} catch (error) {
-				if (error.code === '55P03') return true;
-				if (!progress.length) throw error;
-			}
+	async extend(client, lease, isAlone = false) {
+		const progress = isAlone ? undefined : this.#news();
+		const [values, ...more] = progress === undefined ? ['$1, $2, $3, $4'] : ['$1, $2, $3, $4, $5', progress];
+		try {
+			const isOurs = await this.ask(client, `queue_extend(${values}) from set_config('lock_timeout', '1s', true)`, lease, ...more);
+			this.#told = progress ?? this.#told;
+			return isOurs;
+		} catch (error) {
+			if (error.code === '55P03') return true;
+			if (progress === undefined || !/^(22|55000|42883)/.test(error.code)) throw error;
+			this.#refuse(progress, error);
+			return this.extend(client, lease, true);
 		}
-		return undefined;
 	}
 
 	// Says what became of a job that was not completed. Changes nothing if another worker has it, or if
@@ -325,6 +331,8 @@ class Run {
 				const isOurs = await this.heart.ask((client) => job.extend(client, worker.lease), over,
 					1000 * Math.max(worker.heartbeat, 5));
 				if (isOurs === false && !job.isHandled) job.lose();
+				if (job.refusal) this.log(`the progress of job ${job.id} of ${job.queue.name} is not kept: ${job.refusal.message}`);
+				job.refusal = undefined;
 			} catch (error) {
 				this.log(`no heartbeat of job ${job.id} of ${job.queue.name}: ${error.message}`);
 			}

@@ -203,6 +203,8 @@ is_parameter(Node *node, void *context)
 		return false;
 	if (IsA(node, Param))
 		return reinterpret_cast<Param *>(node)->paramid == *static_cast<int *>(context);
+	if (IsA(node, Query))
+		return compat::walk_query(reinterpret_cast<Query *>(node), is_parameter, context);
 	return compat::walk_tree(node, is_parameter, context);
 }
 

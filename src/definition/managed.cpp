@@ -34,8 +34,9 @@ static constexpr Fragments first_fragments = {
 // it is: an array shorter or longer than ten, or something else, as an element.
 static constexpr const char *add_error =
 	"errors = coalesce(jsonb_path_query_array(errors, '$[last - 8 to last]'), '[]')"
-	" || jsonb_build_object('attempt', attempt, 'at', call_time, 'worker', leased_by,"
-	" 'error', \"left\"(error, 2000))";
+	" || jsonb_build_object('attempt', attempt,"
+	" 'at', to_char(call_time at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'),"
+	" 'worker', \"left\"(leased_by, 200), 'error', \"left\"(error, 2000))";
 
 // A claim of the second layout says when it was made, too. Nothing else writes claimed_at. A release is counted, so that
 // the backoff can follow what has failed; a failure is kept, and so is what a worker reports.
@@ -155,14 +156,7 @@ const char *const create_slotted_archive_text = "create table %s ("
 const char *const create_slot_text = "create table %s partition of %s for values in (%d)";
 const char *const create_slots_index_text = "create index on %s (finished_at)";
 
-const char *
-archived_columns(Layout layout)
-{
-	return layout == Layout::first
-			   ? "id, run_at, created_at, attempt, max_attempts, priority, leased_by, last_error,"
-				 " payload"
-			   : "id, run_at, created_at, claimed_at, attempt, max_attempts, priority, leased_by,"
-				 " last_error, payload, kind, errors, progress";
-}
+const char *const archived_columns =
+	"id, run_at, created_at, attempt, max_attempts, priority, leased_by, last_error, payload";
 
 } // namespace queue_ext::definition

@@ -56,7 +56,7 @@ extern const char *const create_slotted_archive_text; // format: table
 extern const char *const create_slot_text;            // format: slot, table, number
 extern const char *const create_slots_index_text;     // format: table
 
-// The columns that the queue's table and its archive share if both have that layout.
-const char *archived_columns(Layout layout);
+// The columns that the queue's table and its archive share, whatever the layout of either.
+extern const char *const archived_columns;
 
 } // namespace queue_ext::definition

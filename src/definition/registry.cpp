@@ -12,7 +12,9 @@
 #include "../row/own_row.hpp"
 #include "../statement/search_path.hpp"
 #include "keep.hpp"
+#include "managed.hpp"
 #include "registry_row.hpp"
+#include "shape.hpp"
 
 namespace queue_ext::definition {
 
@@ -274,6 +276,9 @@ read_definition(Oid source, const char *name, MemoryContext context, Definition 
 			reader.string(column_on_release), reader.string(column_on_fail),
 			reader.string(column_on_extend),
 		};
+		// Those of its table as it is, whichever version has made it, and not those that a library of then can read.
+		if (definition->is_managed)
+			definition->fragments = managed_fragments(layout_of(source));
 		MemoryContextSwitchTo(old);
 		is_found = true;
 		return false;
@@ -394,18 +399,6 @@ set_if(const RowValues &row, Column column, const Value *value)
 		row.set(column, value);
 }
 
-static void
-set_fragments(const RowValues &row, const Fragments &fragments)
-{
-	row.set(column_pending, fragments.pending);
-	row.set(column_order_by, fragments.order_by);
-	row.set(column_on_claim, fragments.on_claim);
-	row.set(column_on_complete, fragments.on_complete);
-	row.set(column_on_release, fragments.on_release);
-	row.set(column_on_fail, fragments.on_fail);
-	row.set(column_on_extend, fragments.on_extend);
-}
-
 // An empty name is stored as null.
 static void
 set_name_if(const RowValues &row, Column column, const char *name)
@@ -436,8 +429,8 @@ set_options(const RowValues &row, const Options &options)
 		row.set(column_archived, BoolGetDatum(*options.is_archived));
 	if (options.archive != nullptr)
 		row.set(column_archive, ObjectIdGetDatum(*options.archive));
-	if (options.fragments != nullptr)
-		set_fragments(row, *options.fragments);
+	set_if(row, column_on_claim, options.on_claim);
+	set_if(row, column_on_release, options.on_release);
 	set_name_if(row, column_ready_at, options.ages.ready_at);
 	set_name_if(row, column_claimed_at, options.ages.claimed_at);
 	set_keep_if(row, column_archive_keep, options.archive_keep);
@@ -455,7 +448,13 @@ insert_definition(const NewQueue &queue, const Options &options)
 	row.set(column_source, ObjectIdGetDatum(queue.source));
 	row.set(column_managed, BoolGetDatum(queue.is_managed));
 	row.set(column_claim_mode, queue.claim_mode);
-	set_fragments(row, queue.fragments);
+	row.set(column_pending, queue.fragments.pending);
+	row.set(column_order_by, queue.fragments.order_by);
+	row.set(column_on_claim, queue.fragments.on_claim);
+	row.set(column_on_complete, queue.fragments.on_complete);
+	row.set(column_on_release, queue.fragments.on_release);
+	row.set(column_on_fail, queue.fragments.on_fail);
+	row.set(column_on_extend, queue.fragments.on_extend);
 	row.set(column_search_path, queue.search_path);
 	set_options(row, options);
 	insert_own_row(registry, row);

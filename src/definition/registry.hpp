@@ -83,7 +83,8 @@ struct Options
 	const bool *is_paused;
 	const bool *is_archived;
 	const Oid *archive;
-	const Fragments *fragments;
+	const char *on_claim;
+	const char *on_release;
 	AgeColumns ages;              // an empty name: none
 	const Interval *archive_keep; // of finished jobs; zero: for ever
 	const Interval *dead_keep;    // of dead jobs; zero: for ever

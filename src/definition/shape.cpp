@@ -72,27 +72,32 @@ static constexpr Column second_columns[] = {
 static constexpr Column released_column = {"released", INT4OID, Kind::nullable};
 static constexpr Column result_column = {"result", JSONBOID, Kind::nullable};
 
-// The index of kind in both.
+// The places of three of them.
+constexpr int claimed_at_column = 0;
 constexpr int kind_column = 1;
+constexpr int progress_column = 3;
+
+constexpr AclMode all = ~static_cast<AclMode>(0);
 
 // What the others are written along with: claimed_at with leased_by by a claim, kind with priority by a sender, released
-// with max_attempts by a release, errors with leased_by by a failure, which reads both, progress with leased_until by an
-// extension, which reads both, too.
+// with max_attempts by a release. A failure, which writes last_error, also reads errors and leased_by. An extension, which
+// writes leased_until, also reads progress, which is nobody else's business.
 const AddedColumn added_table_columns[added_column_count] = {
-	{"claimed_at", "pg_catalog.timestamptz", "leased_by"},
-	{"kind", "pg_catalog.text collate pg_catalog.\"C\"", "priority"},
-	{"released", "pg_catalog.int4", "max_attempts"},
-	{"errors", "pg_catalog.jsonb", "leased_by"},
-	{"progress", "pg_catalog.jsonb", "leased_until"},
+	{"claimed_at", "pg_catalog.timestamptz", "leased_by", all},
+	{"kind", "pg_catalog.text collate pg_catalog.\"C\"", "priority", all},
+	{"released", "pg_catalog.int4", "max_attempts", all},
+	{"errors", "pg_catalog.jsonb", "last_error", all, ACL_SELECT, "leased_by"},
+	{"progress", "pg_catalog.jsonb", "leased_until", ACL_UPDATE, ACL_SELECT},
 };
 
-// In an archive whoever may write the last error may write what else is told of the job.
+// In an archive whoever may write the last error may write a result, and whoever may see the payload may see how far the job
+// had got.
 const AddedColumn added_archive_columns[added_column_count] = {
-	{"claimed_at", "pg_catalog.timestamptz", "leased_by"},
-	{"kind", "pg_catalog.text collate pg_catalog.\"C\"", "priority"},
-	{"result", "pg_catalog.jsonb", "last_error"},
-	{"errors", "pg_catalog.jsonb", "last_error"},
-	{"progress", "pg_catalog.jsonb", "last_error"},
+	{"claimed_at", "pg_catalog.timestamptz", "leased_by", all},
+	{"kind", "pg_catalog.text collate pg_catalog.\"C\"", "priority", all},
+	{"result", "pg_catalog.jsonb", "last_error", all},
+	{"errors", "pg_catalog.jsonb", "last_error", all},
+	{"progress", "pg_catalog.jsonb", "payload", all},
 };
 static_assert(lengthof(second_columns) + 1 == added_column_count);
 
@@ -159,6 +164,12 @@ fault_of(Table table, char kind, const Column *columns, int count)
 }
 
 bool
+has_progress(Oid table)
+{
+	return has_column(table, second_columns[progress_column]);
+}
+
+bool
 has_kind(Oid table)
 {
 	return has_column(table, second_columns[kind_column]);
@@ -191,21 +202,13 @@ fault_of_archive(Oid table)
 }
 
 template <typename Table>
-static bool
-has_second_columns(Table table)
-{
-	for (const Column &column : second_columns)
-		if (!has_column(table, column))
-			return false;
-	return true;
-}
-
-template <typename Table>
 static Layout
 find_layout(Table table)
 {
-	return has_second_columns(table) && has_column(table, released_column) ? Layout::second
-																		   : Layout::first;
+	for (const Column &column : second_columns)
+		if (!has_column(table, column))
+			return Layout::first;
+	return has_column(table, released_column) ? Layout::second : Layout::first;
 }
 
 Layout
@@ -220,10 +223,21 @@ layout_of(Relation table)
 	return find_layout(table);
 }
 
-Layout
-archived_layout_of(Oid table)
+const char *
+shared_second_columns(Oid table, Oid archive)
 {
-	return has_second_columns(table) ? Layout::second : Layout::first;
+	StringInfoData list;
+	initStringInfo(&list);
+	for (const Column &column : second_columns)
+		if (has_column(table, column) && has_column(archive, column))
+			appendStringInfo(&list, ", %s", column.name);
+	return list.data;
+}
+
+bool
+has_claimed_at(Oid table)
+{
+	return has_column(table, second_columns[claimed_at_column]);
 }
 
 bool

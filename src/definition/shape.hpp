@@ -23,9 +23,13 @@ const char *fault_of_table(Relation table);
 Layout layout_of(Oid table);
 Layout layout_of(Relation table); // open
 
-// The layout of an archive, or that of a table as far as archives have it, too: the second if it has the
-// columns that both have in that. Reads the catalogs; takes no lock.
-Layout archived_layout_of(Oid table);
+// The columns of the second layout that both the table and its archive have, each behind a comma. In the current context.
+// Reads the catalogs; takes no lock.
+const char *shared_second_columns(Oid table, Oid archive);
+
+// Whether the table, or archive, has the column of the second layout for the time of the last claim. Reads the catalogs;
+// takes no lock.
+bool has_claimed_at(Oid table);
 
 // Whether the table has the column of the second layout that counts releases. Reads the catalogs; takes
 // no lock.
@@ -35,12 +39,18 @@ bool counts_releases(Oid table);
 // takes no lock.
 bool has_kind(Oid table);
 
+// Whether the table has the column of the second layout for the progress of its jobs. Reads the catalogs; takes no lock.
+bool has_progress(Oid table);
+
 // A column that the second layout has in addition.
 struct AddedColumn
 {
 	const char *name;
 	const char *definition; // for ALTER TABLE ... ADD COLUMN
-	const char *model;      // the column whose privileges the roles need that use this one
+	const char *model;      // the column whose privileges tell what roles may do with this one:
+	AclMode like;           // these they have here if they have them there,
+	AclMode of_writers;     // and these if they may UPDATE there,
+	const char *beside;     // also on this column; or null
 };
 
 // Those of a table and those of an archive.

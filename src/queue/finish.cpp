@@ -24,7 +24,6 @@ namespace queue_ext::queue {
 
 using job::Receipt;
 using definition::Definition;
-using definition::Layout;
 using statement::Arguments;
 using statement::Parameter;
 
@@ -219,8 +218,8 @@ archive_text(const Definition *definition, const Removal &removal)
 	const bool has_result =
 		removal.result != nullptr && definition::keeps_results(definition->archive);
 	const char *columns =
-		archived_columns(Min(definition::archived_layout_of(definition->source),
-							 definition::archived_layout_of(definition->archive)));
+		psprintf("%s%s", definition::archived_columns,
+				 definition::shared_second_columns(definition->source, definition->archive));
 	const char *deleted =
 		has_result ? psprintf("t.*, %s as %s", removal.result, result_of_finished) : "t.*";
 	const char *slot = definition->has_slots ? ", slot" : "";
@@ -286,14 +285,11 @@ check_options(Definition *definition, const FinishOptions &options)
 	const definition::Compiled &compiled = definition::compiled_of(definition);
 	if (has_progress && !compiled.keeps_progress) {
 		if (definition->is_managed)
-			error::queue_too_old(definition->name, definition->source_name, "progress");
+			error::no_progress_column(definition->name, definition->source_name);
 		error::keeps_no_progress(definition->name);
 	}
-	if (options.is_final && !compiled.fails_for_good) {
-		if (definition->is_managed)
-			error::queue_too_old(definition->name, definition->source_name, "retry");
+	if (options.is_final && !compiled.fails_for_good)
 		error::retries_always(definition->name);
-	}
 }
 
 // tells_more: the statement returns more than what it is asked for, for the statistics.
@@ -330,8 +326,7 @@ is_timed(Definition *definition, Action action)
 		return false;
 	if (action == Action::fail || !definition->is_archived)
 		return true;
-	if (definition->archive_name == nullptr ||
-		definition::archived_layout_of(definition->archive) != Layout::second)
+	if (definition->archive_name == nullptr || !definition::has_claimed_at(definition->archive))
 		return false;
 	const AttrNumber archived = get_attnum(definition->archive, "claimed_at");
 	return row::has_right_on(definition->archive, ACL_SELECT, &archived, 1);

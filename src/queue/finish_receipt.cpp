@@ -64,12 +64,12 @@ struct Elements
 
 } // namespace
 
-// Reads an array, which may be null, of as many elements as there are receipts; 0 for a null.
+// Reads an array of as many elements as there are receipts, in which 0 stands for a null. Null: there is no array.
 static const Datum *
 read_beside(ArrayType *array, const char *what, int count)
 {
 	if (array == nullptr)
-		return static_cast<const Datum *>(palloc0(sizeof(Datum) * Max(count, 1)));
+		return nullptr;
 	Datum *values;
 	bool *nulls;
 	int length;
@@ -98,9 +98,11 @@ read_elements(FunctionCallInfo fcinfo, const FinishOptions &options)
 	for (int i = 0; i < count; i++) {
 		if (nulls[i])
 			error::null_element("receipts");
-		elements[i] = {
-			i, {}, values[i], errors[i] == 0 ? nullptr : DatumGetTextPP(errors[i]), progresses[i],
-			0};
+		elements[i] = {i, {}, values[i], nullptr, 0, 0};
+		if (errors != nullptr && errors[i] != 0)
+			elements[i].error = DatumGetTextPP(errors[i]);
+		if (progresses != nullptr)
+			elements[i].progress = progresses[i];
 	}
 	return {elements, count};
 }

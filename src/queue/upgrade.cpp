@@ -22,23 +22,6 @@ using definition::Use;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_upgrade);
 
-// Either may be null.
-static bool
-is_same(const char *one, const char *other)
-{
-	return one == other || (one != nullptr && other != nullptr && strcmp(one, other) == 0);
-}
-
-static bool
-are_same(const definition::Fragments &ones, const definition::Fragments &others)
-{
-	return is_same(ones.pending, others.pending) && is_same(ones.order_by, others.order_by) &&
-		   is_same(ones.on_claim, others.on_claim) &&
-		   is_same(ones.on_complete, others.on_complete) &&
-		   is_same(ones.on_release, others.on_release) && is_same(ones.on_fail, others.on_fail) &&
-		   is_same(ones.on_extend, others.on_extend);
-}
-
 // From the first ALTER TABLE on the table is locked ACCESS EXCLUSIVE, which the index does not raise.
 // The columns come before the fragments, which name them. Returns whether anything was changed.
 static bool
@@ -51,14 +34,16 @@ upgrade(const Definition *definition)
 		is_changed |= add_missing_archive_columns(definition->tables[1]);
 	definition::Options options{};
 	const definition::Fragments fragments = definition::managed_fragments(Layout::second);
-	if (!are_same(definition->fragments, fragments))
-		options.fragments = &fragments;
+	if (strcmp(definition->fragments.on_claim, fragments.on_claim) != 0)
+		options.on_claim = fragments.on_claim;
+	if (strcmp(definition->fragments.on_release, fragments.on_release) != 0)
+		options.on_release = fragments.on_release;
 	Oid archive = InvalidOid;
 	if (definition::has_own_archive(definition) && can_get_slots(definition)) {
 		archive = give_slots(definition);
 		options.archive = &archive;
 	}
-	if (options.fragments == nullptr && options.archive == nullptr)
+	if (options.on_claim == nullptr && options.on_release == nullptr && options.archive == nullptr)
 		return is_changed;
 	update_definition(definition->name, definition->source, options);
 	return true;

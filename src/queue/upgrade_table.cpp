@@ -61,13 +61,29 @@ grant_like(const Named &table, const char *column, const AclItem &item)
 						 (ACLITEM_GET_GOPTIONS(item) & right) != 0 ? " with grant option" : ""));
 }
 
-// Otherwise the claims of a role with privileges on single columns would fail from now on.
+// The item with these of its rights, and with others that may be granted on where UPDATE may.
+static AclItem
+with_rights(AclItem item, AclMode like, AclMode of_writers)
+{
+	const AclMode rights = ACLITEM_GET_PRIVS(item);
+	const AclMode options = ACLITEM_GET_GOPTIONS(item);
+	ACLITEM_SET_PRIVS_GOPTIONS(item,
+							   (rights & like) | ((rights & ACL_UPDATE) != 0 ? of_writers : 0),
+							   (options & like) | ((options & ACL_UPDATE) != 0 ? of_writers : 0));
+	return item;
+}
+
+// Otherwise what roles with privileges on single columns do would fail from now on.
 static void
 copy_privileges(const Named &table, const AddedColumn &column)
 {
 	const Acl *privileges = column_privileges(table.table, column.model);
-	for (int i = 0; privileges != nullptr && i < ACL_NUM(privileges); i++)
-		grant_like(table, column.name, ACL_DAT(privileges)[i]);
+	for (int i = 0; privileges != nullptr && i < ACL_NUM(privileges); i++) {
+		const AclItem &item = ACL_DAT(privileges)[i];
+		grant_like(table, column.name, with_rights(item, column.like, column.of_writers));
+		if (column.beside != nullptr)
+			grant_like(table, column.beside, with_rights(item, 0, column.of_writers));
+	}
 }
 
 // One command, so that the table is locked once and at once as strongly as it must be.

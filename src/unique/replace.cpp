@@ -24,14 +24,26 @@ using statement::Arguments;
 using statement::Parameter;
 using statement::placeholder;
 
-// The columns that a change may write. Not every table has the last two.
-static constexpr const char *written[] = {"payload",      "priority",  "run_at", "attempt",
-										  "leased_until", "leased_by", "kind",   "released"};
-
-static int
-written_count(Oid source)
+// The columns that a change may write.
+static Bitmapset *
+written_columns(Oid source)
 {
-	return definition::counts_releases(source) ? 8 : definition::has_kind(source) ? 7 : 6;
+	static constexpr const char *always[] = {"payload", "priority",     "run_at",
+											 "attempt", "leased_until", "leased_by"};
+	const struct
+	{
+		const char *name;
+		bool is_there;
+	} others[] = {
+		{"kind", definition::has_kind(source)},
+		{"released", definition::counts_releases(source)},
+		{"progress", definition::has_progress(source)},
+	};
+	Bitmapset *columns = missing_rights::column_set(source, always, lengthof(always));
+	for (const auto &[name, is_there] : others)
+		if (is_there)
+			columns = bms_add_members(columns, missing_rights::column_set(source, &name, 1));
+	return columns;
 }
 
 // Whether the change could violate a check.
@@ -89,7 +101,7 @@ static bool
 is_safe_as_owner(Oid source)
 {
 	Relation table = table_open(source, NoLock);
-	const Bitmapset *columns = missing_rights::column_set(source, written, written_count(source));
+	const Bitmapset *columns = written_columns(source);
 	const bool is_safe =
 		row::is_plain(table) &&
 		claim::has_no_users_code(source, TRIGGER_TYPE_UPDATE, catalog::owner_of(source)) &&
@@ -106,7 +118,7 @@ grants_to_update(Oid source)
 	static constexpr const char *read[] = {"id",           "run_at",  "created_at",
 										   "leased_until", "dead_at", "attempt"};
 	missing_rights::Need *need = missing_rights::need_of(source, ACL_SELECT | ACL_UPDATE);
-	need->updated = missing_rights::column_set(source, written, written_count(source));
+	need->updated = written_columns(source);
 	need->selected = missing_rights::column_set(source, read, lengthof(read));
 	if (definition::counts_releases(source)) {
 		static constexpr const char *released[] = {"released"};
@@ -164,6 +176,9 @@ assignments_of(const Definition *definition, OnConflict rule)
 					 placeholder(Parameter::priority));
 	if (definition::has_kind(definition->source))
 		appendStringInfo(&text, ", kind = %s", placeholder(Parameter::kind));
+	// How far a worker had got was with the other payload.
+	if (definition::has_progress(definition->source))
+		appendStringInfoString(&text, ", progress = null");
 	return text.data;
 }
 

@@ -26,7 +26,7 @@ sql(q{
 	alter table plain drop claimed_at, drop kind, drop released, drop errors, drop progress;
 	alter table q_archive drop claimed_at, drop kind, drop result, drop errors, drop progress;
 	update queue_definition set on_claim = replace(on_claim, ', claimed_at = call_time', ''), on_release = replace(on_release, ', released = least(coalesce(released, 0), 2147483646) + 1', ''),
-		on_fail = regexp_replace(on_fail, ', errors = .*', ''), on_extend = replace(on_extend, ', progress = coalesce(new_progress, progress)', '');
+		on_fail = replace(replace(regexp_replace(on_fail, ', errors = .*', ''), ' and retry', ''), ' or not retry', ''), on_extend = replace(on_extend, ', progress = coalesce(new_progress, progress)', '');
 	create table done (queue text, id bigint, payload jsonb);
 	-- A month of history, in each state that an archive of 0.1 knows.
 	insert into q_archive (id, run_at, created_at, finished_at, attempt, max_attempts, priority, leased_by, last_error, state, payload)

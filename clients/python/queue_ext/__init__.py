@@ -19,8 +19,8 @@ plain function are taken in a thread, by a Connection; others are awaited, by an
 from __future__ import annotations
 
 import asyncio
+import copy
 import inspect
-import json
 import os
 import signal
 import threading
@@ -37,7 +37,7 @@ from psycopg.types.json import Jsonb
 from ._errors import Fail, Release, Retry, ways_back
 from ._link import Link
 from ._steps import (THE_CLIENT, AnyConnection, AsyncJobConnection, JobConnection, Rows, Steps, begin, cancel, do,
-                     is_of_data, log, of_job, roll_back, rows, set_autocommit)
+                     is_of_data, is_refusal, log, of_job, roll_back, rows, set_autocommit)
 
 __all__ = ["Fail", "Job", "Queue", "Release", "Retry", "run", "run_async", "stop", "worker"]
 
@@ -132,7 +132,7 @@ class Job:
     kind: Optional[str]
     lost: bool = field(default=False, init=False)
     progress: Any = field(default=None, init=False)
-    _told: Optional[str] = field(default=None, init=False, repr=False)
+    _told: Any = field(default=None, init=False, repr=False)
     _is_handled: bool = field(default=False, init=False, repr=False)
 
     def _ask(self, db: AnyConnection, call: str, *more: Any) -> Steps[Any]:
@@ -155,30 +155,33 @@ class Job:
         return (yield from self._ask(
             db, "queue_complete(%s, %s, %s, %s)", None if result is None else Jsonb(result)))
 
-    # With the progress, if that is new; and without, if that cannot be kept.
-    def _heartbeats(self) -> list[tuple[str, ...]]:
-        alone = ("%s, %s, %s, %s",)
+    # A copy of the progress, if that is new.
+    def _news(self) -> Any:
         try:
-            progress = None if self.progress is None else json.dumps(self.progress)
-        except Exception:  # it is no JSON, or its thread is changing it
-            return [alone]
-        return [alone] if progress in (None, self._told) else [("%s, %s, %s, %s, %s::jsonb", progress), alone]
+            return None if self.progress == self._told else copy.deepcopy(self.progress)
+        except Exception:  # its handler is changing it, or it cannot be copied
+            return None
 
     # Waits for no lock for long: other jobs' leases are extended by the same connection. A transaction that has
-    # locked the row is about to complete the job.
-    def extend(self, db: AnyConnection, lease: Optional[timedelta]) -> Steps[bool]:
-        for values, *progress in self._heartbeats():
-            try:
-                is_ours: bool = yield from self._ask(
-                    db, f"queue_extend({values}) from set_config('lock_timeout', '1s', true)", lease, *progress)
-                self._told = progress[0] if progress else self._told
-                return is_ours
-            except psycopg.errors.LockNotAvailable:
-                break
-            except Exception:
-                if not progress:
-                    raise
-        return True
+    # locked the row is about to complete the job. With the progress, if that is new; one that cannot be kept is refused
+    # once, and then as if told.
+    def extend(self, db: AnyConnection, lease: Optional[timedelta], is_alone: bool = False) -> Steps[bool]:
+        progress = None if is_alone else self._news()
+        more = [] if progress is None else [Jsonb(progress)]
+        try:
+            is_ours: bool = yield from self._ask(
+                db, f"queue_extend(%s, %s, %s, %s{', %s' * len(more)}) from set_config('lock_timeout', '1s', true)",
+                lease, *more)
+        except psycopg.errors.LockNotAvailable:
+            return True
+        except Exception as why:
+            if progress is None or not is_refusal(why):
+                raise
+            log.warning("the progress of job %s of %s is not kept: %s", self.id, self.queue.name, why)
+            self._told = progress
+            return (yield from self.extend(db, lease, is_alone=True))
+        self._told = self._told if progress is None else progress
+        return is_ours
 
     # Says what became of a job that was not completed. Changes nothing if another worker has it, or if the job was
     # completed and the answer lost.

@@ -119,6 +119,11 @@ def is_of_data(error: Exception) -> bool:
     return code is None or code.startswith("22")
 
 
+# As above, or the queue's table, or the extension, has no place for what is told.
+def is_refusal(error: Exception) -> bool:
+    return is_of_data(error) or (isinstance(error, psycopg.Error) and error.sqlstate in ("55000", "42883"))
+
+
 # Steps that end after so many seconds. A task may not end when it is told to once: psycopg waits for an answer then.
 async def take_within(seconds: Optional[float], steps: Steps[Result]) -> Result:
     task = asyncio.ensure_future(take_async(steps))
