@@ -1,5 +1,5 @@
--- A table of one's own whose rows know no time, with more rows than its workers get through: once it has been read to the
--- end, nobody reads it again. It was read each second from the first minute on.
+-- Rows that know no time, and jobs, of which there are more than the workers get through: once a read has taken the first, nobody reads
+-- these again. They were read each second, from the first minute on.
 set client_min_messages = warning;
 create schema test_backlog;
 set search_path = test_backlog, public;
@@ -30,6 +30,61 @@ select id from queue_pop_rows(null::parcels, 'packing', 4) order by id;
 select count(*), min(id), max(id) from queue_pop_rows(null::parcels, 'packing', 1000);
 -- One that was passed by, as its row had gone, may have come back unseen: so the next look is soon.
 select sweeps() <= 3 as few;
+
+-- So it is with more rows than a read takes.
+truncate parcels;
+insert into parcels select generate_series(1, 3000);
+select id from queue_pop_rows(null::parcels, 'packing');
+select sweeps() as before \gset
+select pg_sleep(1.2);
+select count(*), max(id) from queue_pop_rows(null::parcels, 'packing', 700);
+insert into parcels values (-1);
+select id from queue_pop_rows(null::parcels, 'packing', 2) order by id;
+select sweeps() - :before as read_again;
+
+-- And with the table of a managed queue: what a read passes by, as it is leased or scheduled, comes in its time and place.
+select queue_create('jobs', lease => '1 hour');
+create table sweeps_before (sweeps bigint);
+create function sweeps_since() returns bigint language sql as $$
+	select sum(s.sweeps) - (select b.sweeps from sweeps_before as b) from queue_claim_stats as s where source = 'jobs'::regclass $$;
+create function made(priority integer, count integer, in_time interval, leased boolean) returns void language sql as $$
+	insert into jobs (priority, payload, run_at, leased_until)
+	select priority, to_jsonb(n), case when leased then '2000-01-01' else clock_timestamp() + in_time end,
+		case when leased then clock_timestamp() + in_time end
+	from generate_series(1, count) as n $$;
+select made(-2, 3, '1 second', true), made(-1, 40, '1 second', false), made(0, 3000, '-1 day', false);
+select id, priority from queue_pop('jobs');
+insert into sweeps_before select sum(sweeps) from queue_claim_stats where source = 'jobs'::regclass;
+select pg_sleep(1.2);
+select priority, count(*) from queue_pop('jobs', 50) group by priority order by priority;
+select pg_sleep(1.2);
+select priority, count(*) from queue_pop('jobs', 50) group by priority order by priority;
+select sweeps_since();
+-- Also behind what the first read has taken, and more than are listed.
+truncate jobs;
+select made(0, 300, '-1 day', false), made(0, 5, '1 second', true), made(1, 300, '-1 day', false), made(1, 5, '1 second', false), made(2, 3000, '-1 day', false);
+select priority, count(*) from queue_pop('jobs', 700) group by priority order by priority;
+select pg_sleep(1.2);
+select priority, count(*) from queue_pop('jobs', 15) group by priority order by priority;
+truncate jobs;
+select made(-1, 1200, '1 second', true), made(0, 3000, '-1 day', false);
+select priority, count(*) from queue_pop('jobs', 10) group by priority order by priority;
+select pg_sleep(1.2);
+select priority, count(*) from queue_pop('jobs', 1300) group by priority order by priority;
+-- What a transaction has passed by that has written itself, and is rolled back.
+truncate jobs;
+select made(0, 3000, '-1 day', false);
+select id from queue_pop('jobs') \g /dev/null
+begin;
+delete from jobs where id in (select id from jobs where leased_until is null order by id offset 350 limit 10);
+select count(*) from queue_pop('jobs', 500);
+rollback;
+create temp table popped as select id, row_number() over () as place from queue_pop('jobs', 600);
+select count(*), count(*) filter (where id < previous) as out_of_order
+from (select id, lag(id) over (order by place) as previous from popped) as p;
+-- No one is told that the rows are back: the next look finds them.
+select pg_sleep(1.2);
+select count(*) from queue_pop('jobs', 10) where id < (select max(id) from popped);
 
 -- Where a claim is a lock, and where a row has a time, rows that others have in hand were seen as they were: the table is read again.
 select queue_detach('packing');

@@ -364,19 +364,39 @@ show_to_hook(Definition *definition, Snapshot snapshot, const Arguments &argumen
 	SPI_freetuptable(SPI_tuptable);
 }
 
-// Of a managed queue.
+// One more than there is room for, which tells until when they are all.
+constexpr int due_read_size = due_size + 1;
+
+// Enters the first rows to come, in the order of their times, of which due_read_size were asked for. Returns the time from which on there
+// may be more.
+static TimestampTz
+expect_first(Ring *ring, const RingClaim *claim, const DueJob *jobs, int count)
+{
+	expect_rows(ring, claim->key, jobs, Min(count, due_size));
+	return count > due_size ? jobs[due_size].row.due : PG_INT64_MAX;
+}
+
+// Of a managed queue. What is passed by comes before the cursor from now on, where nobody reads again: it is entered among the rows
+// to come. A sweep that finds none has these counted apart.
 static void
-read_by_index(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
+read_by_index(Definition *definition, Ring *ring, const FillOrder &order, Arguments *arguments,
+			  Fill *fill)
 {
 	const RingClaim *claim = ring_claim_of(definition);
 	auto *rows = static_cast<ReadyRow *>(palloc(sizeof(ReadyRow) * read_size));
+	PassedBy passed{static_cast<DueJob *>(palloc(sizeof(DueJob) * due_read_size)), due_read_size};
 	int count = 0;
 	statement::with_newest(arguments, [&](Snapshot snapshot) {
 		show_to_hook(definition, snapshot, *arguments);
-		count = read_ready(claim, snapshot, arguments->call_time(),
-						   order.is_sweep ? nullptr : &order.cursor.sort_key, rows, read_size);
+		count =
+			read_ready(claim, snapshot, arguments->call_time(),
+					   order.is_sweep ? nullptr : &order.cursor.sort_key, rows, read_size, &passed);
 	});
 	fill->is_complete = count < read_size;
+	if (!order.is_sweep || count > 0) {
+		fill->next_due = expect_first(ring, claim, passed.jobs, passed.count);
+		expect(ring, claim->key, fill->next_due);
+	}
 	fill->count = Min(count, fill_size);
 	for (int i = 0; i < fill->count; i++) {
 		fill->candidates[i] = rows[i].candidate;
@@ -388,16 +408,14 @@ read_by_index(Definition *definition, const FillOrder &order, Arguments *argumen
 }
 
 bool
-read_rows(Definition *definition, const FillOrder &order, Arguments *arguments, Fill *fill)
+read_rows(Definition *definition, Ring *ring, const FillOrder &order, Arguments *arguments,
+		  Fill *fill)
 {
 	if (!ring_claim_of(definition)->key.is_sorted)
 		return read_by_statement(definition, order, arguments, fill);
-	read_by_index(definition, order, arguments, fill);
+	read_by_index(definition, ring, order, arguments, fill);
 	return true;
 }
-
-// One more than there is room for, which tells until when they are all.
-constexpr int due_read_size = due_size + 1;
 
 // Not of the rows that the sweep has seen pending, by the same clock.
 static const char *
@@ -456,8 +474,7 @@ expect_first_due(Definition *definition, Ring *ring, const Arguments &arguments,
 									 numbers)
 					: read_first_due_by_statement(definition, snapshot, arguments, jobs);
 	});
-	const TimestampTz next = count > due_size ? jobs[due_size].row.due : PG_INT64_MAX;
-	expect_rows(ring, claim->key, jobs, Min(count, due_size));
+	const TimestampTz next = expect_first(ring, claim, jobs, count);
 	pfree(jobs);
 	return next;
 }

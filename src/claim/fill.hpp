@@ -16,9 +16,10 @@
 namespace queue_ext::claim {
 
 // Reads the rows at the head of the order, or behind the order's cursor, into the candidates of the
-// fill, and sets its cursor. Sets call_time. False if the bytes of the order's cursor are no row of
-// the table. Raises what the executor raises. Needs SPI open.
-bool read_rows(definition::Definition *definition, const ring::FillOrder &order,
+// fill, and sets its cursor. Enters what it passes by, of a managed queue, among the rows to come. Sets call_time. False if
+// the bytes of the order's cursor are no row of the table. Raises what the executor raises. Needs SPI open. Takes the ring's
+// spinlock.
+bool read_rows(definition::Definition *definition, ring::Ring *ring, const ring::FillOrder &order,
 			   statement::Arguments *arguments, ring::Fill *fill);
 
 // Enters the first of them into the ring; those of an attached queue, too, if RingClaim::due is set. Returns the time from

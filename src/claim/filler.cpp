@@ -58,20 +58,19 @@ is_told_of_all(const Definition *definition)
 		   !definition::has_other_queue(definition->source, definition->name);
 }
 
-// Whether a sweep that has read this may leave the ring quiet. Rows that this transaction has written look different
+// Whether a sweep that has read this may leave the ring sure. Rows that this transaction has written look different
 // to others, so it must not have an XID. A row that a claim is about to write is read as it was: once that is committed,
 // it is tried in vain, which ends the quiet time, but by then a claim by TID may have made it claimable at a time that
 // nobody has noted, unless the queue knows none. Where a claim is a lock, its end may not be announced.
 static bool
-may_be_quiet(const Definition *definition, const Fill &fill)
+may_be_sure(const Definition *definition, const Fill &fill)
 {
 	const RingClaim *claim = ring_claim_of(definition);
 	const bool may_have_some =
 		claim->key.is_sorted ||
 		(claim->is_timeless && definition->claim_mode == definition::ClaimMode::update);
 	return (claim->key.is_sorted || claim->is_timeless || claim->due != nullptr) &&
-		   (fill.count == 0 || (may_have_some && fill.is_complete)) &&
-		   !TransactionIdIsValid(GetTopTransactionIdIfAny());
+		   (fill.count == 0 || may_have_some) && !TransactionIdIsValid(GetTopTransactionIdIfAny());
 }
 
 // Enters the first rows of an attached queue that become claimable by the clock alone, if that is not too dear: the index that
@@ -104,21 +103,21 @@ read_due(Definition *definition, Ring *ring, const Arguments &arguments, Fill *f
 		 stats::Look *look)
 {
 	const RingClaim *claim = ring_claim_of(definition);
-	fill->next_due = PG_INT64_MAX;
 	if (claim->due != nullptr && !ask_attached_due(definition, ring, arguments, fill))
 		return;
 	fill->quiet_until = PG_INT64_MAX;
-	fill->knows_due = claim->key.is_sorted || claim->due != nullptr;
-	if (!claim->key.is_sorted)
+	if (may_recur(definition))
+		fill->quiet_until = recurrence_of(definition)->next;
+	fill->knows_due = claim->due != nullptr || (claim->key.is_sorted && fill->is_complete);
+	// What it has passed by has been entered.
+	if (!claim->key.is_sorted || fill->count > 0)
 		return;
-	const bool is_count = fill->count == 0 && claim->kinds == nullptr;
+	const bool is_count = claim->kinds == nullptr;
 	Numbers numbers{};
 	numbers.are_wanted = stats::is_to_count(definition, fill->began);
 	fill->next_due = expect_first_due(definition, ring, arguments, is_count ? &numbers : nullptr);
 	if (numbers.are_known)
 		take_numbers(numbers, look);
-	if (may_recur(definition))
-		fill->quiet_until = recurrence_of(definition)->next;
 }
 
 bool
@@ -176,9 +175,9 @@ read(Definition *definition, Ring *ring, const FillOrder &order, const Request &
 		else
 			send_lost(definition, fill->began);
 	}
-	if (!read_rows(definition, order, &arguments, fill))
+	if (!read_rows(definition, ring, order, &arguments, fill))
 		return false;
-	if (fill->is_told && may_be_quiet(definition, *fill))
+	if (fill->is_told && may_be_sure(definition, *fill))
 		read_due(definition, ring, arguments, fill, look);
 	fill->ended = GetCurrentTimestamp();
 	return true;
@@ -216,6 +215,14 @@ register_filler()
 	RegisterXactCallback(on_transaction_end, nullptr);
 }
 
+// A read of some kinds does not show which jobs of the others are ready.
+static bool
+is_of_all(const Definition *definition)
+{
+	const RingClaim *claim = ring_claim_of(definition);
+	return claim->key.is_sorted && claim->kinds == nullptr;
+}
+
 // A transaction that has written reads its own versions of rows, and not the rows that it has deleted: what it leaves
 // in the ring is doubted if it is rolled back. Returns its counters; null if it has not written, or nothing is counted.
 static stats::TransactionCounters *
@@ -223,7 +230,10 @@ note_own_view(Definition *definition, Ring *ring, const stats::LookBegun &begun,
 {
 	if (!TransactionIdIsValid(GetTopTransactionIdIfAny()))
 		return nullptr;
-	wake::note_own_fill(ring, ring_claim_of(definition)->key);
+	const RingKey &key = ring_claim_of(definition)->key;
+	wake::note_own_fill(ring, key);
+	if (!is_of_all(definition))
+		return nullptr;
 	const bool is_look = begun.place.entry != nullptr;
 	stats::TransactionCounters *counters =
 		is_look || fill->has_own ? stats::counters_of(definition) : nullptr;
@@ -242,18 +252,15 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	const UnderWay carried{under_way, ring, key, order};
 	under_way = &carried;
 	volatile bool is_read = false;
-	// A read of some kinds does not show which jobs of the others are ready.
-	const bool is_of_all = key.is_sorted && ring_claim_of(definition)->kinds == nullptr;
 	stats::TransactionCounters *volatile counters = nullptr;
 	stats::LookBegun begun{};
 	stats::Look look{};
 	PG_TRY();
 	{
-		if (is_of_all)
+		if (is_of_all(definition))
 			begun = stats::begin_look(definition);
 		statement::with_spi([&] { is_read = read(definition, ring, order, request, fill, &look); });
-		if (is_of_all)
-			counters = note_own_view(definition, ring, begun, fill);
+		counters = note_own_view(definition, ring, begun, fill);
 	}
 	PG_CATCH();
 	{

@@ -200,58 +200,6 @@ candidate_of(const Part *part)
 	return candidate;
 }
 
-// Moves to the next job that is ready.
-static void
-next_ready(const Reader &reader, Part *part)
-{
-	while (next_entry(part)) {
-		if (part->entry.run_at > reader.now)
-			pass_by(part);
-		else if (row::fetch_row(part->scan) && leased_until(reader, part) <= reader.now)
-			return;
-	}
-	part->is_at_end = true;
-}
-
-// The part that has the first job; null if there is none.
-static Part *
-first_part(const Parts &parts)
-{
-	Part *first = nullptr;
-	for (int i = 0; i < parts.count; i++) {
-		Part *part = &parts.list[i];
-		if (!part->is_at_end && (first == nullptr || part->entry < first->entry))
-			first = part;
-	}
-	return first;
-}
-
-static TransactionId
-writer_of(const Part *part)
-{
-	const auto *row = reinterpret_cast<const BufferHeapTupleTableSlot *>(part->scan.row);
-	return HeapTupleHeaderGetRawXmin(row->base.tuple->t_data);
-}
-
-int
-read_ready(const RingClaim *claim, Snapshot snapshot, TimestampTz now, const SortKey *behind,
-		   ReadyRow *rows, int most)
-{
-	const Reader reader = open_reader(claim, snapshot, now);
-	const Parts parts = open_parts(reader, behind);
-	for (int i = 0; i < parts.count; i++)
-		next_ready(reader, &parts.list[i]);
-	int count = 0;
-	for (Part *part; count < most && (part = first_part(parts)) != nullptr;) {
-		rows[count++] = {candidate_of(part), writer_of(part)};
-		if (count < most)
-			next_ready(reader, part);
-	}
-	close_parts(parts);
-	close_reader(reader);
-	return count;
-}
-
 namespace {
 
 // The first jobs to come, of those seen so far, and a heap of them with the last one on top.
@@ -304,6 +252,104 @@ add(FirstDue *first, const DueJob &job)
 		binaryheap_add(first->heap, PointerGetDatum(place));
 }
 
+static FirstDue
+begin_first(DueJob *jobs, int most)
+{
+	return {jobs, binaryheap_allocate(most, compare_in_heap, nullptr)};
+}
+
+// Sorts them, and returns their number.
+static int
+end_first(const FirstDue &first)
+{
+	const int count = first.heap->bh_size;
+	binaryheap_free(first.heap);
+	qsort(first.jobs, count, sizeof(DueJob), compare_due);
+	return count;
+}
+
+static uint64
+kind_of(const Reader &reader)
+{
+	const Kinds *kinds = reader.claim->kinds;
+	return kinds == nullptr ? no_kind : kinds->hashes[0];
+}
+
+// Whether the entry is that of a job to come that is not among the first.
+static bool
+is_late(const Reader &reader, const Part *part, const FirstDue &first)
+{
+	return part->entry.run_at > reader.now && part->entry.run_at >= first.bound();
+}
+
+// Adds the row's job, if it is to come, and among the first: when its lease has ended and its time has come. Returns whether it is
+// to come.
+static bool
+add_if_to_come(const Reader &reader, const Part *part, TimestampTz until, FirstDue *first)
+{
+	const TimestampTz due = Max(part->entry.run_at, until);
+	if (due <= reader.now)
+		return false;
+	if (due < first->bound())
+		add(first, {{candidate_of(part), due}, kind_of(reader)});
+	return true;
+}
+
+// Moves to the next job that is ready, and notes those that it passes by.
+static void
+next_ready(const Reader &reader, Part *part, FirstDue *passed)
+{
+	while (next_entry(part)) {
+		if (is_late(reader, part, *passed))
+			pass_by(part);
+		else if (row::fetch_row(part->scan) &&
+				 !add_if_to_come(reader, part, leased_until(reader, part), passed))
+			return;
+	}
+	part->is_at_end = true;
+}
+
+// The part that has the first job; null if there is none.
+static Part *
+first_part(const Parts &parts)
+{
+	Part *first = nullptr;
+	for (int i = 0; i < parts.count; i++) {
+		Part *part = &parts.list[i];
+		if (!part->is_at_end && (first == nullptr || part->entry < first->entry))
+			first = part;
+	}
+	return first;
+}
+
+static TransactionId
+writer_of(const Part *part)
+{
+	const auto *row = reinterpret_cast<const BufferHeapTupleTableSlot *>(part->scan.row);
+	return HeapTupleHeaderGetRawXmin(row->base.tuple->t_data);
+}
+
+int
+read_ready(const RingClaim *claim, Snapshot snapshot, TimestampTz now, const SortKey *behind,
+		   ReadyRow *rows, int most, PassedBy *passed)
+{
+	const Reader reader = open_reader(claim, snapshot, now);
+	const Parts parts = open_parts(reader, behind);
+	FirstDue first = begin_first(passed->jobs, passed->most);
+	for (int i = 0; i < parts.count; i++)
+		next_ready(reader, &parts.list[i], &first);
+	int count = 0;
+	for (Part *part; count < most && (part = first_part(parts)) != nullptr;) {
+		rows[count++] = {candidate_of(part), writer_of(part)};
+		if (count < most)
+			next_ready(reader, part, &first);
+	}
+	close_parts(parts);
+	close_reader(reader);
+	passed->count = end_first(first);
+	return count;
+}
+
 static void
 begin_count(Numbers *numbers)
 {
@@ -323,16 +369,11 @@ count_job(Numbers *numbers, const SortKey &key, TimestampTz until)
 	numbers->priority = Max(numbers->priority, static_cast<int16>(key.priority));
 }
 
-// A job is due when its lease has ended and its time has come.
 static void
 read_due_of_part(const Reader &reader, Part *part, FirstDue *first, Numbers *numbers)
 {
-	const Kinds *kinds = reader.claim->kinds;
-	const uint64 kind = kinds == nullptr ? no_kind : kinds->hashes[0];
 	while (next_entry(part)) {
-		const bool is_late =
-			part->entry.run_at > reader.now && part->entry.run_at >= first->bound();
-		if (is_late && (numbers == nullptr || !numbers->are_wanted)) {
+		if (is_late(reader, part, *first) && (numbers == nullptr || !numbers->are_wanted)) {
 			if (numbers != nullptr)
 				numbers->are_known = false;
 			pass_by(part);
@@ -343,9 +384,7 @@ read_due_of_part(const Reader &reader, Part *part, FirstDue *first, Numbers *num
 		const TimestampTz until = leased_until(reader, part);
 		if (numbers != nullptr)
 			count_job(numbers, part->entry, until);
-		const TimestampTz due = Max(part->entry.run_at, until);
-		if (due > reader.now && due < first->bound())
-			add(first, {{candidate_of(part), due}, kind});
+		(void) add_if_to_come(reader, part, until, first);
 	}
 }
 
@@ -375,7 +414,7 @@ read_first_due(const RingClaim *claim, Snapshot snapshot, TimestampTz now, DueJo
 {
 	const Reader reader = open_reader(claim, snapshot, now);
 	const Parts parts = open_parts(reader, nullptr);
-	FirstDue first{jobs, binaryheap_allocate(most, compare_in_heap, nullptr)};
+	FirstDue first = begin_first(jobs, most);
 	if (numbers != nullptr)
 		begin_count(numbers);
 	for (int i = 0; i < parts.count; i++)
@@ -384,10 +423,7 @@ read_first_due(const RingClaim *claim, Snapshot snapshot, TimestampTz now, DueJo
 	if (numbers != nullptr && numbers->are_known)
 		count_last_attempts(reader, numbers);
 	close_reader(reader);
-	const int count = first.heap->bh_size;
-	binaryheap_free(first.heap);
-	qsort(jobs, count, sizeof(DueJob), compare_due);
-	return count;
+	return end_first(first);
 }
 
 } // namespace queue_ext::claim

@@ -24,11 +24,19 @@ struct ReadyRow
 	TransactionId writer;
 };
 
+// The first jobs that a read has passed by, as they are ready later, in the order of these times.
+struct PassedBy
+{
+	ring::DueJob *jobs; // room for `most`
+	int most;
+	int count;
+};
+
 // Reads the first jobs of the claim's kinds that are ready at that time, in the order, behind that key or, where it is
 // null, from the head. The snapshot must be registered. Takes ACCESS SHARE on the table and the index until the end of
 // the transaction, and no predicate locks. Returns how many there are, at most `most`.
 int read_ready(const RingClaim *claim, Snapshot snapshot, TimestampTz now,
-			   const ring::SortKey *behind, ReadyRow *rows, int most);
+			   const ring::SortKey *behind, ReadyRow *rows, int most, PassedBy *passed);
 
 // The jobs of a queue that are not dead.
 struct Numbers

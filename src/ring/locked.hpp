@@ -57,7 +57,7 @@ inline void
 request_sweep(Ring *ring)
 {
 	ring->sweep.due = 0;
-	ring->idleness.is_quiet = false;
+	ring->idleness.is_sure = false;
 	announce(ring, 1); // at least
 }
 
@@ -146,15 +146,21 @@ is_sweep_due(const Ring *ring, TimestampTz now, uint32 wake_generation)
 		   (ring->sweep.due != PG_INT64_MAX && ring->sweep.due - now > 2 * most_sweep_interval_us);
 }
 
-// Whether all that is claimable is in the ring, or in flight: since the last sweep, which read to the
-// end, the ring has been notified of all that became claimable. Not if the clock has been set back since.
+// Whether all that is claimable before the cursor is in the ring, or in flight: since the last sweep the ring has been
+// notified of all that became claimable. Not if the clock has been set back since.
+inline bool
+is_sure(const Ring *ring, TimestampTz now, uint32 wake_generation)
+{
+	return ring->idleness.is_sure && now < ring->idleness.quiet_until &&
+		   ring->idleness.quiet_until - now <= 2 * most_sweep_interval_us &&
+		   !is_row_due(ring, now, wake_generation);
+}
+
+// Whether all that is claimable is so.
 inline bool
 is_quiet(const Ring *ring, TimestampTz now, uint32 wake_generation)
 {
-	return ring->idleness.is_quiet && ring->reading.is_at_end && ring->fill.filler == 0 &&
-		   now < ring->idleness.quiet_until &&
-		   ring->idleness.quiet_until - now <= 2 * most_sweep_interval_us &&
-		   !is_row_due(ring, now, wake_generation);
+	return ring->reading.is_at_end && ring->fill.filler == 0 && is_sure(ring, now, wake_generation);
 }
 
 // Whether a sorted ring is to hold a claimable row of that sort key. Rows behind the cursor are
@@ -198,7 +204,7 @@ inline TimestampTz
 next_event(const Ring *ring)
 {
 	return Min(next_due(ring),
-			   ring->idleness.is_quiet ? ring->idleness.quiet_until : ring->sweep.due);
+			   ring->idleness.is_sure ? ring->idleness.quiet_until : ring->sweep.due);
 }
 
 } // namespace queue_ext::ring

@@ -137,10 +137,11 @@ take(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generat
 		taken.nothing_at = ring->idleness.nothing_at;
 		taken.sweep_generation = ring->sweep.generation;
 		taken.reads_again = ring->reading.reads_again;
-		taken.is_quiet = is_quiet(ring, now, current_of(generations));
-		if (!taken.is_quiet && is_sweep_due(ring, now, asked_generation(ring, now, generations)))
+		const uint32 current = current_of(generations);
+		if (!is_sure(ring, now, current) &&
+			is_sweep_due(ring, now, asked_generation(ring, now, generations)))
 			return;
-		taken.is_quiet = taken.is_quiet && ring->candidates.count == 0;
+		taken.is_quiet = is_quiet(ring, now, current) && ring->candidates.count == 0;
 		taken.is_idle = taken.is_quiet && ring->flight.count == 0;
 		taken.count = takeable(ring, max_count);
 		while (own != nullptr && taken.count > 0 && *own < at(ring, taken.count - 1)->sort_key())
@@ -476,7 +477,7 @@ enter_placed(Ring *ring, const RingKey &key, const Holding &holding, const Place
 			return;
 		enter_in_order(ring, placed, count);
 		ring->sweep.wake_generation = wake_generation;
-		ring->idleness.is_quiet = ring->idleness.is_quiet && (keeps_quiet || count == 0);
+		ring->idleness.is_sure = ring->idleness.is_sure && (keeps_quiet || count == 0);
 		if (count > 0) {
 			ring->flight.changes++;
 			ring->idleness.nothing_at = 0;
@@ -502,7 +503,7 @@ end_quiet(Ring *ring, const RingKey &key, TimestampTz now)
 	bool is_ended = false;
 	with_ring(ring, key, [&] {
 		is_ended = now >= ring->sweep.due && now - ring->sweep.ended_at >= least_look_interval_us;
-		ring->idleness.is_quiet &= !is_ended;
+		ring->idleness.is_sure &= !is_ended;
 	});
 	return is_ended;
 }
@@ -511,7 +512,7 @@ void
 disquiet(Ring *ring, const RingKey &key)
 {
 	with_ring(ring, key, [&] {
-		ring->idleness.is_quiet = false;
+		ring->idleness.is_sure = false;
 		announce_time(ring, next_event(ring));
 	});
 }
@@ -539,7 +540,7 @@ may_ask_due(Ring *ring, const RingKey &key, TimestampTz now, int64 read_us)
 void
 doubt_contents(Ring *ring, const RingKey &key)
 {
-	with_ring(ring, key, [&] { ring->idleness.is_told = false; });
+	with_ring(ring, key, [&] { ring->idleness.is_told = ring->idleness.is_sure = false; });
 }
 
 void
@@ -641,7 +642,8 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, const Generations &g
 			ring->fill.takeovers++;
 		}
 		order.is_sweep = ring->reading.is_at_end || ring->reading.cursor.size == 0 ||
-						 is_sweep_due(ring, now, asked_generation(ring, now, generations));
+						 (!is_sure(ring, now, current_of(generations)) &&
+						  is_sweep_due(ring, now, asked_generation(ring, now, generations)));
 		order.is_needless = !order.is_sweep && ring->candidates.count > low_water;
 		if (order.is_needless)
 			return;
@@ -656,7 +658,7 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, const Generations &g
 			order.now = now;
 			ring->sweep.row_due_before = Min(ring->sweep.row_due_before, ring->sweep.row_due);
 			ring->sweep.row_due = PG_INT64_MAX;
-			ring->idleness.is_quiet = false;
+			ring->idleness.is_sure = false;
 			ring->flight.has_locked = false;
 			ring->sweep.has_passed = false;
 			ring->sweep.wake_generation = current_of(generations);
@@ -778,7 +780,7 @@ finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &
 		ring->sweep.due = next_sweep(ring);
 		// What it has read stands in the ring; a row that fell due meanwhile is among those to come.
 		if (fill.quiet_until > fill.ended) {
-			ring->idleness.is_quiet = true;
+			ring->idleness.is_sure = true;
 			ring->idleness.quiet_until = Min(fill.quiet_until, fill.ended + most_sweep_interval_us);
 		}
 		announce_time(ring, next_event(ring));
@@ -851,7 +853,7 @@ count(Ring *ring, const RingCounters &more)
 	const int64 passed = more.locked + more.gone + more.not_pending;
 	if (passed == 0)
 		return;
-	ring->idleness.is_quiet = false;
+	ring->idleness.is_sure = false;
 	ring->sweep.has_passed = true;
 	ring->flight.has_locked |= more.locked > 0;
 	ring->sweep.cost_us += passing_cost(ring, passed, more.passing_us);

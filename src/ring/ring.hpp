@@ -239,7 +239,7 @@ struct Fill
 	TimestampTz ended;
 	bool is_told;            // of a sweep: the ring will be notified of all that becomes claimable
 	bool has_own;            // some rows are as this transaction has written them
-	TimestampTz quiet_until; // of a sweep that read to the end; 0: it proves nothing
+	TimestampTz quiet_until; // of a sweep: until then the ring is sure; 0: it is not
 	bool knows_due;          // of a sweep: the ring knows all rows to come before next_due
 	TimestampTz next_due;    // PG_INT64_MAX: it knows all of them
 	int64 ask_due_cost_us;   // may_ask_due(); 0: not asked

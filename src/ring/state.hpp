@@ -216,11 +216,13 @@ struct DueQuestion
 	int64 read_us;        // how long sweeps have read since then
 };
 
-// Whether the ring needs no sweep. Notified, and read to the end: quiet. Quiet and empty, with none in flight: idle.
+// Whether the ring needs no sweep: it is sure of all that comes before its cursor, in the order. Sure, and read to the end:
+// quiet. Quiet and empty, with none in flight: idle.
 struct Idleness
 {
-	bool is_told;  // since the last sweep of all that has become claimable by a write
-	bool is_quiet; // that sweep has read to the end, and the ring is notified of all since
+	bool is_told; // since the last sweep of all that has become claimable by a write
+	bool
+		is_sure; // what that sweep has passed by, and the fills since, is among the rows to come, and the ring is told of all else
 	TimestampTz quiet_until; // when that is not believed any more
 	uint64 nothing_at;       // nothing was pending after so many transactions; 0: unknown
 };

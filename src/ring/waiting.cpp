@@ -38,7 +38,7 @@ stock_of(Ring *ring, const RingKey &key, TimestampTz now, pg_atomic_uint32 *gene
 		const uint32 wake_generation = pg_atomic_read_u32(generation);
 		const bool is_due = is_sweep_due(ring, now, wake_generation);
 		const int count = takeable(ring, static_cast<int>(ring->candidates.count));
-		if (is_due && !is_quiet(ring, now, wake_generation))
+		if (is_due && !is_sure(ring, now, wake_generation))
 			stock = Stock::unknown;
 		else if (count > 0)
 			stock = Stock::some;
@@ -99,7 +99,7 @@ static TimestampTz
 next_look(const Ring *ring, TimestampTz looked_at)
 {
 	TimestampTz look = looked_at + least_look_us;
-	if (ring->idleness.is_quiet)
+	if (ring->idleness.is_sure)
 		look = ring->idleness.quiet_until;
 	else if (ring->sweep.due != PG_INT64_MAX) // else one is under way, and announces what it finds
 		look = Max(look, ring->sweep.due);
