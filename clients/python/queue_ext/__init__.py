@@ -37,7 +37,7 @@ from psycopg.types.json import Jsonb
 from ._errors import Fail, Release, Retry, ways_back
 from ._link import Link
 from ._steps import (THE_CLIENT, AnyConnection, AsyncJobConnection, JobConnection, Rows, Steps, begin, cancel, do,
-                     is_of_data, is_refusal, log, of_job, roll_back, rows, set_autocommit)
+                     has_no_place, is_of_data, log, of_job, roll_back, rows, set_autocommit)
 
 __all__ = ["Fail", "Job", "Queue", "Release", "Retry", "run", "run_async", "stop", "worker"]
 
@@ -175,7 +175,7 @@ class Job:
         except psycopg.errors.LockNotAvailable:
             return True
         except Exception as why:
-            if progress is None or not is_refusal(why):
+            if progress is None or not has_no_place(why):
                 raise
             log.warning("the progress of job %s of %s is not kept: %s", self.id, self.queue.name, why)
             self._told = progress

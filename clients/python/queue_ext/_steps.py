@@ -120,7 +120,7 @@ def is_of_data(error: Exception) -> bool:
 
 
 # As above, or the queue's table, or the extension, has no place for what is told.
-def is_refusal(error: Exception) -> bool:
+def has_no_place(error: Exception) -> bool:
     return is_of_data(error) or (isinstance(error, psycopg.Error) and error.sqlstate in ("55000", "42883"))
 
 
