@@ -497,6 +497,16 @@ begin_trust(Ring *ring, const RingKey &key, uint64 table_version)
 	});
 }
 
+// When the next sweep is due: so that sweeps take about a twentieth of the time, within bounds.
+static TimestampTz
+next_sweep(const Ring *ring)
+{
+	const bool is_told = ring->idleness.is_told && !ring->sweep.has_passed;
+	const int64 least = is_told ? least_told_interval_us : least_sweep_interval_us;
+	const int64 interval = sweep_interval_factor * ring->sweep.cost_us;
+	return ring->sweep.ended_at + Min(Max(interval, least), most_sweep_interval_us);
+}
+
 bool
 end_quiet(Ring *ring, const RingKey &key, TimestampTz now)
 {
@@ -512,7 +522,9 @@ void
 disquiet(Ring *ring, const RingKey &key)
 {
 	with_ring(ring, key, [&] {
-		ring->idleness.is_sure = false;
+		ring->idleness.is_told = ring->idleness.is_sure = false;
+		if (ring->sweep.due != 0 && ring->sweep.due != PG_INT64_MAX)
+			ring->sweep.due = next_sweep(ring);
 		announce_time(ring, next_event(ring));
 	});
 }
@@ -718,16 +730,6 @@ append(Ring *ring, const FillOrder &order, const Fill &fill)
 	ring->candidates.count += count;
 	if (count < fill.count) // the cursor has passed what does not fit
 		request_sweep(ring);
-}
-
-// When the next sweep is due: so that sweeps take about a twentieth of the time, within bounds.
-static TimestampTz
-next_sweep(const Ring *ring)
-{
-	const bool is_told = ring->idleness.is_told && !ring->sweep.has_passed;
-	const int64 least = is_told ? least_told_interval_us : least_sweep_interval_us;
-	const int64 interval = sweep_interval_factor * ring->sweep.cost_us;
-	return ring->sweep.ended_at + Min(Max(interval, least), most_sweep_interval_us);
 }
 
 // Broadcasts in any case: a waiter of a fill that was lost may look again, too.

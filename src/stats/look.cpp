@@ -23,11 +23,12 @@ is_unsure(const Estimate &estimate, TimestampTz now)
 		   estimate.clock.at <= now || estimate.due <= now;
 }
 
+// Also where the ring may have jobs that have left.
 bool
 is_unsure(const definition::Definition *definition, TimestampTz now)
 {
 	const Estimate *estimate = estimate_of(definition);
-	return estimate != nullptr && is_unsure(*estimate, now);
+	return estimate != nullptr && (is_unsure(*estimate, now) || !estimate->left.times.is_empty());
 }
 
 bool
