@@ -38,6 +38,7 @@ struct Part
 	SortKey entry;
 	int32 passed; // the priority of the last entries passed by
 	int passed_count;
+	bool has_scheduled; // it has passed by such jobs
 	bool is_at_end;
 };
 
@@ -124,6 +125,16 @@ open_part(const Reader &reader, const text *kind)
 	return part;
 }
 
+// Behind that key or, where it is null, at the head.
+static void
+begin(Part *part, const SortKey *behind)
+{
+	if (behind == nullptr)
+		begin_at(part, BTGreaterEqualStrategyNumber, before_all);
+	else
+		begin_at(part, BTGreaterStrategyNumber, *behind);
+}
+
 // One for each of the claim's kinds.
 static Parts
 open_parts(const Reader &reader, const SortKey *behind)
@@ -134,10 +145,7 @@ open_parts(const Reader &reader, const SortKey *behind)
 	for (int i = 0; i < parts.count; i++) {
 		Part *part = &parts.list[i];
 		*part = open_part(reader, kinds == nullptr ? nullptr : kinds->names[i]);
-		if (behind == nullptr)
-			begin_at(part, BTGreaterEqualStrategyNumber, before_all);
-		else
-			begin_at(part, BTGreaterStrategyNumber, *behind);
+		begin(part, behind);
 	}
 	return parts;
 }
@@ -295,18 +303,37 @@ add_if_to_come(const Reader &reader, const Part *part, TimestampTz until, FirstD
 	return true;
 }
 
-// Moves to the next job that is ready, and notes those that it passes by.
+// Moves to the next job that is ready, and notes the leased ones that it passes by.
 static void
 next_ready(const Reader &reader, Part *part, FirstDue *passed)
 {
 	while (next_entry(part)) {
-		if (is_late(reader, part, *passed))
+		if (part->entry.run_at > reader.now) {
+			part->has_scheduled = true;
 			pass_by(part);
-		else if (row::fetch_row(part->scan) &&
-				 !add_if_to_come(reader, part, leased_until(reader, part), passed))
+		} else if (row::fetch_row(part->scan) &&
+				   !add_if_to_come(reader, part, leased_until(reader, part), passed))
 			return;
 	}
 	part->is_at_end = true;
+}
+
+// Notes the scheduled ones, up to the last job that was read; null: all. Not while the parts are merged: one that has no job
+// ready for long runs ahead of the others, and what it passes by there a later read does again.
+static void
+note_scheduled(const Reader &reader, Part *part, const SortKey *behind, const SortKey *last,
+			   FirstDue *passed)
+{
+	begin(part, behind);
+	while (next_entry(part) && (last == nullptr || !(*last < part->entry))) {
+		if (part->entry.run_at <= reader.now)
+			begin_at(part, BTGreaterStrategyNumber,
+					 {part->entry.priority, reader.now, PG_INT64_MAX});
+		else if (part->entry.run_at >= passed->bound())
+			begin_at(part, BTGreaterStrategyNumber, {part->entry.priority, DT_NOEND, PG_INT64_MAX});
+		else if (row::fetch_row(part->scan))
+			(void) add_if_to_come(reader, part, leased_until(reader, part), passed);
+	}
 }
 
 // The part that has the first job; null if there is none.
@@ -344,6 +371,10 @@ read_ready(const RingClaim *claim, Snapshot snapshot, TimestampTz now, const Sor
 		if (count < most)
 			next_ready(reader, part, &first);
 	}
+	const SortKey last = count == 0 ? before_all : rows[count - 1].candidate.sort_key();
+	for (int i = 0; i < parts.count; i++)
+		if (parts.list[i].has_scheduled)
+			note_scheduled(reader, &parts.list[i], behind, count < most ? nullptr : &last, &first);
 	close_parts(parts);
 	close_reader(reader);
 	passed->count = end_first(first);

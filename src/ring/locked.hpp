@@ -118,6 +118,13 @@ with_ring(Ring *ring, const RingKey &key, Body &&body, const char *section = __b
 	return is_ours;
 }
 
+// Whether the ring is quiet, as long as that is believed, and but for rows that are due.
+inline bool
+may_be_quiet(const Ring *ring)
+{
+	return ring->idleness.is_sure && ring->reading.is_at_end;
+}
+
 // The earliest time known at which a row becomes claimable.
 inline TimestampTz
 next_due(const Ring *ring)
@@ -203,8 +210,7 @@ announce_rest(Ring *ring, int taken)
 inline TimestampTz
 next_event(const Ring *ring)
 {
-	return Min(next_due(ring),
-			   ring->idleness.is_sure ? ring->idleness.quiet_until : ring->sweep.due);
+	return Min(next_due(ring), may_be_quiet(ring) ? ring->idleness.quiet_until : ring->sweep.due);
 }
 
 } // namespace queue_ext::ring

@@ -126,6 +126,13 @@ asked_generation(const Ring *ring, TimestampTz now, const Generations &generatio
 	return is_known ? ring->sweep.wake_generation : current_of(generations);
 }
 
+static bool
+must_sweep(const Ring *ring, TimestampTz now, const Generations &generations)
+{
+	const uint32 asked = asked_generation(ring, now, generations);
+	return !is_sure(ring, now, asked) && is_sweep_due(ring, now, asked);
+}
+
 Taken
 take(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generations,
 	 bool *is_chosen, const SortKey *own, int max_count, Candidate *candidates)
@@ -137,11 +144,10 @@ take(Ring *ring, const RingKey &key, TimestampTz now, const Generations &generat
 		taken.nothing_at = ring->idleness.nothing_at;
 		taken.sweep_generation = ring->sweep.generation;
 		taken.reads_again = ring->reading.reads_again;
-		const uint32 current = current_of(generations);
-		if (!is_sure(ring, now, current) &&
-			is_sweep_due(ring, now, asked_generation(ring, now, generations)))
+		if (must_sweep(ring, now, generations))
 			return;
-		taken.is_quiet = is_quiet(ring, now, current) && ring->candidates.count == 0;
+		taken.is_quiet =
+			is_quiet(ring, now, current_of(generations)) && ring->candidates.count == 0;
 		taken.is_idle = taken.is_quiet && ring->flight.count == 0;
 		taken.count = takeable(ring, max_count);
 		while (own != nullptr && taken.count > 0 && *own < at(ring, taken.count - 1)->sort_key())
@@ -552,7 +558,10 @@ may_ask_due(Ring *ring, const RingKey &key, TimestampTz now, int64 read_us)
 void
 doubt_contents(Ring *ring, const RingKey &key)
 {
-	with_ring(ring, key, [&] { ring->idleness.is_told = ring->idleness.is_sure = false; });
+	with_ring(ring, key, [&] {
+		ring->idleness.is_told = ring->idleness.is_sure = false;
+		announce_time(ring, next_event(ring));
+	});
 }
 
 void
@@ -654,8 +663,7 @@ begin_fill(Ring *ring, const RingKey &key, TimestampTz now, const Generations &g
 			ring->fill.takeovers++;
 		}
 		order.is_sweep = ring->reading.is_at_end || ring->reading.cursor.size == 0 ||
-						 (!is_sure(ring, now, current_of(generations)) &&
-						  is_sweep_due(ring, now, asked_generation(ring, now, generations)));
+						 must_sweep(ring, now, generations);
 		order.is_needless = !order.is_sweep && ring->candidates.count > low_water;
 		if (order.is_needless)
 			return;

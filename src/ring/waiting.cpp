@@ -99,7 +99,7 @@ static TimestampTz
 next_look(const Ring *ring, TimestampTz looked_at)
 {
 	TimestampTz look = looked_at + least_look_us;
-	if (ring->idleness.is_sure)
+	if (may_be_quiet(ring))
 		look = ring->idleness.quiet_until;
 	else if (ring->sweep.due != PG_INT64_MAX) // else one is under way, and announces what it finds
 		look = Max(look, ring->sweep.due);
