@@ -71,6 +71,14 @@ select made(-1, 1200, '1 second', true), made(0, 3000, '-1 day', false);
 select priority, count(*) from queue_pop('jobs', 10) group by priority order by priority;
 select pg_sleep(1.2);
 select priority, count(*) from queue_pop('jobs', 1300) group by priority order by priority;
+-- Of these only the first are listed; when they have come the others are asked for.
+truncate jobs;
+select made(-2, 512, '1 second', true), made(-1, 50, '1.4 seconds', true), made(0, 3000, '-1 day', false);
+select priority, count(*) from queue_pop('jobs', 10) group by priority order by priority;
+select pg_sleep(1.8);
+select priority, count(*) from queue_pop('jobs', 10) group by priority order by priority;
+select priority, count(*) from queue_pop('jobs', 502) group by priority order by priority;
+select priority, count(*) from queue_pop('jobs', 60) group by priority order by priority;
 -- What a transaction has passed by that has written itself, and is rolled back.
 truncate jobs;
 select made(0, 3000, '-1 day', false);
