@@ -123,7 +123,7 @@ endif
 .PHONY: test test-long demo scaleout dashboard bench bench-quick unit format check-format checkver check-binary dist deb matrix \
         check-assert check-asan check-valgrind torture mutants
 
-# make test SUITES="pg_regress tap" runs only those.
+# make test SUITES="regress tap" runs only those.
 test test-long demo scaleout dashboard bench bench-quick deb: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
 test:
 	script/check $(SUITES)
