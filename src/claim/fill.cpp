@@ -367,13 +367,16 @@ show_to_hook(Definition *definition, Snapshot snapshot, const Arguments &argumen
 // One more than there is room for, which tells until when they are all.
 constexpr int due_read_size = due_size + 1;
 
-// Enters the first rows to come, in the order of their times, of which due_read_size were asked for. Returns the time from which on there
-// may be more.
+// Enters the first rows to come, in the order of their times, of which due_read_size were asked for; and has a sweep look for
+// the rest. Returns the time from which on there may be more.
 static TimestampTz
 expect_first(Ring *ring, const RingClaim *claim, const DueJob *jobs, int count)
 {
 	expect_rows(ring, claim->key, jobs, Min(count, due_size));
-	return count > due_size ? jobs[due_size].row.due : PG_INT64_MAX;
+	if (count <= due_size)
+		return PG_INT64_MAX;
+	expect(ring, claim->key, jobs[due_size].row.due);
+	return jobs[due_size].row.due;
 }
 
 // Of a managed queue. What is passed by comes before the cursor from now on, where nobody reads again: it is entered among the rows
@@ -393,10 +396,8 @@ read_by_index(Definition *definition, Ring *ring, const FillOrder &order, Argume
 					   order.is_sweep ? nullptr : &order.cursor.sort_key, rows, read_size, &passed);
 	});
 	fill->is_complete = count < read_size;
-	if (!order.is_sweep || count > 0) {
+	if (!order.is_sweep || count > 0)
 		fill->next_due = expect_first(ring, claim, passed.jobs, passed.count);
-		expect(ring, claim->key, fill->next_due);
-	}
 	fill->count = Min(count, fill_size);
 	for (int i = 0; i < fill->count; i++) {
 		fill->candidates[i] = rows[i].candidate;

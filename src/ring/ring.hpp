@@ -190,14 +190,15 @@ void begin_trust(Ring *ring, const RingKey &key, uint64 table_version);
 // Has a quiet ring swept, for the statistics, if the sweep interval is over, and a second. Returns whether it is.
 bool end_quiet(Ring *ring, const RingKey &key, TimestampTz now);
 
-// Ends that a ring is quiet: rows were written that may become claimable at times that it does not know.
+// Ends that a ring is sure, and told: rows were written that may become claimable at times that it does not know. The next
+// sweep comes as early as where nobody tells.
 void disquiet(Ring *ring, const RingKey &key);
 
 // Whether a sweep that has taken so long to read the rows may ask for those to come: the last question was no dearer
 // than all sweeps since then, which it would have spared, or twenty times as long as it took have passed.
 bool may_ask_due(Ring *ring, const RingKey &key, TimestampTz now, int64 read_us);
 
-// Marks the ring, until its next sweep, as one that may not have all that is ready. Claims do not mind.
+// Marks the ring, until its next sweep, as one that may not have all that is ready: it is sure no longer.
 void doubt_contents(Ring *ring, const RingKey &key);
 
 // Requests a sweep: rows have become claimable, anywhere in the order.

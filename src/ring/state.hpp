@@ -221,8 +221,8 @@ struct DueQuestion
 struct Idleness
 {
 	bool is_told; // since the last sweep of all that has become claimable by a write
-	bool
-		is_sure; // what that sweep has passed by, and the fills since, is among the rows to come, and the ring is told of all else
+	// What that sweep has passed by, and the fills since, is among the rows to come, and the ring is told of all else.
+	bool is_sure;
 	TimestampTz quiet_until; // when that is not believed any more
 	uint64 nothing_at;       // nothing was pending after so many transactions; 0: unknown
 };

@@ -180,7 +180,8 @@ class Job:
             log.warning("the progress of job %s of %s is not kept: %s", self.id, self.queue.name, why)
             self._told = progress
             return (yield from self.extend(db, lease, is_alone=True))
-        self._told = self._told if progress is None else progress
+        if progress is not None:
+            self._told = progress
         return is_ours
 
     # Says what became of a job that was not completed. Changes nothing if another worker has it, or if the job was
