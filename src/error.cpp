@@ -1051,10 +1051,10 @@ retries_always(const char *queue)
 }
 
 void
-no_progress_column(const char *queue, const char *text)
+column_missing(const char *queue, const char *column, const char *text)
 {
 	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					errmsg("the table of queue \"%s\" has no column \"progress\"", queue),
+					errmsg("the table of queue \"%s\" has no column \"%s\"", queue, column),
 					errhint("Run queue_upgrade(%s).", quote_literal_cstr(text))));
 }
 
@@ -1275,6 +1275,52 @@ log_slot_not_cleared(const char *queue, const ErrorData *cause)
 {
 	ereport(LOG, (errcode(cause->sqlerrcode),
 				  errmsg("could not clear the archive of queue \"%s\"", queue),
+				  errdetail_internal("%s", cause->message)));
+}
+
+void
+own_dead_queue(const char *queue)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("queue \"%s\" cannot be its own dead queue", queue),
+					errhint("Create another one for its dead jobs, with queue_create().")));
+}
+
+void
+dead_queue_of_other(const char *queue, const char *table, Oid owner)
+{
+	const char *role = GetUserNameFromId(owner, false);
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("queue \"%s\" cannot take dead jobs of a queue with another owner", queue),
+			 errdetail("They are moved as the owner of both, which would be \"%s\".", role),
+			 errhint("Create it as that role, or run ALTER TABLE %s OWNER TO %s;", table,
+					 quote_identifier(role))));
+}
+
+void
+warn_dead_queue_missing(const char *queue, const char *dead_queue)
+{
+	ereport(WARNING,
+			(errmsg("queue \"%s\" has no dead queue any more", queue),
+			 errdetail("Its comment names \"%s\", which is no table that can take its dead jobs.",
+					   dead_queue),
+			 errhint("Set it with queue_alter(%s, dead_queue => ...).", quote_literal_cstr(queue))));
+}
+
+void
+dead_jobs_suppressed(const char *table)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("a trigger of table %s has suppressed a dead job", table),
+					errhint("Let it return the row, or drop it.")));
+}
+
+void
+log_dead_not_moved(const char *queue, const ErrorData *cause)
+{
+	ereport(LOG, (errcode(cause->sqlerrcode),
+				  errmsg("could not move dead jobs of queue \"%s\" to its dead queue", queue),
 				  errdetail_internal("%s", cause->message)));
 }
 

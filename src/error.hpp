@@ -194,6 +194,12 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void inexact_binary(const char *column, Oid type);
 // 55000: the queue is not a managed one; the hint names the function for other queues.
 [[noreturn]] void not_managed(const char *queue, const char *hint);
+// 22023: a queue is named as its own dead queue.
+[[noreturn]] void own_dead_queue(const char *queue);
+// 55000: the dead queue has another owner than that.
+[[noreturn]] void dead_queue_of_other(const char *queue, const char *table, Oid owner);
+// 55000: dead jobs were to be put into the table, and a trigger did not let one in.
+[[noreturn]] void dead_jobs_suppressed(const char *table);
 // 55000: the queue is a managed one, which does not go without the trigger queue_ext_wake.
 [[noreturn]] void wake_needed(const char *queue);
 // 55000: the queue is a managed one, and needs no columns with the ages of its jobs.
@@ -241,7 +247,7 @@ void check_kind(const text *kind);
 // 55000: the queue has no fragment of that name.
 [[noreturn]] void no_fragment(const char *queue, const char *label);
 [[noreturn]] void retries_always(const char *queue);
-[[noreturn]] void no_progress_column(const char *queue, const char *text);
+[[noreturn]] void column_missing(const char *queue, const char *column, const char *text);
 [[noreturn]] void keeps_no_progress(const char *queue);
 // 42804: the row is not of the queue's table.
 [[noreturn]] void wrong_row_type(const char *queue, Oid expected, Oid given);
@@ -293,6 +299,10 @@ void notice_path(const char *queue, const char *path, const char *reason, const 
 void note_progress(const char *queue, const char *done, int64 jobs, int64 id, int64 highest);
 // For the server's log: why a completion has not cleared what the queue's archive need not keep.
 void log_slot_not_cleared(const char *queue, const ErrorData *cause);
+// The same: why dead jobs stay where they are.
+void log_dead_not_moved(const char *queue, const ErrorData *cause);
+// WARNING 01000: the comment of an adopted table names a dead queue that it cannot have any more.
+void warn_dead_queue_missing(const char *queue, const char *dead_queue);
 // WARNING, with the SQLSTATE of the error, for which queue_maintain() has passed over the queue.
 void warn_not_maintained(const char *queue, const ErrorData *error);
 

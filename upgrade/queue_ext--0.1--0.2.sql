@@ -114,6 +114,7 @@ create function @extschema@.queue_stats_counters(
 	out failed bigint,
 	out retried bigint,
 	out dead bigint,
+	out moved bigint,
 	out released bigint,
 	out cancelled bigint,
 	out expired bigint,
@@ -158,6 +159,7 @@ select
 	s.failed,
 	s.retried,
 	s.dead,
+	s.moved,
 	s.released,
 	s.cancelled,
 	s.expired,
@@ -493,13 +495,14 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_wait_done';
 comment on procedure @extschema@.queue_wait_done(text, bigint, interval, text, jsonb) is
 	'waits until a job has ended, or the time is over, and returns its state and result';
 
--- The columns that say how old the jobs of attached queues are, and how long jobs are kept.
+-- The columns that say how old the jobs of attached queues are, how long jobs are kept, and where dead ones go.
 
 alter table @extschema@.queue_definition
 	add column ready_at text,
 	add column claimed_at text,
 	add column archive_keep interval,
-	add column dead_keep interval;
+	add column dead_keep interval,
+	add column dead_queue regclass;
 
 create or replace view @extschema@.queues as
 select
@@ -525,7 +528,8 @@ select
 	d.ready_at,
 	d.claimed_at,
 	d.archive_keep,
-	d.dead_keep
+	d.dead_keep,
+	d.dead_queue
 from @extschema@.queue_definition d
 join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source
 join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace;
@@ -566,14 +570,15 @@ create function @extschema@.queue_alter(
 	kinds boolean default null,
 	archive_keep interval default null,
 	dead_keep interval default null,
-	wake boolean default null
+	wake boolean default null,
+	dead_queue text default null
 ) returns void
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_alter';
 
 comment on function @extschema@.queue_alter(
 	text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval,
-	boolean
+	boolean, text
 ) is
 	'changes the settings of a queue; null leaves a setting unchanged';
 
@@ -590,13 +595,14 @@ create function @extschema@.queue_create(
 	archive boolean default false,
 	kinds boolean default false,
 	archive_keep interval default null,
-	dead_keep interval default null
+	dead_keep interval default null,
+	dead_queue text default null
 ) returns regclass
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_create';
 
 comment on function @extschema@.queue_create(
-	text, interval, integer, interval, interval, boolean, boolean, interval, interval
+	text, interval, integer, interval, interval, boolean, boolean, interval, interval, text
 ) is
 	'creates a queue and its table, and returns the table';
 

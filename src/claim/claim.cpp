@@ -11,6 +11,7 @@
 #include "by_tid.hpp"
 #include "choice.hpp"
 #include "count.hpp"
+#include "dead_jobs.hpp"
 #include "direct.hpp"
 #include "drain.hpp"
 #include "portable.hpp"
@@ -108,6 +109,7 @@ static uint64
 claim_with_lost(Definition *definition, const Request &request, const Output &output)
 {
 	send_lost_sometimes(definition, request.call_time);
+	move_dead_sometimes(definition, request.call_time);
 	const uint64 sent = recurrence_of(definition)->sent;
 	const uint64 claimed = claim_by_path(definition, request, output);
 	if (claimed > 0 || recurrence_of(definition)->sent == sent)

@@ -29,6 +29,9 @@ act_of(ClaimStatement which)
 		case ClaimStatement::drop_occurrence:
 		case ClaimStatement::unclaimed:
 			return "occurrence of a schedule in";
+		case ClaimStatement::move_failed:
+		case ClaimStatement::move_dead:
+			return "move of dead jobs from";
 	}
 	pg_unreachable();
 }

@@ -89,7 +89,9 @@ struct Definition
 	bool is_archived;           // finished jobs go to the archive
 	Oid archive;                // the present or the last one, or InvalidOid
 	const char *archive_name;   // qualified and quoted; null if there is no such archive
-	statement::Named tables[2]; // the source and the archive
+	Oid dead_queue;              // the table of the queue that takes dead jobs, or InvalidOid
+	const char *dead_queue_name; // qualified and quoted; null if there is no such table
+	statement::Named tables[3]; // the source, the archive, and that table
 	bool has_slots;             // of the archive (keep.hpp)
 	Interval archive_keep;      // of finished jobs; zero: for ever
 	Interval dead_keep;         // of dead jobs; zero: for ever

@@ -330,6 +330,9 @@ read_tables(Definition *definition)
 	definition->has_slots = definition->archive_name != nullptr && has_slots(definition->archive);
 	definition->tables[0] = {source, definition->source_name};
 	definition->tables[1] = {definition->archive, definition->archive_name};
+	if (OidIsValid(definition->dead_queue))
+		definition->dead_queue_name = copy(qualified_name(definition->dead_queue));
+	definition->tables[2] = {definition->dead_queue, definition->dead_queue_name};
 	return true;
 }
 
@@ -340,6 +343,7 @@ depend_on_tables(Definition *definition)
 	catalog::Dependent *dependent = &definition->dependent;
 	depend_on_table(dependent, definition->source);
 	depend_on_table(dependent, definition->archive);
+	depend_on_table(dependent, definition->dead_queue);
 	// Statements name a function of the extension.
 	depend_on_object(dependent, NAMESPACEOID, get_rel_namespace(catalog::registry_oid()));
 	// The parent gets a relcache message when a child is added, but not when one is dropped. The

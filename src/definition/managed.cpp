@@ -89,7 +89,8 @@ const char *const create_table_text =
 	" kind pg_catalog.text collate pg_catalog.\"C\","
 	" released pg_catalog.int4,"
 	" errors pg_catalog.jsonb,"
-	" progress pg_catalog.jsonb"
+	" progress pg_catalog.jsonb,"
+	" origin pg_catalog.jsonb"
 	") with (fillfactor = 45,"
 	" autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,"
 	" autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.1,"
@@ -130,7 +131,8 @@ const char *const create_archive_text = "create table %s ("
 										" kind pg_catalog.text collate pg_catalog.\"C\","
 										" result pg_catalog.jsonb,"
 										" errors pg_catalog.jsonb,"
-										" progress pg_catalog.jsonb)";
+										" progress pg_catalog.jsonb,"
+										" origin pg_catalog.jsonb)";
 
 // The greatest and the least finished_at of a slot are read often. An index whose keys only grow costs an
 // insert little.
@@ -152,6 +154,7 @@ const char *const create_slotted_archive_text = "create table %s ("
 												" result pg_catalog.jsonb,"
 												" errors pg_catalog.jsonb,"
 												" progress pg_catalog.jsonb,"
+												" origin pg_catalog.jsonb,"
 												" primary key (id, slot)) partition by list (slot)";
 const char *const create_slot_text = "create table %s partition of %s for values in (%d)";
 const char *const create_slots_index_text = "create index on %s (finished_at)";

@@ -228,7 +228,7 @@ find_all()
 		const RowReader reader{row, descriptor};
 		auto *registered = static_cast<Registered *>(palloc(sizeof(Registered)));
 		*registered = {TextDatumGetCString(reader.get(column_name)), source_of(row, descriptor),
-					   reader.boolean(column_managed)};
+					   reader.boolean(column_managed), reader.oid(column_dead_queue)};
 		all = lappend(all, registered);
 		return true;
 	});
@@ -269,6 +269,7 @@ read_definition(Oid source, const char *name, MemoryContext context, Definition 
 		definition->max_attempts = reader.integer(column_max_attempts);
 		definition->archive_keep = reader.interval(column_archive_keep);
 		definition->dead_keep = reader.interval(column_dead_keep);
+		definition->dead_queue = reader.oid(column_dead_queue);
 		definition->ages = {reader.string(column_ready_at), reader.string(column_claimed_at)};
 		definition->fragments = {
 			reader.string(column_pending),    reader.string(column_order_by),
@@ -359,9 +360,10 @@ remove_dropped()
 static Relation
 open_to_write(const Options &options)
 {
-	const bool has_new_ones = options.ages.ready_at != nullptr ||
-							  options.ages.claimed_at != nullptr ||
-							  options.archive_keep != nullptr || options.dead_keep != nullptr;
+	const bool has_new_ones =
+		options.ages.ready_at != nullptr || options.ages.claimed_at != nullptr ||
+		options.archive_keep != nullptr || options.dead_keep != nullptr ||
+		options.dead_queue != nullptr;
 	Relation registry = table_open(catalog::registry_oid(), RowExclusiveLock);
 	check_columns(registry, registry_columns, has_new_ones ? column_count : first_column_count);
 	return registry;
@@ -435,6 +437,9 @@ set_options(const RowValues &row, const Options &options)
 	set_name_if(row, column_claimed_at, options.ages.claimed_at);
 	set_keep_if(row, column_archive_keep, options.archive_keep);
 	set_keep_if(row, column_dead_keep, options.dead_keep);
+	if (options.dead_queue != nullptr)
+		row.set(column_dead_queue, ObjectIdGetDatum(*options.dead_queue),
+				!OidIsValid(*options.dead_queue));
 }
 
 // The row's created_at and paused have their defaults.

@@ -44,6 +44,7 @@ struct Registered
 	char *name;
 	Oid source;
 	bool is_managed;
+	Oid dead_queue; // InvalidOid: none
 };
 
 // All rows, as Registered *, in the current context. Reads the whole registry.
@@ -88,6 +89,7 @@ struct Options
 	AgeColumns ages;              // an empty name: none
 	const Interval *archive_keep; // of finished jobs; zero: for ever
 	const Interval *dead_keep;    // of dead jobs; zero: for ever
+	const Oid *dead_queue;        // the table of the queue that takes them; InvalidOid: none
 };
 
 // A queue to be added to the registry.

@@ -26,6 +26,7 @@ create table @extschema@.queue_definition (
 	claimed_at text,
 	archive_keep interval,
 	dead_keep interval,
+	dead_queue regclass,
 	constraint queue_definition_pkey primary key (name, source),
 	constraint queue_definition_name_check
 		check (pg_catalog.octet_length(name) operator(pg_catalog.>=) 1
@@ -73,7 +74,8 @@ select
 	d.ready_at,
 	d.claimed_at,
 	d.archive_keep,
-	d.dead_keep
+	d.dead_keep,
+	d.dead_queue
 from @extschema@.queue_definition d
 join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source
 join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace;

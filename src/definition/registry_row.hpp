@@ -34,7 +34,8 @@ enum Column : AttrNumber {
 	column_claimed_at,
 	column_archive_keep,
 	column_dead_keep,
-	column_count = column_dead_keep,
+	column_dead_queue,
+	column_count = column_dead_queue,
 };
 
 // Those of 0.1, which has neither names of columns nor times to keep.
@@ -66,6 +67,7 @@ static constexpr catalog::OwnColumn registry_columns[] = {
 	{"claimed_at", TEXTOID, false},
 	{"archive_keep", INTERVALOID, false},
 	{"dead_keep", INTERVALOID, false},
+	{"dead_queue", REGCLASSOID, false},
 };
 static_assert(lengthof(registry_columns) == column_count);
 

@@ -40,6 +40,19 @@ keep_text(const char *name, const Interval &keep)
 	return is_for_ever(keep) ? "" : psprintf(", \"%s\": \"%s\"", name, to_text(&keep));
 }
 
+// The member of the object, if there is a dead queue.
+static const char *
+dead_queue_text(const char *dead_queue)
+{
+	if (dead_queue == nullptr)
+		return "";
+	StringInfoData member;
+	initStringInfo(&member);
+	appendStringInfoString(&member, ", \"dead_queue\": ");
+	escape_json(&member, dead_queue);
+	return member.data;
+}
+
 // Leaves an up-to-date comment alone, which saves a row version in pg_description.
 void
 write_comment(Oid table, const Settings &settings)
@@ -49,11 +62,11 @@ write_comment(Oid table, const Settings &settings)
 		return;
 	const char *comment = psprintf(
 		"%s{\"lease\": \"%s\", \"max_attempts\": %d, \"backoff_base\": \"%s\","
-		" \"backoff_cap\": \"%s\", \"archive\": %s%s%s}",
+		" \"backoff_cap\": \"%s\", \"archive\": %s%s%s%s}",
 		beginning, to_text(&settings.lease), settings.max_attempts, to_text(&settings.backoff_base),
 		to_text(&settings.backoff_cap), settings.is_archived ? "true" : "false",
 		keep_text("archive_keep", settings.archive_keep),
-		keep_text("dead_keep", settings.dead_keep));
+		keep_text("dead_keep", settings.dead_keep), dead_queue_text(settings.dead_queue));
 	if (present != nullptr && strcmp(present, comment) == 0)
 		return;
 	// CreateComments() instead of COMMENT, whose SHARE UPDATE EXCLUSIVE lock would wait for VACUUM.
@@ -116,6 +129,7 @@ settings_of_row()
 		error::null_argument("archive");
 	settings.archive_keep = keep_of(6, "archive_keep");
 	settings.dead_keep = keep_of(7, "dead_keep");
+	settings.dead_queue = SPI_getvalue(row, shape, 8);
 	return settings;
 }
 
@@ -127,7 +141,8 @@ static constexpr const char *read_text =
 	" (s operator(pg_catalog.->>) 'max_attempts')::pg_catalog.int4,"
 	" (s operator(pg_catalog.->>) 'archive')::pg_catalog.bool,"
 	" (s operator(pg_catalog.->>) 'archive_keep')::pg_catalog.interval,"
-	" (s operator(pg_catalog.->>) 'dead_keep')::pg_catalog.interval"
+	" (s operator(pg_catalog.->>) 'dead_keep')::pg_catalog.interval,"
+	" s operator(pg_catalog.->>) 'dead_queue'"
 	" from (select $1::pg_catalog.jsonb) as c(s)";
 
 // A statement parses the JSON, so that bad text raises PostgreSQL's own errors.
@@ -142,6 +157,7 @@ read_comment(Oid table, Settings *settings)
 	callback.arg = get_rel_name(table);
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
+	MemoryContext context = CurrentMemoryContext;
 	statement::with_spi([&] {
 		Oid types[] = {TEXTOID};
 		Datum values[] = {CStringGetTextDatum(comment + sizeof(beginning) - 1)};
@@ -152,6 +168,8 @@ read_comment(Oid table, Settings *settings)
 				elog(ERROR, "could not read a comment: %s", SPI_result_code_string(result));
 		});
 		*settings = settings_of_row();
+		if (settings->dead_queue != nullptr)
+			settings->dead_queue = MemoryContextStrdup(context, settings->dead_queue);
 	});
 	error_context_stack = callback.previous;
 	return true;

@@ -68,36 +68,40 @@ static constexpr Column second_columns[] = {
 	{"kind", TEXTOID, Kind::nullable, C_COLLATION_OID},
 	{"errors", JSONBOID, Kind::nullable},
 	{"progress", JSONBOID, Kind::nullable},
+	{"origin", JSONBOID, Kind::nullable},
 };
 static constexpr Column released_column = {"released", INT4OID, Kind::nullable};
 static constexpr Column result_column = {"result", JSONBOID, Kind::nullable};
 
-// The places of three of them.
+// The places of four of them.
 constexpr int claimed_at_column = 0;
 constexpr int kind_column = 1;
 constexpr int progress_column = 3;
+constexpr int origin_column = 4;
 
 constexpr AclMode all = ~static_cast<AclMode>(0);
 
 // What the others are written along with: claimed_at with leased_by by a claim, kind with priority by a sender, released
 // with max_attempts by a release. A failure, which writes last_error, also reads errors and leased_by. An extension, which
-// writes leased_until, also reads progress, which is nobody else's business.
+// writes leased_until, also reads progress, which is nobody else's business. No caller writes origin.
 const AddedColumn added_table_columns[added_column_count] = {
 	{"claimed_at", "pg_catalog.timestamptz", "leased_by", all},
 	{"kind", "pg_catalog.text collate pg_catalog.\"C\"", "priority", all},
 	{"released", "pg_catalog.int4", "max_attempts", all},
 	{"errors", "pg_catalog.jsonb", "last_error", all, ACL_SELECT, "leased_by"},
 	{"progress", "pg_catalog.jsonb", "leased_until", ACL_UPDATE, ACL_SELECT},
+	{"origin", "pg_catalog.jsonb", "payload", ACL_SELECT},
 };
 
 // In an archive whoever may write the last error may write a result, and whoever may see the payload may see how far the job
-// had got.
+// had got, and where it has come from.
 const AddedColumn added_archive_columns[added_column_count] = {
 	{"claimed_at", "pg_catalog.timestamptz", "leased_by", all},
 	{"kind", "pg_catalog.text collate pg_catalog.\"C\"", "priority", all},
 	{"result", "pg_catalog.jsonb", "last_error", all},
 	{"errors", "pg_catalog.jsonb", "last_error", all},
 	{"progress", "pg_catalog.jsonb", "payload", all},
+	{"origin", "pg_catalog.jsonb", "payload", all},
 };
 static_assert(lengthof(second_columns) + 1 == added_column_count);
 
@@ -167,6 +171,12 @@ bool
 has_progress(Oid table)
 {
 	return has_column(table, second_columns[progress_column]);
+}
+
+bool
+has_origin(Oid table)
+{
+	return has_column(table, second_columns[origin_column]);
 }
 
 bool

@@ -42,6 +42,9 @@ bool has_kind(Oid table);
 // Whether the table has the column of the second layout for the progress of its jobs. Reads the catalogs; takes no lock.
 bool has_progress(Oid table);
 
+// Whether the table has the column of the second layout for the origin of its jobs. Reads the catalogs; takes no lock.
+bool has_origin(Oid table);
+
 // A column that the second layout has in addition.
 struct AddedColumn
 {
@@ -54,7 +57,7 @@ struct AddedColumn
 };
 
 // Those of a table and those of an archive.
-constexpr int added_column_count = 5;
+constexpr int added_column_count = 6;
 extern const AddedColumn added_table_columns[added_column_count];
 extern const AddedColumn added_archive_columns[added_column_count];
 

@@ -27,11 +27,12 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_health);
 
 namespace {
 
-// The workers and the statistics of all queues, from shared memory.
+// The workers and the statistics of all queues, from shared memory; and the tables of those that take others' dead jobs.
 struct Known
 {
 	AllWorkers workers;
 	HTAB *counted;
+	List *dead_queues;
 };
 
 } // namespace
@@ -62,13 +63,15 @@ check_open(const Findings &findings, const Known &known, Relation table, Definit
 						  &known.workers,
 						  counted_of(known, definition),
 						  workers_of(known.workers, oid, definition->name),
-						  row::may_read_all(oid)};
+						  row::may_read_all(oid),
+						  list_member_oid(known.dead_queues, oid)};
 	check_rights(subject, table);
 	check_table(subject, table);
 	const bool are_claims_noted = check_claims(subject, table);
 	if (!definition->is_managed)
 		return;
 	check_jobs(subject, table, are_claims_noted);
+	check_dead_queue(subject, table);
 	check_keep(subject, table);
 	if (subject.may_read)
 		check_sequence(subject, table);
@@ -112,10 +115,9 @@ check_queue(const Findings &findings, const Known &known, Oid source, const char
 // Definitions stay in memory until the reset of the context in which they were looked up, and each
 // lookup in a new one walks all of them.
 static void
-check_all(const Findings &findings, const Known &known)
+check_all(const Findings &findings, const Known &known, const List *queues)
 {
 	constexpr int most_at_once = 64;
-	const List *queues = definition::find_all();
 	MemoryContext of_some = AllocSetContextCreate(
 		CurrentMemoryContext, "queue_ext health of some queues", ALLOCSET_DEFAULT_SIZES);
 	ListCell *cell;
@@ -131,6 +133,19 @@ check_all(const Findings &findings, const Known &known)
 	MemoryContextDelete(of_some);
 }
 
+static List *
+dead_queues_of(const List *queues)
+{
+	List *tables = NIL;
+	ListCell *cell;
+	foreach (cell, queues) {
+		const Oid table = static_cast<const Registered *>(lfirst(cell))->dead_queue;
+		if (OidIsValid(table))
+			tables = list_append_unique_oid(tables, table);
+	}
+	return tables;
+}
+
 // Also works in a read-only transaction and on a standby, so it does not call check_may_write().
 Datum
 queue_ext_queue_health(PG_FUNCTION_ARGS)
@@ -139,14 +154,15 @@ queue_ext_queue_health(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	const Findings findings{reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo),
 							GetCurrentTimestamp()};
-	const Known known{find_workers(), find_counted()};
+	const List *queues = definition::find_all();
+	const Known known{find_workers(), find_counted(), dead_queues_of(queues)};
 	if (!PG_ARGISNULL(0)) {
 		const Definition *definition =
 			definition::open_queue(PG_GETARG_TEXT_PP(0), definition::Use::name);
 		check_queue(findings, known, definition->source, definition->name);
 		return static_cast<Datum>(0);
 	}
-	check_all(findings, known);
+	check_all(findings, known, queues);
 	check_server_rights(findings, known.counted != nullptr);
 	check_vacuum(findings);
 	check_version(findings);

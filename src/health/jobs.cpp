@@ -4,6 +4,7 @@
 
 #include "jobs.hpp"
 
+#include "../definition/dead_queue.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/shape.hpp"
 #include "../interval.hpp"
@@ -132,6 +133,24 @@ check_workers(const Subject &subject, TimestampTz there_at)
 				 "Start workers; they have ended, or hang."});
 }
 
+// Nobody need work off a dead queue: its jobs wait for somebody to look at them.
+static bool
+is_without_workers(const Subject &subject)
+{
+	return subject.takes_dead && subject.workers == nullptr;
+}
+
+static void
+tell_taken(const Subject &subject, TimestampTz oldest_at)
+{
+	subject.put({"dead_jobs_taken", Severity::warning,
+				 psprintf("Jobs that died in other queues are here, the first since %s.",
+						  moment_text(oldest_at)),
+				 psprintf("SELECT id, origin, last_error FROM %s ORDER BY id DESC LIMIT 100; then send "
+						  "them again, or queue_cancel().",
+						  subject.definition->source_name)});
+}
+
 static void
 check_dead(const Subject &subject, const DeadJobs &jobs)
 {
@@ -185,6 +204,58 @@ check_leases(const Subject &subject)
 				  quote_literal_cstr(subject.name))});
 }
 
+// Why the dead queue takes no jobs, as a sentence; null: it does.
+static const char *
+fault_of_dead_queue(const Subject &subject)
+{
+	switch (definition::dead_queue_of(subject.definition)) {
+		case definition::DeadQueue::none:
+		case definition::DeadQueue::there:
+			return nullptr;
+		case definition::DeadQueue::gone:
+			return "Its dead queue is no queue any more.";
+		case definition::DeadQueue::foreign:
+			return psprintf("Its dead queue %s has another owner.",
+							subject.definition->dead_queue_name);
+		case definition::DeadQueue::old:
+			return psprintf("Its dead queue %s lacks the column \"origin\".",
+							subject.definition->dead_queue_name);
+	}
+	pg_unreachable();
+}
+
+static void
+tell_not_moved(const Subject &subject, const char *detail, const char *hint)
+{
+	subject.put({"dead_not_moved", Severity::warning, detail, hint});
+}
+
+void
+check_dead_queue(const Subject &subject, Relation table)
+{
+	if (!OidIsValid(subject.definition->dead_queue))
+		return;
+	const char *name = quote_literal_cstr(subject.name);
+	const char *fault = fault_of_dead_queue(subject);
+	if (fault != nullptr) {
+		tell_not_moved(subject, psprintf("%s Dead jobs stay where they are.", fault),
+					   psprintf("SELECT queue_alter(%s, dead_queue => ...); '' for none.", name));
+		return;
+	}
+	JobColumns columns;
+	if (!subject.may_read || !find_job_columns(table, &columns))
+		return;
+	const Oid index = find_job_indexes(table, columns).dead;
+	const TimestampTz oldest =
+		OidIsValid(index) ? oldest_time(table, index, columns.dead_at) : DT_NOEND;
+	if (oldest < subject.now() - patience_us())
+		tell_not_moved(subject,
+					   psprintf("A job that died on %s is not in its dead queue: no worker comes, or "
+								"the job cannot be moved.",
+								moment_text(oldest)),
+					   psprintf("CALL queue_maintain(%s); which raises what is in the way.", name));
+}
+
 void
 check_jobs(const Subject &subject, Relation table, bool are_claims_noted)
 {
@@ -210,7 +281,9 @@ check_jobs(const Subject &subject, Relation table, bool are_claims_noted)
 	if (!subject.may_read)
 		return;
 	const HeadJobs ready = find_ready(subject, table, indexes.claim, columns);
-	if (ready.oldest_at != DT_NOEND) {
+	if (ready.oldest_at != DT_NOEND && is_without_workers(subject))
+		tell_taken(subject, ready.oldest_at);
+	else if (ready.oldest_at != DT_NOEND) {
 		check_age(subject, ready.oldest_at);
 		if (are_claims_noted)
 			check_workers(subject, ready.there_at);

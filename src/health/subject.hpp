@@ -97,6 +97,7 @@ struct Subject
 	const Counted *counted; // null: nothing is
 	const Workers *workers; // null: it has no ring
 	bool may_read;          // the caller may read all rows of its table
+	bool takes_dead;        // it is the dead queue of another one
 
 	TimestampTz now() const
 	{

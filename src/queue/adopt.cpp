@@ -8,6 +8,7 @@
 #include "../catalog/lock_found.hpp"
 #include "../catalog/owner.hpp"
 #include "../claim/given_back.hpp"
+#include "../definition/dead_queue.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/name.hpp"
@@ -148,6 +149,14 @@ adopt(const char *written)
 		!definition::is_for_ever(settings.dead_keep)) {
 		options.archive_keep = &settings.archive_keep;
 		options.dead_keep = &settings.dead_keep;
+	}
+	Oid dead_queue = InvalidOid;
+	if (settings.dead_queue != nullptr) {
+		dead_queue = definition::find_kept_dead_queue(settings.dead_queue, table);
+		if (OidIsValid(dead_queue))
+			options.dead_queue = &dead_queue;
+		else
+			error::warn_dead_queue_missing(name.name, settings.dead_queue);
 	}
 	insert_definition({name.name, table, true, "update",
 					   definition::managed_fragments(definition::layout_of(table)),

@@ -5,7 +5,10 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../catalog/owner.hpp"
+#include "../definition/dead_queue.hpp"
 #include "../definition/managed.hpp"
+#include "../definition/name.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
 #include "../definition/settings.hpp"
@@ -67,17 +70,25 @@ alter_wake(const Definition *definition, bool wakes)
 // have. The table's comment is written from the new row of the registry, which has the other
 // settings, too.
 static void
-alter(const text *name, Options options, const bool *archived, const bool *kinds, const bool *wakes)
+alter(const text *name, Options options, const bool *archived, const bool *kinds, const bool *wakes,
+	  const char *dead_queue_name)
 {
 	const Definition *definition = open_queue(name, Use::own);
 	check_ages(definition, options.ages);
 	if (!definition->is_managed &&
 		(options.max_attempts != nullptr || archived != nullptr || kinds != nullptr ||
-		 options.archive_keep != nullptr || options.dead_keep != nullptr))
+		 options.archive_keep != nullptr || options.dead_keep != nullptr ||
+		 dead_queue_name != nullptr))
 		error::not_managed(definition->name,
 						   "Only its lease, its backoff, ready_at, claimed_at and "
 						   "wake can be altered; detach it "
 						   "and attach it anew to change more.");
+	Oid dead_queue = InvalidOid;
+	if (dead_queue_name != nullptr) {
+		dead_queue = definition::find_dead_queue(dead_queue_name, definition->source,
+												 catalog::owner_of(definition->source));
+		options.dead_queue = &dead_queue;
+	}
 	if (options.max_attempts != nullptr)
 		definition::run_command_on(
 			definition->tables[0],
@@ -102,7 +113,10 @@ alter(const text *name, Options options, const bool *archived, const bool *kinds
 															  CurrentMemoryContext, &now))
 		definition::write_comment(definition->source,
 								  {now.lease, now.backoff_base, now.backoff_cap, now.max_attempts,
-								   now.is_archived, now.archive_keep, now.dead_keep});
+								   now.is_archived, now.archive_keep, now.dead_keep,
+								   OidIsValid(now.dead_queue)
+									   ? definition::qualified_name(now.dead_queue)
+									   : nullptr});
 }
 
 Datum
@@ -130,7 +144,8 @@ queue_ext_queue_alter(PG_FUNCTION_ARGS)
 	const bool wakes = PG_NARGS() > 11 && !PG_ARGISNULL(11) && PG_GETARG_BOOL(11);
 	alter(name, options, PG_ARGISNULL(5) ? nullptr : &archived,
 		  PG_NARGS() <= 8 || PG_ARGISNULL(8) ? nullptr : &has_kinds,
-		  PG_NARGS() <= 11 || PG_ARGISNULL(11) ? nullptr : &wakes);
+		  PG_NARGS() <= 11 || PG_ARGISNULL(11) ? nullptr : &wakes,
+		  PG_NARGS() > 12 ? argument::optional_string(fcinfo, 12) : nullptr);
 	PG_RETURN_VOID();
 }
 

@@ -12,6 +12,7 @@
 #include "../argument.hpp"
 #include "../catalog/citus.hpp"
 #include "../compat.hpp"
+#include "../definition/dead_queue.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/name.hpp"
@@ -88,9 +89,12 @@ create(const text *name_text, const Options &options, bool archived, bool has_ki
 					   definition::managed_fragments(definition::Layout::second),
 					   statement::bare_search_path},
 					  stored);
+	const char *dead_queue =
+		options.dead_queue == nullptr ? nullptr : definition::qualified_name(*options.dead_queue);
 	definition::write_comment(source, {*options.lease, *options.backoff_base, *options.backoff_cap,
 									   *options.max_attempts, archived, archive_keep,
-									   definition::interval_or_zero(options.dead_keep)});
+									   definition::interval_or_zero(options.dead_keep),
+									   dead_queue});
 	wake::create_wake_trigger(source, true);
 	stats::note_begin(source, name.name, true, true);
 	return source;
@@ -117,6 +121,12 @@ queue_ext_queue_create(PG_FUNCTION_ARGS)
 		has_kinds = PG_GETARG_BOOL(6);
 		options.archive_keep = argument::optional_keep(fcinfo, 7, "archive_keep");
 		options.dead_keep = argument::optional_keep(fcinfo, 8, "dead_keep");
+	}
+	Oid dead_queue = InvalidOid;
+	if (PG_NARGS() > 9 && !PG_ARGISNULL(9)) {
+		dead_queue = definition::find_dead_queue(text_to_cstring(PG_GETARG_TEXT_PP(9)), InvalidOid,
+												 GetUserId());
+		options.dead_queue = OidIsValid(dead_queue) ? &dead_queue : nullptr;
 	}
 	const bool archived = PG_GETARG_BOOL(5);
 	if (!archived && !definition::is_for_ever(definition::interval_or_zero(options.archive_keep)))

@@ -285,7 +285,7 @@ check_options(Definition *definition, const FinishOptions &options)
 	const definition::Compiled &compiled = definition::compiled_of(definition);
 	if (has_progress && !compiled.keeps_progress) {
 		if (definition->is_managed)
-			error::no_progress_column(definition->name, definition->source_name);
+			error::column_missing(definition->name, "progress", definition->source_name);
 		error::keeps_no_progress(definition->name);
 	}
 	if (options.is_final && !compiled.fails_for_good)

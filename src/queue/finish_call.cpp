@@ -6,6 +6,7 @@
 
 #include "../argument.hpp"
 #include "../array.hpp"
+#include "../claim/dead_jobs.hpp"
 #include "../claim/given_back.hpp"
 #include "../claim/recurring.hpp"
 #include "../claim/request.hpp"
@@ -69,11 +70,13 @@ finish_and_wake(Definition *definition, Action action, Receipt receipt,
 	const bool is_done = removes_directly(definition, action)
 							 ? job::remove_directly(definition, &receipt, 1, &receipt.id) > 0
 							 : finish_one(definition, action, receipt, options);
-	if (is_done)
-		wake(definition, action, options);
-	if (is_done)
-		claim::follow_cancelled(definition, occurrences, &receipt.id, 1);
-	return is_done;
+	if (!is_done)
+		return false;
+	wake(definition, action, options);
+	claim::follow_cancelled(definition, occurrences, &receipt.id, 1);
+	if (action == Action::fail)
+		claim::move_failed(definition, &receipt.id, 1, options.call_time);
+	return true;
 }
 
 Datum
@@ -183,17 +186,20 @@ finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt, const Finis
 		action == Action::cancel
 			? claim::find_occurrences(definition, ids_of(receipts), receipts.count)
 			: NIL;
+	const bool may_move = action == Action::fail && claim::has_dead_queue(definition);
 	MemoryContext context = CurrentMemoryContext;
 	int64 *done = nullptr;
 	int done_count = 0;
 	statement::with_spi([&] {
 		finish_many(definition, action, receipts.elements, receipts.count, options);
 		result::put_first_columns(result);
-		if (occurrences != NIL)
+		if (occurrences != NIL || may_move)
 			done = returned_ids(context, &done_count);
 	});
 	wake(definition, action, options);
 	claim::follow_cancelled(definition, occurrences, done, done_count);
+	if (may_move)
+		claim::move_failed(definition, done, done_count, options.call_time);
 	return static_cast<Datum>(0);
 }
 
@@ -218,9 +224,16 @@ finish_and_wake(Definition *definition, Action action, const statement::Row &job
 				const FinishOptions &options, Datum *extended)
 {
 	const bool is_done = finish_row(definition, action, job, options, extended);
-	if (is_done)
-		wake(definition, action, options);
-	return is_done;
+	if (!is_done)
+		return false;
+	wake(definition, action, options);
+	if (action == Action::fail && claim::has_dead_queue(definition)) {
+		bool is_null;
+		const int64 id = DatumGetInt64(
+			GetAttributeByName(DatumGetHeapTupleHeader(job.value), "id", &is_null));
+		claim::move_failed(definition, &id, is_null ? 0 : 1, options.call_time);
+	}
+	return true;
 }
 
 // Copies the tuple descriptor of the row type before the call waits for the lock on the table: the

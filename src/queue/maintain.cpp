@@ -9,6 +9,7 @@
 
 #include "../argument.hpp"
 #include "../claim/as_owner.hpp"
+#include "../claim/dead_jobs.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/name.hpp"
 #include "../definition/open.hpp"
@@ -135,6 +136,22 @@ remove_dead(Definition *definition, const Round &round)
 	return removed;
 }
 
+// Moves dead jobs to the dead queue, batch by batch.
+static bool
+move_all_dead(const Registered &queue, const Round &round)
+{
+	int64 moved;
+	do {
+		moved = 0;
+		if (!in_transaction(queue, round, [&](Definition *definition) {
+				moved = claim::move_dead_batch(definition, GetCurrentTimestamp(),
+											   manner_of(round));
+			}))
+			return false;
+	} while (moved == claim::dead_batch_size);
+	return true;
+}
+
 // Also counts dead jobs that are locked as those of a full batch are not: they are left for another call.
 static bool
 remove_all_dead(const Registered &queue, const Round &round)
@@ -237,7 +254,7 @@ one_queue(const text *name)
 		error::no_right(get_rel_name(source), missing_rights::grants_for(list_make1(
 												  missing_rights::need_of(source, needed_rights))));
 	auto *queue = static_cast<Registered *>(palloc(sizeof(Registered)));
-	*queue = {pstrdup(definition->name), definition->source, true};
+	*queue = {pstrdup(definition->name), definition->source, true, definition->dead_queue};
 	return list_make1(queue);
 }
 
@@ -272,7 +289,7 @@ queue_ext_queue_maintain(PG_FUNCTION_ARGS)
 	ListCell *cell;
 	foreach (cell, queues) {
 		const auto *queue = static_cast<const Registered *>(lfirst(cell));
-		if (remove_all_dead(*queue, round))
+		if (move_all_dead(*queue, round) && remove_all_dead(*queue, round))
 			maintain_archive(*queue, round);
 	}
 	SPI_finish();

@@ -7,13 +7,14 @@ create function @extschema@.queue_create(
 	archive boolean default false,
 	kinds boolean default false,
 	archive_keep interval default null,
-	dead_keep interval default null
+	dead_keep interval default null,
+	dead_queue text default null
 ) returns regclass
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_create';
 
 comment on function @extschema@.queue_create(
-	text, interval, integer, interval, interval, boolean, boolean, interval, interval
+	text, interval, integer, interval, interval, boolean, boolean, interval, interval, text
 ) is
 	'creates a queue and its table, and returns the table';
 
@@ -43,14 +44,15 @@ create function @extschema@.queue_alter(
 	kinds boolean default null,
 	archive_keep interval default null,
 	dead_keep interval default null,
-	wake boolean default null
+	wake boolean default null,
+	dead_queue text default null
 ) returns void
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_alter';
 
 comment on function @extschema@.queue_alter(
 	text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval,
-	boolean
+	boolean, text
 ) is
 	'changes the settings of a queue; null leaves a setting unchanged';
 

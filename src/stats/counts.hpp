@@ -14,6 +14,7 @@ enum class Counter {
 	failed,
 	retried, // of the failed: those that are tried again
 	dead,    // of the failed: those that are not
+	moved,   // to the dead queue
 	released,
 	cancelled,
 	expired,    // claimed again after the end of a lease

@@ -10,7 +10,7 @@ use Time::HiRes qw(sleep time);
 
 use Storm::Schema;
 
-my @managed = qw(jobs kept big mended fleeting various);
+my @managed = qw(jobs kept big mended mortal fleeting various);
 my @rows = qw(items audited parts);
 my @all = (@managed, @rows, qw(locked held));
 
@@ -21,7 +21,7 @@ sub undo_steps
 	$db->do("update $_ set leased_until = least(leased_until, clock_timestamp() + '2 s'), run_at = least(run_at, clock_timestamp())
 		where leased_until > clock_timestamp() + '10 s' or run_at > clock_timestamp() + '10 s'") for @managed, 'recurring', 'unique_jobs', 'other';
 	$db->do("update $_ set until = clock_timestamp() where until > clock_timestamp() + '10 s'") for @rows;
-	$db->do('update fleeting set dead_at = clock_timestamp() where dead_at > clock_timestamp()');
+	$db->do("update $_ set dead_at = clock_timestamp() where dead_at > clock_timestamp()") for qw(mortal fleeting);
 	$db->do('update fleeting_archive set finished_at = clock_timestamp() where finished_at > clock_timestamp()');
 	# For how long these have been kept is not known any more.
 	$db->do(q{update done set at = null where queue = 'fleeting' and at is not null});
@@ -68,7 +68,7 @@ sub drain
 	my $left;
 	$db->do("select queue_resume(q) from unnest('{jobs,items,held}'::text[]) as q");
 	# Some became dead by a clock that was ahead.
-	$db->do("update $_ set dead_at = clock_timestamp() where dead_at > clock_timestamp()") for qw(mended fleeting);
+	$db->do("update $_ set dead_at = clock_timestamp() where dead_at > clock_timestamp()") for qw(mended mortal fleeting);
 	$db->do(q{select queue_alter('various', kinds => true)});
 	# One that a client makes and ends may have been left.
 	$db->do(q{select queue_unschedule(queue, name) from queue_schedules});
@@ -84,6 +84,10 @@ sub drain
 	{
 		# Again and again: a repair leaves out what a backend that is ending has locked.
 		$db->do("call queue_requeue_where('$_', 'true')") for qw(mended fleeting);
+		$db->do(q{call queue_maintain('mortal')});
+		$db->do(q{with l as (delete from letters returning payload, origin),
+				a as (insert into sent_again select payload ->> 't', origin from l)
+			select queue_send('mortal', payload) from l});
 		take($db, $_, undef) for @managed;
 		pop_recurring($db);
 		for my $queue (@rows)
@@ -94,7 +98,7 @@ sub drain
 		}
 		$db->do("with j as materialized (select r from queue_pop_rows(null::$_, '$_', 500) as r)
 			insert into done select '$_', (r).token, (r).id, 0, -3 from j where queue_complete_row('$_', r)") for qw(locked held);
-		$left = $db->selectrow_array('select ' . join(' + ', map { "(select count(*) from $_)" } @all, 'recurring'));
+		$left = $db->selectrow_array('select ' . join(' + ', map { "(select count(*) from $_)" } @all, qw(letters recurring)));
 		sleep 0.1 if $left;
 	} while ($left && time < $deadline);
 	is($left, 0, 'all queues are drained')
@@ -117,6 +121,7 @@ sub take
 my @needed = (
 	[ 'result_read where result is not null', 'results were read' ],
 	[ 'result_read where state is null', 'results past their keep were read' ],
+	[ 'sent_again', 'dead jobs were sent again' ],
 	[ 'kind_claimed where cardinality(kinds) = 1', 'jobs of one kind were claimed' ],
 	[ 'kind_claimed where cardinality(kinds) > 1', 'jobs of several kinds were claimed' ],
 	[ 'kind_claimed where kind is null', 'jobs of no kind were claimed' ],
@@ -235,6 +240,9 @@ sub check
 		where gap < interval '100 milliseconds'}, 'granted too soon: no throttle');
 	$none->(q{(select task, token from acquired group by 1, 2 having count(*) > 1) as t}, 'acquired twice: no token');
 	$none->(q{counter c where value <> (select count(*) from released r where r.task = c.task)}, 'what a mutex protects adds up');
+	$none->(q{(select origin -> 'id' as id from sent_again group by 1 having count(*) > 1) as t}, 'moved twice: no dead job');
+	$none->(q{sent_again a where origin is null or origin ->> 'queue' <> 'public.mortal'
+		or not exists (select from claimed c where (c.queue, c.id) = ('mortal', (a.origin ->> 'id')::bigint))}, 'moved and not claimed before: no dead job');
 	is($count->('audit'), $count->(q{claimed where queue = 'audited'}), 'each claim of a table with a trigger has fired it once');
 	$none->(q{(select payload ->> 't' as token from kept_archive except select token from done where queue = 'kept') as t}, 'archived and not done: no job');
 	$none->(q{(select token from done where queue = 'kept' except select payload ->> 't' from kept_archive) as t}, 'done and not archived: no job');

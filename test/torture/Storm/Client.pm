@@ -22,7 +22,7 @@ my %form = %Storm::Schema::form;
 # What each kind of client does, with weights.
 our %habits = (
 	sender => { send => 5, send_many => 2, send_with_business => 3, send_rows => 4, send_unique => 3, spoil_send => 1 },
-	worker => { pop_apart => 6, pop_at_once => 5, pop_batch => 2, pop_waiting => 4, pop_next => 3, pop_any => 3, pop_waiting_any => 3, wait => 2, work => 2, pop_rows => 5,
+	worker => { pop_apart => 6, pop_at_once => 5, pop_batch => 2, send_again => 2, pop_waiting => 4, pop_next => 3, pop_any => 3, pop_waiting_any => 3, wait => 2, work => 2, pop_rows => 5,
 		pop_rows_apart => 3, pop_locked => 3, pop_unique => 1, pop_recurring => 4, read_results => 2, maintain => 1, repair => 1 },
 	holder => { pop_held => 5, pop_rows_apart => 1, send_rows => 1 },
 	locker => { throttle => 4, mutex => 4 },
@@ -143,7 +143,7 @@ sub some_kinds
 
 $action{send} = sub {
 	my ($self) = @_;
-	my ($queue, $token) = (pick(qw(jobs jobs kept big mended fleeting fleeting various various)), $self->token);
+	my ($queue, $token) = (pick(qw(jobs jobs kept big mended mortal fleeting fleeting various various)), $self->token);
 	$self->sending($queue, [$token], sub {
 		$self->rows(q{with s as materialized (select queue_send($1, jsonb_build_object('t', $2::text, 'k', $5::text),
 				priority => $3, run_at => now() + $4::integer * interval '100 ms', kind => $5) as id)
@@ -153,7 +153,7 @@ $action{send} = sub {
 
 $action{send_many} = sub {
 	my ($self) = @_;
-	my ($queue, @tokens) = (pick(qw(jobs kept big mended mended fleeting various)), map { $self->token } 1 .. 1 + int rand 40);
+	my ($queue, @tokens) = (pick(qw(jobs kept big mended mended mortal fleeting various)), map { $self->token } 1 .. 1 + int rand 40);
 	$self->sending($queue, \@tokens, sub {
 		$self->do_all('',
 			[ q{insert into sent select $1, t from unnest($2::text[]) as t}, $queue, \@tokens ],
@@ -232,7 +232,7 @@ my $result = q{case when $1 = 'fleeting' then jsonb_build_object('t', $2::text, 
 my $done = qq{insert into done select \$1, \$2, \$3::bigint, \$4::integer, \$5 where queue_complete(\$1, \$3::bigint, \$4::integer, $result) returning 1};
 
 # Those of these whose tables are not of 0.1.
-my %is_of_new_layout = map { $_ => 1 } qw(mended fleeting);
+my %is_of_new_layout = map { $_ => 1 } qw(mended mortal fleeting);
 
 # The ways in which work ends: in time, too late, badly, or never.
 sub finish
@@ -277,13 +277,13 @@ sub pop_some
 
 $action{pop_apart} = sub {
 	my ($self) = @_;
-	$self->pop_some(pick(qw(jobs jobs kept big mended fleeting fleeting various various)));
+	$self->pop_some(pick(qw(jobs jobs kept big mended mortal fleeting fleeting various various)));
 };
 
 # A job that is claimed after a wait goes into the ledger in the transaction of the claim.
 $action{pop_waiting} = sub {
 	my ($self) = @_;
-	my $queue = pick(qw(jobs jobs kept big mended various various));
+	my $queue = pick(qw(jobs jobs kept big mended mortal various various));
 	my $job = $self->rows('call pop_waiting($1::text, $2::interval, $3::interval, $4::integer, $5::text[], null, null, null)', $queue,
 		pick('0', '20 ms', '1 s'), pick('2 s', '2 s', '1 ms'), $self->{number}, some_kinds($queue))->[0];
 	return unless defined $job->[0];
@@ -294,7 +294,7 @@ $action{pop_waiting} = sub {
 # Each end of a job claims the next one.
 $action{pop_next} = sub {
 	my ($self) = @_;
-	my $queue = pick(qw(jobs kept big fleeting various various));
+	my $queue = pick(qw(jobs kept big mortal fleeting various various));
 	my ($id, $attempt, $token);
 	for (1 .. 2 + int rand 4)
 	{
@@ -313,7 +313,7 @@ $action{pop_next} = sub {
 
 $action{pop_any} = sub {
 	my ($self) = @_;
-	my @queues = map { pick(qw(jobs kept big mended fleeting)) } 1 .. pick(1, 2, 3);
+	my @queues = map { pick(qw(jobs kept big mended mortal fleeting)) } 1 .. pick(1, 2, 3);
 	my $jobs = $self->rows(q{with j as materialized (select * from queue_pop_any($1::text[], $2, '2 s', 'client ' || $3, weights => $4::integer[])),
 			c as (insert into claimed select queue, id, attempt, $3::integer from j)
 		select queue, id, attempt, payload ->> 't' from j}, \@queues, pick(1, 3), $self->{number}, pick(undef, [ map { pick(1, 9) } @queues ]));
@@ -326,7 +326,7 @@ $action{pop_any} = sub {
 
 $action{pop_waiting_any} = sub {
 	my ($self) = @_;
-	my @queues = map { pick(qw(jobs kept big mended fleeting)) } 1 .. pick(1, 2, 3);
+	my @queues = map { pick(qw(jobs kept big mended mortal fleeting)) } 1 .. pick(1, 2, 3);
 	my $job = $self->rows('call pop_waiting_any($1::text[], $2::interval, $3::interval, $4::integer, $5::integer[], null, null, null, null)', \@queues,
 		pick('0', '20 ms', '1 s'), pick('2 s', '2 s', '1 ms'), $self->{number}, pick(undef, [ map { pick(1, 9) } @queues ]))->[0];
 	return unless defined $job->[0];
@@ -347,7 +347,7 @@ $action{wait} = sub {
 
 $action{pop_at_once} = sub {
 	my ($self) = @_;
-	my $queue = pick(qw(jobs kept big mended fleeting various));
+	my $queue = pick(qw(jobs kept big mended mortal fleeting various));
 	my $db = $self->{db};
 	$db->begin_work;
 	my $level = pick('', '', 'repeatable read', 'serializable');
@@ -359,6 +359,16 @@ $action{pop_at_once} = sub {
 		$self->rows($done, $queue, $token, $id, $attempt, $self->{number});
 	}
 	rand() < 0.3 ? $db->rollback : $db->commit;
+};
+
+# What has died comes again, under the same name.
+$action{send_again} = sub {
+	my ($self) = @_;
+	$self->rows(q{call queue_maintain('mortal')}) if rand() < 0.2;
+	$self->rows(q{with l as (delete from letters where id in (select id from letters order by id limit 20 for update skip locked)
+				returning payload, origin),
+			a as (insert into sent_again select payload ->> 't', origin from l)
+		select queue_send('mortal', payload) from l});
 };
 
 $action{pop_batch} = sub {

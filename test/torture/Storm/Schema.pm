@@ -17,6 +17,7 @@ our %form = (
 	mended => 'managed',
 	fleeting => 'managed',
 	various => 'managed',
+	mortal => 'managed',
 	items => 'rows',
 	audited => 'rows',
 	parts => 'rows',
@@ -57,9 +58,9 @@ sub create
 			backoff_cap => '200 milliseconds', archive => q = 'kept') from unnest('{jobs,kept,big,mended,other}'::text[]) as q;
 		-- Two have the tables of 0.1, until a client upgrades them.
 		select queue_detach(q) from unnest('{jobs,kept}'::text[]) as q;
-		alter table jobs drop claimed_at, drop kind, drop released, drop errors, drop progress;
-		alter table kept drop claimed_at, drop kind, drop released, drop errors, drop progress;
-		alter table kept_archive drop claimed_at, drop kind, drop errors, drop progress;
+		alter table jobs drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin;
+		alter table kept drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin;
+		alter table kept_archive drop claimed_at, drop kind, drop errors, drop progress, drop origin;
 		select queue_adopt(q) from unnest('{jobs,kept}'::text[]) as q;
 		$move
 
@@ -73,6 +74,10 @@ sub create
 		-- Workers name kinds.
 		select queue_create('various', lease => '2 seconds', max_attempts => 1000000, backoff_base => '10 milliseconds',
 			backoff_cap => '200 milliseconds', kinds => true);
+		-- Its jobs die soon, and are sent again from where they go then.
+		select queue_create('letters', lease => '2 seconds');
+		select queue_create('mortal', lease => '2 seconds', max_attempts => 2, backoff_base => '10 milliseconds',
+			backoff_cap => '200 milliseconds', dead_queue => 'letters');
 		-- Jobs come again; each phase has schedules of its own.
 		select queue_create('recurring', lease => '2 seconds', max_attempts => 1000000, backoff_base => '10 milliseconds',
 			backoff_cap => '200 milliseconds');
@@ -108,6 +113,7 @@ sub create
 		-- Not before "at" the job was done; null: by a clock that was stepping.
 		create table done (queue text, token text, id bigint, attempt integer, client integer, at timestamptz default statement_timestamp());
 		create index on done (at) where queue = 'fleeting';
+		create table sent_again (token text, origin jsonb);
 		create table kind_claimed (id bigint, attempt integer, kind text, sent text, kinds text[]);
 		create table result_read (id bigint, attempt integer, token text, client integer, done_at timestamptz,
 			state text, finished_at timestamptz, result jsonb, began timestamptz, ended timestamptz);

@@ -1,0 +1,42 @@
+// dead_jobs.hpp - a queue's dead jobs are moved to its dead queue (definition/dead_queue.hpp).
+//
+// A job that dies by a failure is moved by the transaction that says so; one that dies when its last lease ends, which no
+// transaction says, by a claim, as each backend looks from time to time, or by queue_maintain. It leaves the table, for the
+// archive if there is one, and the dead queue gets a job with its payload, priority, kind and errors, whose "origin" tells
+// which job it was.
+//
+// Invariant: a dead job is in one of the two queues, as both tables are written by one statement. What hinders that leaves
+// the job where it was, dead, and the failure or the claim as it is.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "../definition/definition.hpp"
+#include "as_owner.hpp"
+
+namespace queue_ext::claim {
+
+// Whether the queue has a dead queue, which may be gone.
+inline bool
+has_dead_queue(const definition::Definition *definition)
+{
+	return OidIsValid(definition->dead_queue);
+}
+
+// Moves those of the jobs that are dead at that time. Waits for who has one of them locked. What hinders it is said in the
+// server's log alone; raises what ends the transaction or the call, and 53200.
+void move_failed(definition::Definition *definition, const int64 *ids, int count, TimestampTz now);
+
+// Moves a batch of dead jobs that nobody has locked, if this backend has not looked for some time. Raises as move_failed()
+// does.
+void move_dead_sometimes(definition::Definition *definition, TimestampTz now);
+
+// The rows of a batch.
+constexpr int dead_batch_size = 500;
+
+// Moves a batch of dead jobs that nobody has locked, and returns their number; 0 if there is no dead queue that can take
+// them. Raises what as_owner() and the executor raise, and 55000 where a trigger has suppressed a row.
+int64 move_dead_batch(definition::Definition *definition, TimestampTz now, Manner manner);
+
+} // namespace queue_ext::claim

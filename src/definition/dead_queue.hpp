@@ -1,0 +1,35 @@
+// dead_queue.hpp - the queue that takes another one's dead jobs.
+//
+// The registry has the table of the dead queue, which may be dropped, detached or given away at any time. So whether it can
+// take jobs is looked up each time. Both tables have the same owner, as whom the jobs are moved.
+
+#pragma once
+
+#include "../postgres.hpp"
+
+#include "definition.hpp"
+#include "name.hpp"
+
+namespace queue_ext::definition {
+
+// What a queue has for a dead queue.
+enum class DeadQueue {
+	none,
+	there,   // it can take jobs
+	gone,    // there is no such queue any more
+	foreign, // it has another owner
+	old,     // its table has the first layout
+};
+
+// Reads the registry and the catalogs; takes no lock on the table.
+DeadQueue dead_queue_of(const Definition *definition);
+
+// The table of the managed queue of that name, which is to take the dead jobs of a queue of that table and owner
+// (InvalidOid: one that is yet to be made); InvalidOid for an empty name. Raises what open_queue() raises for a name; 55000
+// for an attached queue, one of the first layout, or one with another owner; 22023 for the queue itself.
+Oid find_dead_queue(const char *written, Oid source, Oid owner);
+
+// The same of what a comment has kept: InvalidOid where it is not that of a table that can take the jobs.
+Oid find_kept_dead_queue(const char *written, Oid source);
+
+} // namespace queue_ext::definition
