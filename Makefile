@@ -4,6 +4,8 @@
 # `make test` and `make demo` need none of that: they install what is missing,
 # and run in throwaway clusters from a private copy of PostgreSQL. So this file
 # must also be readable where there is no pg_config yet.
+#
+# make help prints the lines that begin with "## NAME": each target that anyone would type has one.
 
 # Out of the tree, as packagers build: make -f TREE/Makefile VPATH=TREE. So all that is read is
 # looked for in $(tree), and all that is made is made here.
@@ -89,6 +91,10 @@ ifeq (,$(TAP_TESTS))
 override undefine TAP_TESTS
 endif
 
+## all            builds the extension, for the PostgreSQL of PG_CONFIG; also make alone
+## install        installs it there
+## installcheck   tests what is installed, on the server of PGHOST and its like
+## clean          removes what these have made
 ifneq (,$(wildcard $(PGXS)))
 include $(PGXS)
 else
@@ -120,38 +126,44 @@ $(PRECOMPILED): src/postgres.hpp Makefile
 $(OBJS): $(PRECOMPILED)
 endif
 
-.PHONY: test test-long demo scaleout dashboard bench bench-quick unit format check-format checkver check-binary dist deb matrix \
+.PHONY: help test test-long demo scaleout dashboard bench bench-quick unit format check-format checkver check-binary dist deb matrix \
         check-assert check-asan check-valgrind torture mutants
 
-# make test SUITES="regress tap" runs only those.
+## help           prints this
+help:
+	@awk '/^## / { name = $$2; sub(/^## [^ ]+ +/, ""); printf "make %-14s %s\n", name, $$0 }' '$(tree)/Makefile'
+
 test test-long demo scaleout dashboard bench bench-quick deb: export PG_CONFIG := $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
+## test           everything but what takes hours; SUITES="regress tap" only these, SUITES=-tap all but one
 test:
 	script/check $(SUITES)
 
-# make test-long PARTS="mutants matrix" runs only those.
+## test-long      what takes hours: storms, fuzzers, slips and more; PARTS="mutants matrix" only these
 test-long:
 	script/deps long
 	script/test-long $(PARTS)
 
+## demo           copies files to two places through a queue, kills a worker, and checks every job
 demo:
 	script/deps demo
 	script/demo
 
-# The demo over three servers and a proxy.
+## scaleout       the demo over three servers and a proxy
 scaleout:
 	script/deps test
 	script/demo --scaleout
 
-# The demo, and a page to watch and act on its queues, until Ctrl-C; PORT=8090 chooses its port.
+## dashboard      the demo, and a page to watch and act on its queues, until Ctrl-C; PORT=8090
 dashboard:
 	script/deps dashboard
 	script/demo --dashboard $(or $(PORT),8080)
 
-# make bench BENCH="quick claim life" chooses; see bench/README.md. By hand, not in CI.
+## bench          measures everything, for hours; BENCH="quick claim life" only these: see bench/README.md
 bench:
 	script/deps bench
 	bench/run $(BENCH)
 
+## bench-quick    a first look, about ten minutes
 bench-quick:
 	script/deps bench
 	bench/run quick
@@ -163,55 +175,64 @@ test/unit/unit: $(wildcard test/unit/*.[ch]pp) $(wildcard src/*.hpp src/*/*.hpp)
 	    $(or $(CXX),g++) -std=c++17 -Wall -Wextra $(WERROR) -Isrc -Itest/unit -o $@ -x c++ - -x none \
 	    -lgtest -lgtest_main -pthread
 
+## unit           the unit tests, which need no PostgreSQL
 unit: test/unit/unit
 	test/unit/unit
 
+## format         formats the C++ sources
 format:
 	script/format
 
+## check-format   names the files that are not as they should be
 check-format:
 	script/format --check
 
+## checkver       checks that the versions agree, and that released scripts are unchanged
 checkver:
 	script/checkver
 
+## check-binary   checks the built library: no C++ runtime, no destructors, its exports
 check-binary: all
 	test/binary/check
 
-# On a PostgreSQL with assertions, which is built first; SUITES chooses.
+## check-assert   the suites on a PostgreSQL with assertions, which it builds, under UBSan; SUITES chooses
 check-assert:
 	script/deps test
 	script/check-assert $(SUITES)
 
+## check-asan     regress and isolation there under AddressSanitizer; SUITES chooses
 check-asan:
 	script/deps test
 	SANITIZE=address,undefined script/check-assert $(or $(SUITES),regress isolation)
 
+## check-valgrind regress and isolation there under memcheck; SUITES chooses
 check-valgrind:
 	script/deps long
 	VALGRIND=1 script/check-assert $(or $(SUITES),memcheck isolation)
 
-# make torture DURATION=3600 SEED=7 FAULTS="kill prepared" CLIENTS=32
+## torture        clients and faults of every kind: DURATION=3600 SEED=7 FAULTS="kill prepared" CLIENTS=32
 torture:
 	script/deps test
 	SUITE_TIMEOUT=$$(($(or $(DURATION),600) * 2 + 900)) VERBOSE=1 \
 	QUEUE_EXT_DURATION=$(or $(DURATION),600) QUEUE_EXT_SEED=$(or $(SEED),$$(shuf -i 1-1000000 -n 1)) QUEUE_EXT_FAULTS="$(FAULTS)" QUEUE_EXT_CLIENTS=$(CLIENTS) \
 	script/test plain_storm
 
-# make mutants MUTANTS="ring-front-always" tries only these slips; test/mutants/outcomes has what became of each.
+# Into test/mutants/outcomes goes what became of each.
+## mutants        applies each slip and runs the test that must fail; MUTANTS="ring-front-always" only these
 mutants:
 	script/deps test
 	script/mutants $(MUTANTS)
 
-# The release's archives; and Debian packages for the installed PostgreSQL. Both are put into dist/.
+## dist           the release's archives, into dist/
 dist:
 	script/dist
 
+## deb            Debian packages for the installed PostgreSQL, into dist/
 deb:
 	script/deps deb
 	script/deb
 
-# MATRIX="17 18 19" chooses; needs root, makes a root for each. By hand, not in CI.
+## matrix         every suite on each version of PostgreSQL; MATRIX="17 18" only these; needs root
 matrix:
 	script/deps long
 	script/matrix $(MATRIX)

@@ -120,6 +120,11 @@ need_programs() {
 	done
 }
 
+# no_test TEST: ends a suite whose ONLY has a test that is not there. The input has those that are, one a line.
+no_test() {
+	die "there is no test \"$1\"; there are: $(awk '{ printf "%s%s", separator, $0; separator = ", " }')"
+}
+
 # npm ci in a directory, for a suite: skips it where there is no npm, or where it cannot fetch. Any
 # other fault is one of ours.
 npm_ci() {
