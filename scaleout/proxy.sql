@@ -2,9 +2,9 @@
 
 select queue_proxy.make_type('@schema@.queue_job', array['id bigint', 'attempt integer', 'payload jsonb', 'priority smallint', 'run_at timestamp with time zone', 'max_attempts integer', 'leased_until timestamp with time zone', 'leased_by text', 'last_error text', 'created_at timestamp with time zone', 'kind text']);
 select queue_proxy.make_type('@schema@.queue_finding', array['finding text', 'severity text', 'queue text', 'detail text', 'hint text']);
-select queue_proxy.make_type('queue_proxy.queue_row', array['id bigint', 'run_at timestamp with time zone', 'created_at timestamp with time zone', 'leased_until timestamp with time zone', 'dead_at timestamp with time zone', 'claimed_at timestamp with time zone', 'attempt integer', 'max_attempts integer', 'priority smallint', 'leased_by text', 'last_error text', 'payload jsonb', 'unique_key text', 'kind text', 'released integer', 'errors jsonb', 'progress jsonb']);
-select queue_proxy.make_type('queue_proxy.queues_row', array['queue text', 'source text', 'managed boolean', 'claim_mode text', 'paused boolean', 'lease interval', 'max_attempts integer', 'backoff_base interval', 'backoff_cap interval', 'archive text', 'pending text', 'order_by text', 'on_claim text', 'on_complete text', 'on_release text', 'on_fail text', 'on_extend text', 'search_path text', 'created_at timestamp with time zone', 'ready_at text', 'claimed_at text', 'archive_keep interval', 'dead_keep interval']);
-select queue_proxy.make_type('queue_proxy.queue_stats_row', array['queue text', 'source text', 'since timestamp with time zone', 'sent bigint', 'claimed bigint', 'completed bigint', 'failed bigint', 'retried bigint', 'dead bigint', 'released bigint', 'cancelled bigint', 'expired bigint', 'duplicates bigint', 'waits bigint', 'waiting integer', 'ready bigint', 'ready_exact boolean', 'scheduled bigint', 'leased bigint', 'oldest_ready_at timestamp with time zone', 'oldest_exact boolean']);
+select queue_proxy.make_type('queue_proxy.queue_row', array['id bigint', 'run_at timestamp with time zone', 'created_at timestamp with time zone', 'leased_until timestamp with time zone', 'dead_at timestamp with time zone', 'claimed_at timestamp with time zone', 'attempt integer', 'max_attempts integer', 'priority smallint', 'leased_by text', 'last_error text', 'payload jsonb', 'unique_key text', 'kind text', 'released integer', 'errors jsonb', 'progress jsonb', 'origin jsonb']);
+select queue_proxy.make_type('queue_proxy.queues_row', array['queue text', 'source text', 'managed boolean', 'claim_mode text', 'paused boolean', 'lease interval', 'max_attempts integer', 'backoff_base interval', 'backoff_cap interval', 'archive text', 'pending text', 'order_by text', 'on_claim text', 'on_complete text', 'on_release text', 'on_fail text', 'on_extend text', 'search_path text', 'created_at timestamp with time zone', 'ready_at text', 'claimed_at text', 'archive_keep interval', 'dead_keep interval', 'dead_queue text']);
+select queue_proxy.make_type('queue_proxy.queue_stats_row', array['queue text', 'source text', 'since timestamp with time zone', 'sent bigint', 'claimed bigint', 'completed bigint', 'failed bigint', 'retried bigint', 'dead bigint', 'moved bigint', 'released bigint', 'cancelled bigint', 'expired bigint', 'duplicates bigint', 'waits bigint', 'waiting integer', 'ready bigint', 'ready_exact boolean', 'scheduled bigint', 'leased bigint', 'oldest_ready_at timestamp with time zone', 'oldest_exact boolean']);
 select queue_proxy.make_type('queue_proxy.queue_wait_histogram_row', array['queue text', 'source text', 'le double precision', 'jobs bigint', 'total_seconds double precision']);
 select queue_proxy.make_type('queue_proxy.queue_run_histogram_row', array['queue text', 'source text', 'le double precision', 'jobs bigint', 'total_seconds double precision']);
 select queue_proxy.make_type('queue_proxy.queue_schedules_row', array['queue text', 'name text', 'every interval', 'cron text', 'time_zone text', 'missed text', 'payload jsonb', 'next_run_at timestamp with time zone', 'last_claimed_at timestamp with time zone', 'job bigint']);
@@ -85,7 +85,8 @@ create or replace function queue_remote.queue_alter(
 	kinds boolean,
 	archive_keep interval,
 	dead_keep interval,
-	wake boolean
+	wake boolean,
+	dead_queue text
 ) returns boolean
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_alter; $$;
@@ -189,6 +190,7 @@ create or replace function queue_remote.queue_create(
 	kinds boolean,
 	archive_keep interval,
 	dead_keep interval,
+	dead_queue text,
 	out existed boolean,
 	out schema_name text,
 	out table_name text,
@@ -1273,7 +1275,8 @@ create or replace function @schema@.queue_alter(
 	kinds boolean default NULL::boolean,
 	archive_keep interval default NULL::interval,
 	dead_keep interval default NULL::interval,
-	wake boolean default NULL::boolean
+	wake boolean default NULL::boolean,
+	dead_queue text default NULL::text
 ) returns void
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -1300,7 +1303,7 @@ begin
 		loop
 			_version := queue_proxy.version();
 			begin
-				perform queue_remote.queue_alter(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
+				perform queue_remote.queue_alter(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 				exit;
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -1312,9 +1315,9 @@ begin
 	return;
 end
 $$;
-comment on function @schema@.queue_alter(text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval, boolean) is
+comment on function @schema@.queue_alter(text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval, boolean, text) is
 	'changes the settings of a queue; null leaves a setting unchanged';
-insert into queue_proxy.member values ('function', '@schema@.queue_alter(text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval, boolean)');
+insert into queue_proxy.member values ('function', '@schema@.queue_alter(text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval, boolean, text)');
 
 create or replace function @schema@.queue_cancel(
 	queue text,
@@ -1755,7 +1758,8 @@ create or replace function @schema@.queue_create(
 	archive boolean default false,
 	kinds boolean default false,
 	archive_keep interval default NULL::interval,
-	dead_keep interval default NULL::interval
+	dead_keep interval default NULL::interval,
+	dead_queue text default NULL::text
 ) returns regclass
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -1823,9 +1827,9 @@ begin
 	return _view::regclass;
 end
 $$;
-comment on function @schema@.queue_create(text, interval, integer, interval, interval, boolean, boolean, interval, interval) is
+comment on function @schema@.queue_create(text, interval, integer, interval, interval, boolean, boolean, interval, interval, text) is
 	'creates a queue and its table, and returns the table';
-insert into queue_proxy.member values ('function', '@schema@.queue_create(text, interval, integer, interval, interval, boolean, boolean, interval, interval)');
+insert into queue_proxy.member values ('function', '@schema@.queue_create(text, interval, integer, interval, interval, boolean, boolean, interval, interval, text)');
 
 create or replace function queue_proxy.call_queue_delete_where(
 	_ticket bigint,

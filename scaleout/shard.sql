@@ -1,8 +1,8 @@
 -- Made by scaleout/generate from the extension's functions and scaleout/routes; do not edit.
 
-select queue_shard.make_type('queue_shard.queue_row', array['id bigint', 'run_at timestamp with time zone', 'created_at timestamp with time zone', 'leased_until timestamp with time zone', 'dead_at timestamp with time zone', 'claimed_at timestamp with time zone', 'attempt integer', 'max_attempts integer', 'priority smallint', 'leased_by text', 'last_error text', 'payload jsonb', 'unique_key text', 'kind text', 'released integer', 'errors jsonb', 'progress jsonb']);
-select queue_shard.make_type('queue_shard.queues_row', array['queue text', 'source text', 'managed boolean', 'claim_mode text', 'paused boolean', 'lease interval', 'max_attempts integer', 'backoff_base interval', 'backoff_cap interval', 'archive text', 'pending text', 'order_by text', 'on_claim text', 'on_complete text', 'on_release text', 'on_fail text', 'on_extend text', 'search_path text', 'created_at timestamp with time zone', 'ready_at text', 'claimed_at text', 'archive_keep interval', 'dead_keep interval']);
-select queue_shard.make_type('queue_shard.queue_stats_row', array['queue text', 'source text', 'since timestamp with time zone', 'sent bigint', 'claimed bigint', 'completed bigint', 'failed bigint', 'retried bigint', 'dead bigint', 'released bigint', 'cancelled bigint', 'expired bigint', 'duplicates bigint', 'waits bigint', 'waiting integer', 'ready bigint', 'ready_exact boolean', 'scheduled bigint', 'leased bigint', 'oldest_ready_at timestamp with time zone', 'oldest_exact boolean']);
+select queue_shard.make_type('queue_shard.queue_row', array['id bigint', 'run_at timestamp with time zone', 'created_at timestamp with time zone', 'leased_until timestamp with time zone', 'dead_at timestamp with time zone', 'claimed_at timestamp with time zone', 'attempt integer', 'max_attempts integer', 'priority smallint', 'leased_by text', 'last_error text', 'payload jsonb', 'unique_key text', 'kind text', 'released integer', 'errors jsonb', 'progress jsonb', 'origin jsonb']);
+select queue_shard.make_type('queue_shard.queues_row', array['queue text', 'source text', 'managed boolean', 'claim_mode text', 'paused boolean', 'lease interval', 'max_attempts integer', 'backoff_base interval', 'backoff_cap interval', 'archive text', 'pending text', 'order_by text', 'on_claim text', 'on_complete text', 'on_release text', 'on_fail text', 'on_extend text', 'search_path text', 'created_at timestamp with time zone', 'ready_at text', 'claimed_at text', 'archive_keep interval', 'dead_keep interval', 'dead_queue text']);
+select queue_shard.make_type('queue_shard.queue_stats_row', array['queue text', 'source text', 'since timestamp with time zone', 'sent bigint', 'claimed bigint', 'completed bigint', 'failed bigint', 'retried bigint', 'dead bigint', 'moved bigint', 'released bigint', 'cancelled bigint', 'expired bigint', 'duplicates bigint', 'waits bigint', 'waiting integer', 'ready bigint', 'ready_exact boolean', 'scheduled bigint', 'leased bigint', 'oldest_ready_at timestamp with time zone', 'oldest_exact boolean']);
 select queue_shard.make_type('queue_shard.queue_wait_histogram_row', array['queue text', 'source text', 'le double precision', 'jobs bigint', 'total_seconds double precision']);
 select queue_shard.make_type('queue_shard.queue_run_histogram_row', array['queue text', 'source text', 'le double precision', 'jobs bigint', 'total_seconds double precision']);
 select queue_shard.make_type('queue_shard.queue_schedules_row', array['queue text', 'name text', 'every interval', 'cron text', 'time_zone text', 'missed text', 'payload jsonb', 'next_run_at timestamp with time zone', 'last_claimed_at timestamp with time zone', 'job bigint']);
@@ -133,14 +133,15 @@ create or replace function queue_shard.queue_alter(
 	kinds boolean,
 	archive_keep interval,
 	dead_keep interval,
-	wake boolean
+	wake boolean,
+	dead_queue text
 ) returns boolean
 language plpgsql volatile parallel unsafe
 as $$
 #variable_conflict use_variable
 begin
 	perform queue_shard.check_map($1, $2, $3);
-	perform @extschema@.queue_alter($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+	perform @extschema@.queue_alter($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
 	return true;
 end
 $$;
@@ -284,6 +285,7 @@ create or replace function queue_shard.queue_create(
 	kinds boolean,
 	archive_keep interval,
 	dead_keep interval,
+	dead_queue text,
 	out existed boolean,
 	out schema_name text,
 	out table_name text,
@@ -301,7 +303,7 @@ begin
 	perform queue_shard.check_map(_shard, _version, _bucket);
 	-- Of another role it is another queue.
 	begin
-		_table := @extschema@.queue_create($4, $5, $6, $7, $8, $9, $10, $11, $12);
+		_table := @extschema@.queue_create($4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 		existed := false;
 	exception when duplicate_object then
 		-- Whether it is that queue, and not a table of that name, is looked up below.
@@ -340,9 +342,9 @@ begin
 	from pg_catalog.pg_class c
 	join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace
 	where c.oid operator(pg_catalog.=) _table;
-	select pg_catalog.format('lease %s, max_attempts %s, backoff_base %s, backoff_cap %s, archive %s, archive_keep %s, dead_keep %s',
+	select pg_catalog.format('lease %s, max_attempts %s, backoff_base %s, backoff_cap %s, archive %s, archive_keep %s, dead_keep %s, dead_queue %s',
 			q.lease, q.max_attempts, q.backoff_base, q.backoff_cap, q.archive is not null,
-			coalesce(q.archive_keep::text, 'null'), coalesce(q.dead_keep::text, 'null'))
+			coalesce(q.archive_keep::text, 'null'), coalesce(q.dead_keep::text, 'null'), coalesce(q.dead_queue::text, 'null'))
 		into settings
 	from @extschema@.queues q
 	where q.source operator(pg_catalog.=) _table and q.managed;
@@ -958,7 +960,7 @@ language plpgsql volatile parallel unsafe
 as $$
 begin
 	perform queue_shard.check_map($1, $2, $3);
-	return query execute format('select v.id, v.run_at, v.created_at, v.leased_until, v.dead_at, v.claimed_at, v.attempt, v.max_attempts, v.priority, v.leased_by::text, v.last_error::text, v.payload, v.unique_key::text, v.kind::text, v.released, v.errors, v.progress from %s v', $4::regclass);
+	return query execute format('select v.id, v.run_at, v.created_at, v.leased_until, v.dead_at, v.claimed_at, v.attempt, v.max_attempts, v.priority, v.leased_by::text, v.last_error::text, v.payload, v.unique_key::text, v.kind::text, v.released, v.errors, v.progress, v.origin from %s v', $4::regclass);
 end
 $$;
 
@@ -971,7 +973,7 @@ language plpgsql volatile parallel unsafe
 as $$
 begin
 	perform queue_shard.check_map($1, $2, $3);
-	return query select v.queue::text, v.source::text, v.managed, v.claim_mode::text, v.paused, v.lease, v.max_attempts, v.backoff_base, v.backoff_cap, v.archive::text, v.pending::text, v.order_by::text, v.on_claim::text, v.on_complete::text, v.on_release::text, v.on_fail::text, v.on_extend::text, v.search_path::text, v.created_at, v.ready_at::text, v.claimed_at::text, v.archive_keep, v.dead_keep from @extschema@.queues v;
+	return query select v.queue::text, v.source::text, v.managed, v.claim_mode::text, v.paused, v.lease, v.max_attempts, v.backoff_base, v.backoff_cap, v.archive::text, v.pending::text, v.order_by::text, v.on_claim::text, v.on_complete::text, v.on_release::text, v.on_fail::text, v.on_extend::text, v.search_path::text, v.created_at, v.ready_at::text, v.claimed_at::text, v.archive_keep, v.dead_keep, v.dead_queue::text from @extschema@.queues v;
 end
 $$;
 
@@ -984,7 +986,7 @@ language plpgsql volatile parallel unsafe
 as $$
 begin
 	perform queue_shard.check_map($1, $2, $3);
-	return query select v.queue::text, v.source::text, v.since, v.sent, v.claimed, v.completed, v.failed, v.retried, v.dead, v.released, v.cancelled, v.expired, v.duplicates, v.waits, v.waiting, v.ready, v.ready_exact, v.scheduled, v.leased, v.oldest_ready_at, v.oldest_exact from @extschema@.queue_stats v;
+	return query select v.queue::text, v.source::text, v.since, v.sent, v.claimed, v.completed, v.failed, v.retried, v.dead, v.moved, v.released, v.cancelled, v.expired, v.duplicates, v.waits, v.waiting, v.ready, v.ready_exact, v.scheduled, v.leased, v.oldest_ready_at, v.oldest_exact from @extschema@.queue_stats v;
 end
 $$;
 

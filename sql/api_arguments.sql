@@ -4,6 +4,7 @@ set client_min_messages = error;
 create schema test_argument_table;
 set search_path = test_argument_table, public;
 select queue_create('jobs', lease => '1 hour', archive => true, kinds => true);
+select queue_create('others');
 create table t (id integer primary key, state integer not null default 0);
 create index on t (id) where state = 0;
 insert into t values (1, 1), (2);
@@ -65,10 +66,10 @@ insert into calls (function, arguments) values
 	('queue_pause', array['queue', $$'jobs'$$]),
 	('queue_resume', array['queue', $$'jobs'$$]),
 	('queue_create', array['queue', $$'test_argument_table.q'$$, 'lease', $$'1 hour'::interval$$, 'max_attempts', '1', 'backoff_base', $$'1 hour'::interval$$,
-		'backoff_cap', $$'1 day'::interval$$, 'archive', 'true', 'kinds', 'true', 'archive_keep', $$'30 days'::interval$$, 'dead_keep', $$'0'::interval$$]),
+		'backoff_cap', $$'1 day'::interval$$, 'archive', 'true', 'kinds', 'true', 'archive_keep', $$'30 days'::interval$$, 'dead_keep', $$'0'::interval$$, 'dead_queue', $$'others'$$]),
 	('queue_alter', array['queue', $$'jobs'$$, 'lease', $$'1 hour'::interval$$, 'max_attempts', '1', 'backoff_base', $$'1 hour'::interval$$,
 		'backoff_cap', $$'1 day'::interval$$, 'archive', 'false', 'ready_at', 'null::text', 'claimed_at', 'null::text', 'kinds', 'true',
-		'archive_keep', $$'30 days'::interval$$, 'dead_keep', $$'0'::interval$$, 'wake', 'true']),
+		'archive_keep', $$'30 days'::interval$$, 'dead_keep', $$'0'::interval$$, 'wake', 'true', 'dead_queue', $$'others'$$]),
 	('queue_attach', array['queue', $$'q'$$, 'source', $$'t'::regclass$$, 'pending', $$'state = 0'$$, 'order_by', $$'id'$$, 'on_claim', $$'state = 1'$$,
 		'on_complete', $$'state = 2'$$, 'on_release', $$'state = 0'$$, 'on_fail', $$'state = 0'$$, 'claim_mode', $$'update'$$, 'on_extend', $$'state = 1'$$,
 		'lease', $$'1 hour'::interval$$, 'wake', 'false', 'ready_at', $$''$$, 'claimed_at', $$''$$]),
@@ -134,6 +135,7 @@ create function kind_of(function text, argument text) returns text language sql 
 		when argument in ('priority', 'max_attempts', 'attempt', 'max_jobs', 'grants', 'retries', 'prefix', 'token') then 'integer'
 		when argument in ('lease', 'period', 'retry_in', 'backoff_base', 'backoff_cap', 'throttle_interval', 'timeout') then 'interval'
 		when argument in ('archive', 'if_exists', 'wake') then 'boolean'
+		when argument = 'dead_queue' then 'queue'
 		when argument = 'kinds' and function in ('queue_create', 'queue_alter') then 'boolean'
 		when argument = 'kinds' then 'names'
 		when argument = 'run_at' then 'moment'

@@ -722,6 +722,7 @@ as $$
 		'archive_grants', (select queue_shard.grants_of(a.relacl, a.relowner) from pg_class a where a.oid = q.archive),
 		'lease', q.lease, 'max_attempts', q.max_attempts, 'backoff_base', q.backoff_base, 'backoff_cap', q.backoff_cap,
 		'archive', q.archive is not null, 'archive_keep', q.archive_keep, 'dead_keep', q.dead_keep, 'paused', q.paused,
+		'dead_queue', (select queue_shard.name_of(d.oid::regclass::text) from pg_class d where d.oid = q.dead_queue),
 		'kinds', exists (
 			select from pg_index i join pg_attribute a on a.attrelid = i.indexrelid and a.attnum = 1
 			where i.indrelid = q.source and a.attname = 'kind'))
@@ -814,6 +815,23 @@ begin
 end
 $$;
 
+-- When all queues of a shard that joins have been made, and have their owners.
+create or replace function queue_shard.set_dead_queue(_definition jsonb) returns void
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+	_name text := _definition ->> 'name';
+	_dead_queue text := coalesce(_definition ->> 'dead_queue', '');
+begin
+	perform @extschema@.queue_alter(_name, dead_queue => _dead_queue)
+	from @extschema@.queues q
+	where q.source = to_regclass(_name) and q.managed and q.dead_queue is distinct from to_regclass(_dead_queue)
+		and (_dead_queue = '' or (select c.relowner from pg_class c where c.oid = q.source)
+			= (select d.relowner from pg_class d where d.oid = to_regclass(_dead_queue)));
+end
+$$;
+
 -- A queue of a shard that joins, and that the others do not have any more.
 create or replace function queue_shard.drop_others(_shard integer, _names text[]) returns void
 language plpgsql volatile parallel unsafe
@@ -892,7 +910,7 @@ revoke all on function queue_shard.close_map(integer, bigint, text, integer[], i
 	queue_shard.take_state(jsonb), queue_shard.state_moved(text, text, text, integer),
 	queue_shard.forget_states(integer), queue_shard.queue_definitions(), queue_shard.own_queues(integer),
 	queue_shard.grants_of(aclitem[], oid), queue_shard.set_grants(text, aclitem[], oid, jsonb),
-	queue_shard.set_definition(integer, jsonb), queue_shard.drop_others(integer, text[]),
+	queue_shard.set_definition(integer, jsonb), queue_shard.set_dead_queue(jsonb), queue_shard.drop_others(integer, text[]),
 	queue_shard.extension_grants(), queue_shard.set_extension_grants(jsonb)
 from public;
 

@@ -23,7 +23,7 @@ insert into wanted values
 		'backoff_base interval DEFAULT ''00:00:01''::interval, '
 		'backoff_cap interval DEFAULT ''01:00:00''::interval, archive boolean DEFAULT false, '
 		'kinds boolean DEFAULT false, '
-		'archive_keep interval DEFAULT NULL::interval, dead_keep interval DEFAULT NULL::interval)', 'regclass'),
+		'archive_keep interval DEFAULT NULL::interval, dead_keep interval DEFAULT NULL::interval, dead_queue text DEFAULT NULL::text)', 'regclass'),
 	('queue_adopt(queue text)', 'regclass'),
 	('queue_upgrade(queue text DEFAULT NULL::text)', 'SETOF text'),
 	('queue_schedule(queue text, name text, every interval DEFAULT NULL::interval, cron text DEFAULT NULL::text, '
@@ -36,7 +36,7 @@ insert into wanted values
 		'archive boolean DEFAULT NULL::boolean, ready_at text DEFAULT NULL::text, claimed_at text DEFAULT NULL::text, '
 		'kinds boolean DEFAULT NULL::boolean, '
 		'archive_keep interval DEFAULT NULL::interval, dead_keep interval DEFAULT NULL::interval, '
-		'wake boolean DEFAULT NULL::boolean)', 'void'),
+		'wake boolean DEFAULT NULL::boolean, dead_queue text DEFAULT NULL::text)', 'void'),
 	('queue_attach(queue text, source regclass, pending text, order_by text DEFAULT NULL::text, '
 		'on_claim text DEFAULT NULL::text, on_complete text DEFAULT NULL::text, on_release text DEFAULT NULL::text, '
 		'on_fail text DEFAULT NULL::text, claim_mode text DEFAULT ''update''::text, '
