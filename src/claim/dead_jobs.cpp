@@ -37,13 +37,12 @@ moment_of(const char *column)
 static const char *
 origin_text(const Definition *definition)
 {
-	const char *queue =
-		quote_qualified_identifier(get_namespace_name(get_rel_namespace(definition->source)),
-								   definition->name);
-	const char *origin = psprintf(
-		"pg_catalog.jsonb_build_object('queue', %s, 'id', m.id, 'attempts', m.attempt,"
-		" 'created_at', %s, 'died_at', %s)",
-		quote_literal_cstr(queue), moment_of("m.created_at"), moment_of("m.dead_at"));
+	const char *queue = quote_qualified_identifier(
+		get_namespace_name(get_rel_namespace(definition->source)), definition->name);
+	const char *origin =
+		psprintf("pg_catalog.jsonb_build_object('queue', %s, 'id', m.id, 'attempts', m.attempt,"
+				 " 'created_at', %s, 'died_at', %s)",
+				 quote_literal_cstr(queue), moment_of("m.created_at"), moment_of("m.dead_at"));
 	return definition::has_origin(definition->source) ? psprintf("coalesce(m.origin, %s)", origin)
 													  : origin;
 }
@@ -215,9 +214,9 @@ move_failed(Definition *definition, const int64 *ids, int count, TimestampTz now
 	for (int i = 0; i < count; i++)
 		values[i] = Int64GetDatum(ids[i]);
 	Arguments arguments = arguments_at(definition, now);
-	arguments.set(Parameter::ids, PointerGetDatum(construct_array(values, count, INT8OID,
-																  sizeof(int64), FLOAT8PASSBYVAL,
-																  TYPALIGN_DOUBLE)));
+	arguments.set(Parameter::ids,
+				  PointerGetDatum(construct_array(values, count, INT8OID, sizeof(int64),
+												  FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
 	(void) try_to_move(definition, [&] {
 		(void) move(definition, ClaimStatement::move_failed, arguments, Manner::plain);
 	});
@@ -234,8 +233,7 @@ move_dead_sometimes(Definition *definition, TimestampTz now)
 		return;
 	*next_look = now + pause;
 	int64 moved = 0;
-	if (!try_to_move(definition,
-					 [&] { moved = move_dead_batch(definition, now, Manner::plain); }))
+	if (!try_to_move(definition, [&] { moved = move_dead_batch(definition, now, Manner::plain); }))
 		*next_look = now + pause_failed;
 	else if (moved == dead_batch_size)
 		*next_look = 0;

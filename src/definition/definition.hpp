@@ -82,19 +82,19 @@ struct Definition
 	Definition *next_grown;   // the next definition that has grown
 	CachedName *cached_names; // those that lead to it, the newest first
 
-	const char *name;           // as stored: one part, not quoted
-	Oid source;                 // the table
-	const char *source_name;    // qualified and quoted
-	const char *lock_name;      // the queue's name in the names of locks (name.hpp)
-	bool is_archived;           // finished jobs go to the archive
-	Oid archive;                // the present or the last one, or InvalidOid
-	const char *archive_name;   // qualified and quoted; null if there is no such archive
+	const char *name;            // as stored: one part, not quoted
+	Oid source;                  // the table
+	const char *source_name;     // qualified and quoted
+	const char *lock_name;       // the queue's name in the names of locks (name.hpp)
+	bool is_archived;            // finished jobs go to the archive
+	Oid archive;                 // the present or the last one, or InvalidOid
+	const char *archive_name;    // qualified and quoted; null if there is no such archive
 	Oid dead_queue;              // the table of the queue that takes dead jobs, or InvalidOid
 	const char *dead_queue_name; // qualified and quoted; null if there is no such table
-	statement::Named tables[3]; // the source, the archive, and that table
-	bool has_slots;             // of the archive (keep.hpp)
-	Interval archive_keep;      // of finished jobs; zero: for ever
-	Interval dead_keep;         // of dead jobs; zero: for ever
+	statement::Named tables[3];  // the source, the archive, and that table
+	bool has_slots;              // of the archive (keep.hpp)
+	Interval archive_keep;       // of finished jobs; zero: for ever
+	Interval dead_keep;          // of dead jobs; zero: for ever
 
 	Oid row_type; // of the table
 

@@ -360,10 +360,10 @@ remove_dropped()
 static Relation
 open_to_write(const Options &options)
 {
-	const bool has_new_ones =
-		options.ages.ready_at != nullptr || options.ages.claimed_at != nullptr ||
-		options.archive_keep != nullptr || options.dead_keep != nullptr ||
-		options.dead_queue != nullptr;
+	const bool has_new_ones = options.ages.ready_at != nullptr ||
+							  options.ages.claimed_at != nullptr ||
+							  options.archive_keep != nullptr || options.dead_keep != nullptr ||
+							  options.dead_queue != nullptr;
 	Relation registry = table_open(catalog::registry_oid(), RowExclusiveLock);
 	check_columns(registry, registry_columns, has_new_ones ? column_count : first_column_count);
 	return registry;

@@ -20,14 +20,21 @@ struct Settings
 	Interval backoff_cap;
 	int32 max_attempts;
 	bool is_archived;
-	Interval archive_keep; // of finished jobs; zero: for ever
-	Interval dead_keep;    // of dead jobs; zero: for ever
+	Interval archive_keep;  // of finished jobs; zero: for ever
+	Interval dead_keep;     // of dead jobs; zero: for ever
 	const char *dead_queue; // the table of the queue that takes them, as SQL names it; null: none
 };
 
 // The defaults of queue_create (queue/queue.sql).
 constexpr Settings default_settings = {
-	{30 * USECS_PER_SEC, 0, 0}, {USECS_PER_SEC, 0, 0}, {USECS_PER_HOUR, 0, 0}, 25, false, {}, {}, nullptr,
+	{30 * USECS_PER_SEC, 0, 0},
+	{USECS_PER_SEC, 0, 0},
+	{USECS_PER_HOUR, 0, 0},
+	25,
+	false,
+	{},
+	{},
+	nullptr,
 };
 
 // Writes the comment, unless the table has one of another kind. The caller must own the table, and

@@ -143,12 +143,13 @@ is_without_workers(const Subject &subject)
 static void
 tell_taken(const Subject &subject, TimestampTz oldest_at)
 {
-	subject.put({"dead_jobs_taken", Severity::warning,
-				 psprintf("Jobs that died in other queues are here, the first since %s.",
-						  moment_text(oldest_at)),
-				 psprintf("SELECT id, origin, last_error FROM %s ORDER BY id DESC LIMIT 100; then send "
-						  "them again, or queue_cancel().",
-						  subject.definition->source_name)});
+	subject.put(
+		{"dead_jobs_taken", Severity::warning,
+		 psprintf("Jobs that died in other queues are here, the first since %s.",
+				  moment_text(oldest_at)),
+		 psprintf("SELECT id, origin, last_error FROM %s ORDER BY id DESC LIMIT 100; then send "
+				  "them again, or queue_cancel().",
+				  subject.definition->source_name)});
 }
 
 static void
@@ -249,11 +250,12 @@ check_dead_queue(const Subject &subject, Relation table)
 	const TimestampTz oldest =
 		OidIsValid(index) ? oldest_time(table, index, columns.dead_at) : DT_NOEND;
 	if (oldest < subject.now() - patience_us())
-		tell_not_moved(subject,
-					   psprintf("A job that died on %s is not in its dead queue: no worker comes, or "
-								"the job cannot be moved.",
-								moment_text(oldest)),
-					   psprintf("CALL queue_maintain(%s); which raises what is in the way.", name));
+		tell_not_moved(
+			subject,
+			psprintf("A job that died on %s is not in its dead queue: no worker comes, or "
+					 "the job cannot be moved.",
+					 moment_text(oldest)),
+			psprintf("CALL queue_maintain(%s); which raises what is in the way.", name));
 }
 
 void

@@ -75,10 +75,9 @@ alter(const text *name, Options options, const bool *archived, const bool *kinds
 {
 	const Definition *definition = open_queue(name, Use::own);
 	check_ages(definition, options.ages);
-	if (!definition->is_managed &&
-		(options.max_attempts != nullptr || archived != nullptr || kinds != nullptr ||
-		 options.archive_keep != nullptr || options.dead_keep != nullptr ||
-		 dead_queue_name != nullptr))
+	if (!definition->is_managed && (options.max_attempts != nullptr || archived != nullptr ||
+									kinds != nullptr || options.archive_keep != nullptr ||
+									options.dead_keep != nullptr || dead_queue_name != nullptr))
 		error::not_managed(definition->name,
 						   "Only its lease, its backoff, ready_at, claimed_at and "
 						   "wake can be altered; detach it "
@@ -111,12 +110,11 @@ alter(const text *name, Options options, const bool *archived, const bool *kinds
 	Definition now{};
 	if (definition->is_managed && definition::read_definition(definition->source, definition->name,
 															  CurrentMemoryContext, &now))
-		definition::write_comment(definition->source,
-								  {now.lease, now.backoff_base, now.backoff_cap, now.max_attempts,
-								   now.is_archived, now.archive_keep, now.dead_keep,
-								   OidIsValid(now.dead_queue)
-									   ? definition::qualified_name(now.dead_queue)
-									   : nullptr});
+		definition::write_comment(
+			definition->source,
+			{now.lease, now.backoff_base, now.backoff_cap, now.max_attempts, now.is_archived,
+			 now.archive_keep, now.dead_keep,
+			 OidIsValid(now.dead_queue) ? definition::qualified_name(now.dead_queue) : nullptr});
 }
 
 Datum

@@ -91,10 +91,10 @@ create(const text *name_text, const Options &options, bool archived, bool has_ki
 					  stored);
 	const char *dead_queue =
 		options.dead_queue == nullptr ? nullptr : definition::qualified_name(*options.dead_queue);
-	definition::write_comment(source, {*options.lease, *options.backoff_base, *options.backoff_cap,
-									   *options.max_attempts, archived, archive_keep,
-									   definition::interval_or_zero(options.dead_keep),
-									   dead_queue});
+	definition::write_comment(source,
+							  {*options.lease, *options.backoff_base, *options.backoff_cap,
+							   *options.max_attempts, archived, archive_keep,
+							   definition::interval_or_zero(options.dead_keep), dead_queue});
 	wake::create_wake_trigger(source, true);
 	stats::note_begin(source, name.name, true, true);
 	return source;

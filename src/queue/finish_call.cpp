@@ -229,8 +229,8 @@ finish_and_wake(Definition *definition, Action action, const statement::Row &job
 	wake(definition, action, options);
 	if (action == Action::fail && claim::has_dead_queue(definition)) {
 		bool is_null;
-		const int64 id = DatumGetInt64(
-			GetAttributeByName(DatumGetHeapTupleHeader(job.value), "id", &is_null));
+		const int64 id =
+			DatumGetInt64(GetAttributeByName(DatumGetHeapTupleHeader(job.value), "id", &is_null));
 		claim::move_failed(definition, &id, is_null ? 0 : 1, options.call_time);
 	}
 	return true;

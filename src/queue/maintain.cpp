@@ -144,8 +144,7 @@ move_all_dead(const Registered &queue, const Round &round)
 	do {
 		moved = 0;
 		if (!in_transaction(queue, round, [&](Definition *definition) {
-				moved = claim::move_dead_batch(definition, GetCurrentTimestamp(),
-											   manner_of(round));
+				moved = claim::move_dead_batch(definition, GetCurrentTimestamp(), manner_of(round));
 			}))
 			return false;
 	} while (moved == claim::dead_batch_size);
