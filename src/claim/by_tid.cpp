@@ -258,9 +258,10 @@ select_candidates(Claimer *claimer, Request *request, Candidate *candidates, int
 		CandidateRow *row = row_for(claimer, table);
 		if (row == nullptr || !fetch(row, candidate))
 			tried->counters.gone++;
-		else if (is_own(row) || !is_of_kinds(row, request->kinds))
+		else if (is_own(row) || !is_of_kinds(row, request->kinds)) {
+			tried->has_own |= is_own(row);
 			tried->counters.not_pending++;
-		else if (claimer->definition->claim_mode != ClaimMode::session && is_taken(row))
+		} else if (claimer->definition->claim_mode != ClaimMode::session && is_taken(row))
 			note_locked(tried, i);
 		else {
 			move_clock(claimer, row, request);

@@ -79,7 +79,8 @@ claim_by_ring(Definition *definition, const Choice &choice, const Request &reque
 	const bool was_chosen = request.is_chosen != nullptr && *request.is_chosen;
 	uint64 claimed = 0;
 	if (wake::owes_sweep(ring, key, request.call_time) || wake::has_offers(definition->source) ||
-		!is_idle(definition, ring, request.call_time))
+		!is_idle(definition, ring, request.call_time) ||
+		wake::owes_sweep_of_empty(ring, key, request.call_time))
 		claimed = claim_from(ring, definition, choice.path, request, output);
 	if (claimed == 0) {
 		RingCounters counters{};

@@ -55,6 +55,7 @@ struct Claimer
 	RingCounters counters;
 	bool is_taken;        // another transaction has locked the last candidate
 	bool needs_statement; // the next row cannot be claimed here
+	bool has_own;         // this call has written one of the rows
 	RowContext context;
 	DueJob *
 		leased; // what the claims have written, with the times at which these rows are pending again
@@ -161,6 +162,7 @@ read(Claimer *claimer, Candidate *candidate)
 		claimer->counters.locked++;
 		return false;
 	}
+	claimer->has_own |= is_own(&claimer->old);
 	if (is_own(&claimer->old) || !is_of_kinds(&claimer->old, claimer->request->kinds) ||
 		!is_pending_by_now(claimer)) {
 		claimer->counters.not_pending++;
@@ -350,6 +352,7 @@ try_directly(void *state, Request *request, Candidate *candidates, int count)
 	auto *claimer = static_cast<Claimer *>(state);
 	claimer->counters = {};
 	claimer->leased_count = 0;
+	claimer->has_own = false;
 	claimer->request = request;
 	set_clock(claimer->writer.context, claimer->request->call_time);
 	uint64 locked = 0;
@@ -365,7 +368,7 @@ try_directly(void *state, Request *request, Candidate *candidates, int count)
 	}
 	end_context(&claimer->context);
 	return {claimer->counters,     locked, claimer->needs_statement, PG_INT64_MAX, claimer->leased,
-			claimer->leased_count, false};
+			claimer->leased_count, false,  claimer->has_own};
 }
 
 bool

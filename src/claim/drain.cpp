@@ -285,6 +285,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 	int repeated = 0;
 	int rests = 0;
 	bool has_begun = false;
+	bool has_met_own = false;
 	bool has_read_none = false; // there was a moment at which no row was claimable
 	TimestampTz since = request->call_time;
 	*claimed = 0;
@@ -314,6 +315,7 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 		if (taken.count > 0) {
 			const Tried tried =
 				try_taken(definition, ring, request, trier, candidates, taken, &since);
+			has_met_own |= tried.has_own;
 			*claimed += static_cast<uint64>(tried.counters.claims);
 			if (tried.needs_statement)
 				return false;
@@ -333,7 +335,9 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			continue;
 		}
 		const bool is_last = own_next == nullptr;
-		const bool is_owed = is_last && wake::owes_sweep(ring, key, request->call_time);
+		const bool is_owed =
+			is_last && (has_met_own ? wake::owes_sweep(ring, key, request->call_time)
+									: wake::owes_sweep_of_empty(ring, key, request->call_time));
 		// What that sweep has left in the ring has been tried as well.
 		if (is_last && has_read_none)
 			return true;

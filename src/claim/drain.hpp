@@ -26,6 +26,7 @@ struct Tried
 		*leased; // these claims' rows, of whose ends the ring is told; null: of due alone
 	int leased_count;
 	bool is_due_unknown; // of an attached queue's claims, and no sweep has seen them
+	bool has_own;        // one is as this call has written it: it is not for this call again
 };
 
 // How many candidates are tried at once, at most.

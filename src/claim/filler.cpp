@@ -275,6 +275,8 @@ carry_out(Definition *definition, Ring *ring, const FillOrder &order, const Requ
 	else if (finish_fill(ring, key, order, *fill, &filled.added)) {
 		if (order.is_sweep)
 			wake::note_own_sweep(ring, key, request.call_time, fill->ended);
+		if (fill->has_own)
+			wake::note_own_left(ring, key);
 		if (begun.place.entry != nullptr) {
 			describe(order, *fill, request.call_time, filled.added, &look);
 			stats::finish_look(begun, look, counters);

@@ -77,6 +77,7 @@ struct Note
 	const Ring *seen_by;    // the last ring for which this transaction has swept,
 	TimestampTz seen_until; // and seen those of its own claims whose leases had ended by then
 	TimestampTz sweep_from; // it does so again from then on, at the earliest
+	bool leaves_own;        // since then it has put rows into the ring that only it can see
 	TimestampTz death;      // the earliest at which a row would have died
 	bool is_under_way;      // counted in the wakes as such
 	TimestampTz undone_due; // when what it has written is claimable, if it is rolled back
@@ -310,8 +311,8 @@ next_end(const Note *note, const Ring *ring)
 	return next;
 }
 
-bool
-owes_sweep(Ring *ring, const RingKey &key, TimestampTz now)
+static bool
+owes(Ring *ring, const RingKey &key, TimestampTz now, bool is_empty)
 {
 	bool owes = false;
 	for (Note *note = notes; note != nullptr; note = note->next) {
@@ -321,12 +322,25 @@ owes_sweep(Ring *ring, const RingKey &key, TimestampTz now)
 		if (note->seen_until > now)
 			note->seen_by = nullptr;
 		const TimestampTz end = next_end(note, ring);
-		if (end > now || (note->seen_by == ring && now < note->sweep_from))
+		const bool is_lost = is_empty && note->seen_by == ring && note->leaves_own;
+		if (!is_lost && (end > now || (note->seen_by == ring && now < note->sweep_from)))
 			continue;
-		expect(ring, key, end);
+		expect(ring, key, Min(end, now));
 		owes = true;
 	}
 	return owes;
+}
+
+bool
+owes_sweep(Ring *ring, const RingKey &key, TimestampTz now)
+{
+	return owes(ring, key, now, false);
+}
+
+bool
+owes_sweep_of_empty(Ring *ring, const RingKey &key, TimestampTz now)
+{
+	return owes(ring, key, now, true);
 }
 
 void
@@ -337,8 +351,17 @@ note_own_sweep(const Ring *ring, const RingKey &key, TimestampTz call_time, Time
 			continue;
 		note->seen_by = ring;
 		note->seen_until = call_time;
+		note->leaves_own = false;
 		note->sweep_from = ended + sweep_interval_factor * Max(ended - call_time, 0);
 	}
+}
+
+void
+note_own_left(const Ring *ring, const RingKey &key)
+{
+	for (Note *note = notes; note != nullptr; note = note->next)
+		if (note->ring != nullptr && note->key.table == key.table && note->seen_by == ring)
+			note->leaves_own = true;
 }
 
 void
@@ -830,12 +853,38 @@ tell_lost(const Note *note, const Candidates &candidates)
 		ask_for_sweep(note->ring, note->key);
 }
 
+static int
+by_tid(const void *left, const void *right)
+{
+	const auto *one = static_cast<const Candidate *>(left);
+	const auto *other = static_cast<const Candidate *>(right);
+	if (one->version.table != other->version.table)
+		return one->version.table < other->version.table ? -1 : 1;
+	return ItemPointerCompare(const_cast<ItemPointer>(&one->tid),
+							  const_cast<ItemPointer>(&other->tid));
+}
+
+// Each once: a sweep reads the rows again that the transaction has locked, which takes them again, and passes them by. A row
+// that is told twice would stand twice in the ring, and others could not be placed by it. Loses their order.
+static void
+leave_out_twins(Candidates *candidates)
+{
+	qsort(candidates->elements, candidates->count, sizeof(Candidate), by_tid);
+	int kept = 0;
+	for (int i = 0; i < candidates->count; i++)
+		if (i == 0 || by_tid(&candidates->elements[i], &candidates->elements[kept - 1]) != 0)
+			candidates->elements[kept++] = candidates->elements[i];
+	candidates->count = kept;
+}
+
 // Puts back what this transaction has made claimable by ending. Must not raise.
 static void
-give_back(const Note *note, const Candidates &candidates)
+give_back(const Note *note, Candidates candidates)
 {
 	if (note->key.is_sorted)
 		sort_candidates(candidates.elements, candidates.count);
+	else if (note->is_scattered)
+		leave_out_twins(&candidates);
 	if (note->is_scattered ||
 		!put_back(note->ring, note->key, candidates.elements, candidates.count, note->generation))
 		tell_lost(note, candidates);
@@ -1010,6 +1059,7 @@ merge_into(Note *parent, const Note *child)
 	if (parent->seen_by != child->seen_by)
 		parent->seen_by = nullptr;
 	parent->seen_until = Min(parent->seen_until, child->seen_until);
+	parent->leaves_own |= child->leaves_own;
 	parent->sweep_from = Max(parent->sweep_from, child->sweep_from);
 	parent->due = Min(parent->due, child->due);
 	parent->unlisted = Min(parent->unlisted, child->unlisted);

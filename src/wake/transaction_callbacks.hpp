@@ -53,9 +53,16 @@ void note_leased(ring::Ring *ring, const ring::RingKey &key, const ring::DueJob 
 // are: by twenty times the cost of the last one. Takes the ring's spinlock then, and has it swept.
 bool owes_sweep(ring::Ring *ring, const ring::RingKey &key, TimestampTz now);
 
+// The same of a ring in which nothing is left: also after note_own_left(), as others who have tried these rows have taken
+// them out.
+bool owes_sweep_of_empty(ring::Ring *ring, const ring::RingKey &key, TimestampTz now);
+
 // Notes a sweep for the ring that this transaction has made, of what was pending at call_time.
 void note_own_sweep(const ring::Ring *ring, const ring::RingKey &key, TimestampTz call_time,
 					TimestampTz ended);
+
+// Notes that rows which only this transaction can see were put into the ring.
+void note_own_left(const ring::Ring *ring, const ring::RingKey &key);
 
 // Notes that this (sub)transaction has written rows, not from a ring, that are claimable again if it is rolled back,
 // from that time on; at_once: it is not known, or they may be so already.
