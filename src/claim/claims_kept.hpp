@@ -74,6 +74,8 @@ struct ClaimsKept
 	CompiledClaim *compiled; // null until it is needed
 	Recurrence recurrence;
 	TimestampTz next_dead_look; // when a claim looks for dead jobs again (dead_jobs.hpp)
+	statement::Named
+		moved_tables[3]; // those that the moves of dead jobs name; the last is the archive
 	statement::Statement *statements[claim_statement_count]; // each is null until it is needed
 	PreparedClaim claims[prepared_claim_count];              // the most recently prepared first
 	PreparedLeaf *leaves; // prepared_leaf_count of them; null until needed

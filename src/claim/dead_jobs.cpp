@@ -107,14 +107,30 @@ dead_ids(const Definition *definition)
 					definition->source_name, placeholder(Parameter::call_time), dead_batch_size);
 }
 
+// The tables that the moves name. No other statement knows of the dead queue, whose schema its callers may not use.
+static statement::Tables
+moved_tables(Definition *definition)
+{
+	statement::Named *tables = definition::beside<ClaimsKept>(definition)->moved_tables;
+	tables[0] = {definition->source, definition->source_name};
+	tables[1] = {definition->dead_queue, definition->dead_queue_name};
+	tables[2] = {definition->archive, definition->archive_name};
+	return {tables, definition->is_archived ? 3 : 2};
+}
+
 static const statement::Statement &
 statement_for(Definition *definition, ClaimStatement which)
 {
-	return prepared_of(definition, kept_for_claims(definition, which), [&] {
-		return move_text(definition, which == ClaimStatement::move_failed
-										 ? placeholder(Parameter::ids)
-										 : dead_ids(definition));
-	});
+	const definition::KeptStatement kept = kept_for_claims(definition, which);
+	if (!kept.statement->is_prepared()) {
+		const char *ids = which == ClaimStatement::move_failed ? placeholder(Parameter::ids)
+															   : dead_ids(definition);
+		prepare(kept.statement, move_text(definition, ids), definition->row_type,
+				statement::Access::by_key, moved_tables(definition), {kept.act, definition->name});
+		kept.statement->follows_partitions = definition->is_partitioned;
+		definition::note_growth(definition);
+	}
+	return *kept.statement;
 }
 
 // A trigger of the dead queue may have suppressed jobs, which would be lost.

@@ -1,0 +1,37 @@
+-- What a move of dead jobs to the dead queue needs, what it costs, and what becomes of a job that cannot be moved.
+set client_min_messages = warning;
+set time zone 'UTC';
+create schema test_dead_moves;
+set search_path = test_dead_moves, public;
+create function error_of(command text) returns text language plpgsql as $$
+declare
+	detail text;
+	hint text;
+begin
+	execute command;
+	return 'none';
+exception when others then
+	get stacked diagnostics detail = pg_exception_detail, hint = pg_exception_hint;
+	return concat_ws(' | ', sqlstate, sqlerrm, nullif(detail, ''), nullif(hint, ''));
+end $$;
+
+-- A worker that may not use the schema of the dead queue, whose name is a part of that of its own queue.
+create schema test_dead_app;
+create schema my_test_dead_app;
+select queue_create('test_dead_app.jobs');
+select queue_create('my_test_dead_app.jobs', max_attempts => 1, dead_queue => 'test_dead_app.jobs');
+create role regress_moves_worker;
+grant usage on schema test_dead_moves, my_test_dead_app to regress_moves_worker;
+grant select, update, delete on my_test_dead_app.jobs to regress_moves_worker;
+select queue_send_many('my_test_dead_app.jobs', '{1,2}');
+set role regress_moves_worker;
+select error_of($$select queue_fail('my_test_dead_app.jobs', id, attempt) from queue_pop('my_test_dead_app.jobs')$$);
+select error_of($$select queue_cancel('my_test_dead_app.jobs', 2)$$);
+select error_of($$select queue_requeue('my_test_dead_app.jobs', 1)$$);
+reset role;
+select id, payload from my_test_dead_app.jobs;
+select payload from test_dead_app.jobs;
+drop schema test_dead_app, my_test_dead_app cascade;
+
+drop schema test_dead_moves cascade;
+drop role regress_moves_worker;
