@@ -33,7 +33,8 @@ enum class ClaimStatement {
 	drop_occurrence,   // which this transaction has claimed
 	unclaimed,         // finds those jobs that no worker has taken yet
 	move_failed,       // moves those of some jobs that are dead to the dead queue
-	move_dead,         // a batch of dead jobs
+	look_for_dead,     // a batch of dead jobs, for a claim
+	move_dead,         // the same, for queue_maintain
 };
 constexpr int claim_statement_count = static_cast<int>(ClaimStatement::move_dead) + 1;
 

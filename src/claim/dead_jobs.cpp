@@ -154,10 +154,46 @@ count_moved(Definition *definition)
 	return taken;
 }
 
-// Runs the statement as the owner. Where there is no dead queue that can take jobs, they stay.
+// Locks a table and its children as a statement that inserts does, unless another session has one of them locked.
+static bool
+lock_if_free(Oid table)
+{
+	if (!ConditionalLockRelationOid(table, RowExclusiveLock))
+		return false;
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(table)))
+		return true;
+	ListCell *cell;
+	foreach (cell, find_all_inheritors(table, NoLock, nullptr))
+		if (!ConditionalLockRelationOid(lfirst_oid(cell), RowExclusiveLock))
+			return false;
+	return true;
+}
+
+// Locks what a move writes besides the source. A worker, who has rows of the source locked, waits for no one: neither for
+// a long DDL command nor in a deadlock.
+static bool
+lock_written(const Definition *definition, ClaimStatement which)
+{
+	const Oid tables[] = {definition->dead_queue,
+						  definition->is_archived ? definition->archive : InvalidOid};
+	for (const Oid table : tables) {
+		if (!OidIsValid(table))
+			continue;
+		if (which == ClaimStatement::move_dead)
+			LockRelationOid(table, RowExclusiveLock);
+		else if (!lock_if_free(table))
+			return false;
+	}
+	return true;
+}
+
+// Runs the statement as the owner. Where there is no dead queue that can take jobs, they stay. So they do where a table is
+// locked, or has changed since the definition was made, for the next look, which has a new one.
 static int64
 move(Definition *definition, ClaimStatement which, const Arguments &arguments, Manner manner)
 {
+	if (!lock_written(definition, which) || !definition->dependent.is_valid)
+		return 0;
 	const bool is_archive_gone = definition->is_archived && definition->archive_name == nullptr;
 	if (is_archive_gone || dead_queue_of(definition) != DeadQueue::there)
 		return 0;
@@ -185,12 +221,16 @@ arguments_at(const Definition *definition, TimestampTz now)
 	return arguments;
 }
 
-int64
+Batch
 move_dead_batch(Definition *definition, TimestampTz now, Manner manner)
 {
 	if (!has_dead_queue(definition))
-		return 0;
-	return move(definition, ClaimStatement::move_dead, arguments_at(definition, now), manner);
+		return Batch::last;
+	const int64 moved =
+		move(definition, ClaimStatement::move_dead, arguments_at(definition, now), manner);
+	if (moved == dead_batch_size)
+		return Batch::full;
+	return moved > 0 || definition->dependent.is_valid ? Batch::last : Batch::not_tried;
 }
 
 // Whether an error leaves the job dead, and the call as it is.
@@ -249,7 +289,10 @@ move_dead_sometimes(Definition *definition, TimestampTz now)
 		return;
 	*next_look = now + pause;
 	int64 moved = 0;
-	if (!try_to_move(definition, [&] { moved = move_dead_batch(definition, now, Manner::plain); }))
+	if (!try_to_move(definition, [&] {
+			moved = move(definition, ClaimStatement::look_for_dead, arguments_at(definition, now),
+						 Manner::plain);
+		}))
 		*next_look = now + pause_failed;
 	else if (moved == dead_batch_size)
 		*next_look = 0;

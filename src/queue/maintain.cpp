@@ -136,18 +136,22 @@ remove_dead(Definition *definition, const Round &round)
 	return removed;
 }
 
-// Moves dead jobs to the dead queue, batch by batch.
+// Moves dead jobs to the dead queue, batch by batch. While others keep altering the tables, the rest is left for another call.
 static bool
 move_all_dead(const Registered &queue, const Round &round)
 {
-	int64 moved;
+	using claim::Batch;
+	constexpr int most_changes = 10;
+	int changes = 0;
+	Batch batch;
 	do {
-		moved = 0;
+		batch = Batch::last;
 		if (!in_transaction(queue, round, [&](Definition *definition) {
-				moved = claim::move_dead_batch(definition, GetCurrentTimestamp(), manner_of(round));
+				batch = claim::move_dead_batch(definition, GetCurrentTimestamp(), manner_of(round));
 			}))
 			return false;
-	} while (moved == claim::dead_batch_size);
+		changes += batch == Batch::not_tried ? 1 : 0;
+	} while (batch == Batch::full || (batch == Batch::not_tried && changes < most_changes));
 	return true;
 }
 
