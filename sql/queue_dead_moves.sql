@@ -33,5 +33,38 @@ select id, payload from my_test_dead_app.jobs;
 select payload from test_dead_app.jobs;
 drop schema test_dead_app, my_test_dead_app cascade;
 
+-- A look of a claim is followed by a pause, also after a full batch: of a second, or of 20 times what it took.
+select queue_create('letters');
+select queue_create('mail', max_attempts => 1, dead_queue => 'letters');
+-- Else autovacuum may end a pause.
+alter table mail set (autovacuum_enabled = off);
+alter table letters set (autovacuum_enabled = off);
+create procedure die(jobs jsonb[]) language sql as $$
+	insert into mail (payload, dead_at, leased_until, attempt)
+	select j, now() - interval '1 hour', now() - interval '1 hour', 1 from unnest(jobs) as j;
+$$;
+create function look() returns bigint language plpgsql as $$
+begin
+	perform from queue_pop('mail');
+	return (select count(*) from letters);
+end $$;
+call die(array_fill('1'::jsonb, array[1200]));
+select look() as once, look() as again;
+truncate mail, letters;
+create function doze() returns trigger language plpgsql as $$ begin perform pg_sleep(0.15); return new; end $$;
+create trigger doze before insert on letters for each row execute function doze();
+\c -
+set client_min_messages = warning;
+set search_path = test_dead_moves, public;
+call die('{1}');
+select look();
+call die('{2}');
+select pg_sleep(1.3);
+select look();
+drop trigger doze on letters;
+call queue_maintain('mail');
+select count(*) from letters;
+truncate mail, letters;
+
 drop schema test_dead_moves cascade;
 drop role regress_moves_worker;

@@ -69,12 +69,19 @@ struct Recurrence
 	int checked;          // how many overdue schedules the last looks have passed, before its end
 };
 
+// When a claim looks for dead jobs again (dead_jobs.hpp).
+struct DeadLook
+{
+	TimestampTz next;
+	int64 pause; // in microseconds, which that is the end of
+};
+
 struct ClaimsKept
 {
 	static constexpr definition::Layer layer = definition::Layer::claim;
 	CompiledClaim *compiled; // null until it is needed
 	Recurrence recurrence;
-	TimestampTz next_dead_look; // when a claim looks for dead jobs again (dead_jobs.hpp)
+	DeadLook dead_look;
 	statement::Named
 		moved_tables[3]; // those that the moves of dead jobs name; the last is the archive
 	statement::Statement *statements[claim_statement_count]; // each is null until it is needed

@@ -20,9 +20,13 @@ using definition::DeadQueue;
 using statement::Arguments;
 using statement::Parameter;
 
-// How long a backend does not look after a look, and after one that has failed.
-constexpr int64 pause = USECS_PER_SEC;
+// How long a backend does not look after a look, at least, by how much longer than that took, and after one that has failed.
+constexpr int64 least_pause = USECS_PER_SEC;
+constexpr int64 pause_factor = 20;
 constexpr int64 pause_failed = 60 * USECS_PER_SEC;
+
+// The dead jobs that a look tries, whoever has them locked.
+constexpr int most_tried = 4 * dead_batch_size;
 
 // The moment, as the errors of a job have theirs.
 static const char *
@@ -98,13 +102,29 @@ move_text(const Definition *definition, const char *ids)
 		copied, now, origin_text(definition), copied);
 }
 
-// Who requeues or cancels one has it locked, and another claim may be moving some.
+// The IDs of the first dead jobs.
 static const char *
-dead_ids(const Definition *definition)
+dead_ids(const Definition *definition, const char *which, int limit, const char *lock)
 {
-	return psprintf("array(select d.id from %s as d where d.dead_at operator(pg_catalog.<=) %s"
-					" order by d.dead_at limit %d for update skip locked)",
-					definition->source_name, placeholder(Parameter::call_time), dead_batch_size);
+	return psprintf("array(select d.id from %s as d where %s operator(pg_catalog.<=) %s"
+					" order by d.dead_at limit %d%s)",
+					definition->source_name, which, placeholder(Parameter::call_time), limit, lock);
+}
+
+// Who requeues or cancels one has it locked, and another claim may be moving some. A look passes by some of these, as others
+// may have all locked. It finds those again by the primary key: not "dead_at <=", as in move_text().
+static const char *
+locked_ids(const Definition *definition, ClaimStatement which)
+{
+	constexpr const char *lock = " for update skip locked";
+	if (which == ClaimStatement::move_dead)
+		return dead_ids(definition, "d.dead_at", dead_batch_size, lock);
+	const char *tried = dead_ids(definition, "d.dead_at", most_tried, "");
+	return dead_ids(definition,
+					psprintf("d.id operator(pg_catalog.=) any (%s)"
+							 " and coalesce(d.dead_at, 'infinity')",
+							 tried),
+					dead_batch_size, lock);
 }
 
 // The tables that the moves name. No other statement knows of the dead queue, whose schema its callers may not use.
@@ -124,7 +144,7 @@ statement_for(Definition *definition, ClaimStatement which)
 	const definition::KeptStatement kept = kept_for_claims(definition, which);
 	if (!kept.statement->is_prepared()) {
 		const char *ids = which == ClaimStatement::move_failed ? placeholder(Parameter::ids)
-															   : dead_ids(definition);
+															   : locked_ids(definition, which);
 		prepare(kept.statement, move_text(definition, ids), definition->row_type,
 				statement::Access::by_key, moved_tables(definition), {kept.act, definition->name});
 		kept.statement->follows_partitions = definition->is_partitioned;
@@ -278,24 +298,27 @@ move_failed(Definition *definition, const int64 *ids, int count, TimestampTz now
 	});
 }
 
-// At the level SERIALIZABLE a look would conflict with what others fail and requeue. After a full batch there may be more.
+// At the level SERIALIZABLE a look would conflict with what others fail and requeue. The pause is set before the look, which
+// may end the call.
 void
 move_dead_sometimes(Definition *definition, TimestampTz now)
 {
 	if (!has_dead_queue(definition) || IsolationIsSerializable())
 		return;
-	TimestampTz *next_look = &definition::beside<ClaimsKept>(definition)->next_dead_look;
-	if (now < *next_look && *next_look - now <= pause_failed)
+	DeadLook *look = &definition::beside<ClaimsKept>(definition)->dead_look;
+	// Not if the clock was set back.
+	if (now < look->next && look->next - now <= 2 * look->pause)
 		return;
-	*next_look = now + pause;
-	int64 moved = 0;
+	*look = {now + pause_failed, pause_failed};
+	const TimestampTz begin = GetCurrentTimestamp();
 	if (!try_to_move(definition, [&] {
-			moved = move(definition, ClaimStatement::look_for_dead, arguments_at(definition, now),
-						 Manner::plain);
+			(void) move(definition, ClaimStatement::look_for_dead, arguments_at(definition, now),
+						Manner::plain);
 		}))
-		*next_look = now + pause_failed;
-	else if (moved == dead_batch_size)
-		*next_look = 0;
+		return;
+	const TimestampTz end = GetCurrentTimestamp();
+	look->pause = Max(least_pause, pause_factor * (end - begin));
+	look->next = end + look->pause;
 }
 
 } // namespace queue_ext::claim

@@ -29,8 +29,9 @@ has_dead_queue(const definition::Definition *definition)
 // the call, and 53200.
 void move_failed(definition::Definition *definition, const int64 *ids, int count, TimestampTz now);
 
-// Moves a batch of dead jobs that nobody has locked, if this backend has not looked for some time. Raises as move_failed()
-// does.
+// Moves a batch of dead jobs that nobody has locked, of those that died first, if this backend has not looked for some time:
+// a second, and 20 times what the last look took, so that a twentieth of a session's time goes into looks, at most. Raises as
+// move_failed() does.
 void move_dead_sometimes(definition::Definition *definition, TimestampTz now);
 
 // The rows of a batch.
