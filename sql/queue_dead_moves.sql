@@ -66,5 +66,27 @@ call queue_maintain('mail');
 select count(*) from letters;
 truncate mail, letters;
 
+-- A failure that is retried moves nothing, and so deletes from nothing. (Claims at this level do not look.)
+set default_transaction_isolation = 'serializable';
+create table deletes (at timestamptz not null default clock_timestamp());
+create function note_delete() returns trigger language plpgsql as $$ begin insert into test_dead_moves.deletes default values; return null; end $$;
+create trigger note_delete before delete on mail for each statement execute function note_delete();
+select queue_alter('mail', max_attempts => 2, backoff_base => '1 us', backoff_cap => '1 us');
+select queue_send_many('mail', '{1,2,3,4}', 0);
+select queue_fail('mail', id, attempt) from queue_pop('mail');
+select queue_fail_many('mail', array_agg(id), array_agg(attempt)) from queue_pop('mail');
+select queue_fail_row('mail', r) from queue_pop_rows(null::mail, 'mail') as r;
+select queue_fail_receipt('mail', queue_receipt('mail', r)) from queue_pop_rows(null::mail, 'mail') as r;
+select count(*) from deletes;
+select queue_fail('mail', id, attempt) from queue_pop('mail');
+select queue_fail_many('mail', array_agg(id), array_agg(attempt)) from queue_pop('mail');
+select queue_fail_row('mail', r) from queue_pop_rows(null::mail, 'mail') as r;
+select queue_fail_receipt('mail', queue_receipt('mail', r)) from queue_pop_rows(null::mail, 'mail') as r;
+select count(*) from deletes;
+select count(*) from letters;
+reset default_transaction_isolation;
+drop trigger note_delete on mail;
+truncate mail, letters;
+
 drop schema test_dead_moves cascade;
 drop role regress_moves_worker;

@@ -24,7 +24,7 @@ has_dead_queue(const definition::Definition *definition)
 	return OidIsValid(definition->dead_queue);
 }
 
-// Moves those of the jobs that are dead at that time, unless another session has a table locked that it writes. Waits for
+// Moves those of the jobs, which a failure has ended, that are dead at that time, unless another session has a table locked that it writes. Waits for
 // who has one of the jobs locked. What hinders it is said in the server's log alone; raises what ends the transaction or
 // the call, and 53200.
 void move_failed(definition::Definition *definition, const int64 *ids, int count, TimestampTz now);
