@@ -88,5 +88,36 @@ reset default_transaction_isolation;
 drop trigger note_delete on mail;
 truncate mail, letters;
 
+-- Whatever error a trigger raises, the failure and the claim are as they were, and the job stays; but not if the transaction is
+-- to be repeated, or the call is ended from outside.
+create function refuse() returns trigger language plpgsql as $$
+begin
+	raise 'no room' using errcode = current_setting('test.code'), hint = 'Make room.';
+end $$;
+create trigger refuse before insert on letters for each row execute function refuse();
+select queue_alter('mail', max_attempts => 1);
+create function fail_and_look(code text) returns text language plpgsql as $$
+begin
+	perform set_config('test.code', code, true);
+	perform queue_send('mail', '1');
+	perform queue_fail('mail', id, attempt) from queue_pop('mail');
+	perform queue_alter('mail', lease => '1 hour'); -- so that the next claim looks
+	perform from queue_pop('mail');
+	return (select count(*) from mail) || ' of ' || code;
+end $$;
+\set VERBOSITY terse
+select fail_and_look(c) from unnest('{XX000,XX001,53100,53200,57014,57P01,22012,P0001,25006,55P03,54001}'::text[]) as c;
+select fail_and_look('40001');
+create or replace function refuse() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return new; end $$;
+set statement_timeout = '1 s';
+select fail_and_look('none');
+reset statement_timeout;
+\set VERBOSITY default
+select count(*) from mail;
+drop trigger refuse on letters;
+call queue_maintain('mail');
+select (select count(*) from mail) as mail, (select count(*) from letters) as letters;
+truncate mail, letters;
+
 drop schema test_dead_moves cascade;
 drop role regress_moves_worker;

@@ -253,19 +253,13 @@ move_dead_batch(Definition *definition, TimestampTz now, Manner manner)
 	return moved > 0 || definition->dependent.is_valid ? Batch::last : Batch::not_tried;
 }
 
-// Whether an error leaves the job dead, and the call as it is.
+// Whether an error leaves the job dead, and the call as it is: a trigger, and the dead queue's disk, may raise anything. Not
+// if somebody ends the call, or the transaction must be repeated.
 static bool
 is_hindrance(const ErrorData *error)
 {
-	switch (ERRCODE_TO_CATEGORY(error->sqlerrcode)) {
-		case ERRCODE_TRANSACTION_ROLLBACK:
-		case ERRCODE_INSUFFICIENT_RESOURCES:
-		case ERRCODE_OPERATOR_INTERVENTION:
-		case ERRCODE_INTERNAL_ERROR:
-			return false;
-		default:
-			return !statement::is_interrupt(error);
-	}
+	return ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_TRANSACTION_ROLLBACK &&
+		   !statement::is_interrupt(error);
 }
 
 // Calls body(), which moves jobs. False if it could not.
