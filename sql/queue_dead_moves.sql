@@ -119,5 +119,35 @@ call queue_maintain('mail');
 select (select count(*) from mail) as mail, (select count(*) from letters) as letters;
 truncate mail, letters;
 
+-- queue_maintain does the rest where jobs cannot be moved, and raises that then; and dead_keep removes no job that is to be moved.
+create or replace function refuse() returns trigger language plpgsql as $$ begin raise 'no room'; end $$;
+create trigger refuse before insert on letters for each row execute function refuse();
+select queue_create('kept', archive => true, archive_keep => '1 hour', dead_keep => '1 hour', dead_queue => 'letters');
+insert into kept (payload, dead_at) values ('1', now() - interval '1 day');
+create procedure archive_one() language sql as $$
+	insert into kept_archive (id, run_at, created_at, finished_at, attempt, max_attempts, slot, priority, state, payload)
+	values (1, now(), now(), now() - interval '1 day', 1, 1, 3, 0, 'completed', '1');
+$$;
+call archive_one();
+\set VERBOSITY terse
+call queue_maintain('kept');
+\set VERBOSITY default
+select (select count(*) from kept) as kept, (select count(*) from kept_archive) as archived;
+drop trigger refuse on letters;
+select queue_detach('letters');
+call archive_one();
+call queue_maintain('kept');
+select (select count(*) from kept) as kept, (select count(*) from kept_archive) as archived;
+select finding from queue_health('kept') where finding in ('keep_overdue', 'dead_not_moved');
+select queue_adopt('letters');
+call queue_maintain('kept');
+select (select count(*) from kept) as kept, (select count(*) from kept_archive) as archived, (select count(*) from letters) as letters;
+insert into kept (payload, dead_at) values ('2', now() - interval '1 day');
+select queue_alter('kept', dead_queue => '');
+call queue_maintain('kept');
+select (select count(*) from kept) as kept, (select count(*) from kept_archive) as archived, (select count(*) from letters) as letters;
+select queue_drop('kept');
+truncate letters;
+
 drop schema test_dead_moves cascade;
 drop role regress_moves_worker;

@@ -62,8 +62,8 @@ check_keep(const Subject &subject, Relation table)
 		}
 	}
 	JobColumns columns;
-	if (definition::is_for_ever(definition->dead_keep) || !subject.may_read ||
-		!find_job_columns(table, &columns))
+	if (definition::is_for_ever(definition->dead_keep) || OidIsValid(definition->dead_queue) ||
+		!subject.may_read || !find_job_columns(table, &columns))
 		return;
 	const Oid index = find_job_indexes(table, columns).dead;
 	const TimestampTz oldest =
