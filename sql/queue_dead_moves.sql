@@ -149,5 +149,18 @@ select (select count(*) from kept) as kept, (select count(*) from kept_archive) 
 select queue_drop('kept');
 truncate letters;
 
+-- A queue whose archive was dropped keeps its dead jobs, and queue_maintain says why.
+select queue_create('kept', max_attempts => 1, archive => true, dead_queue => 'letters');
+drop table kept_archive;
+select queue_send('kept', '1');
+select queue_fail('kept', id, attempt) from queue_pop('kept');
+call queue_maintain('kept');
+select (select count(*) from kept) as kept, (select count(*) from letters) as letters;
+select queue_alter('kept', archive => true);
+call queue_maintain('kept');
+select (select count(*) from kept) as kept, (select count(*) from kept_archive) as archived, (select count(*) from letters) as letters;
+select queue_drop('kept');
+truncate letters;
+
 drop schema test_dead_moves cascade;
 drop role regress_moves_worker;

@@ -55,7 +55,7 @@ origin_text(const Definition *definition)
 static const char *
 archiving_text(const Definition *definition)
 {
-	if (!definition->is_archived || definition->archive_name == nullptr)
+	if (!definition->is_archived)
 		return "";
 	const char *columns =
 		psprintf("%s%s", definition::archived_columns,
@@ -214,9 +214,10 @@ move(Definition *definition, ClaimStatement which, const Arguments &arguments, M
 {
 	if (!lock_written(definition, which) || !definition->dependent.is_valid)
 		return 0;
-	const bool is_archive_gone = definition->is_archived && definition->archive_name == nullptr;
-	if (is_archive_gone || dead_queue_of(definition) != DeadQueue::there)
+	if (dead_queue_of(definition) != DeadQueue::there)
 		return 0;
+	if (definition->is_archived && definition->archive_name == nullptr)
+		error::archive_missing(definition->name, definition->source_name);
 	const Access accesses[] = {
 		{definition->source, ACL_SELECT | ACL_UPDATE | ACL_DELETE, TRIGGER_TYPE_DELETE},
 		{definition->dead_queue, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT},

@@ -45,7 +45,8 @@ enum class Batch {
 };
 
 // Moves a batch of dead jobs that nobody has locked; none if there is no dead queue that can take them. Waits for locks on
-// that and the archive. Raises what as_owner() and the executor raise, and 55000 where a trigger has suppressed a row.
+// that and the archive. Raises what as_owner() and the executor raise, and 55000 where the archive is gone, or a trigger has suppressed
+// a row.
 Batch move_dead_batch(definition::Definition *definition, TimestampTz now, Manner manner);
 
 } // namespace queue_ext::claim
