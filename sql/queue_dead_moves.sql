@@ -162,5 +162,36 @@ select (select count(*) from kept) as kept, (select count(*) from kept_archive) 
 select queue_drop('kept');
 truncate letters;
 
+-- The comment of a table names a dead queue that cannot be looked up.
+create schema test_dead_app;
+create role regress_moves_owner;
+grant usage, create on schema test_dead_moves, test_dead_app to regress_moves_owner;
+set role regress_moves_owner;
+set client_min_messages = warning;
+select queue_create('test_dead_app.jobs');
+select queue_create('adopted', dead_queue => 'test_dead_app.jobs');
+select queue_detach('adopted');
+reset role;
+revoke usage on schema test_dead_app from regress_moves_owner;
+set role regress_moves_owner;
+select queue_adopt('adopted');
+select dead_queue from queues where source = 'adopted'::regclass;
+select queue_detach('adopted');
+comment on table adopted is 'queue of queue_ext: {"lease": "1s", "max_attempts": 1, "backoff_base": "1s", "backoff_cap": "1s", "archive": false, "dead_queue": "no.name.of.mine"}';
+select queue_adopt('adopted');
+reset role;
+-- A dead queue that was renamed is kept, as queue_detach writes the comment anew.
+grant usage on schema test_dead_app to regress_moves_owner;
+set role regress_moves_owner;
+select queue_alter('adopted', dead_queue => 'test_dead_app.jobs');
+alter table test_dead_app.jobs rename to undelivered;
+select queue_detach('adopted');
+select queue_adopt('adopted');
+select dead_queue from queues where source = 'adopted'::regclass;
+reset role;
+drop owned by regress_moves_owner cascade;
+drop role regress_moves_owner;
+drop schema test_dead_app;
+
 drop schema test_dead_moves cascade;
 drop role regress_moves_worker;

@@ -1299,14 +1299,14 @@ dead_queue_of_other(const char *queue, const char *table, Oid owner)
 }
 
 void
-warn_dead_queue_missing(const char *queue, const char *dead_queue)
+warn_dead_queue_missing(const char *queue, const char *written, const char *dead_queue)
 {
-	ereport(
-		WARNING,
-		(errmsg("queue \"%s\" has no dead queue any more", queue),
-		 errdetail("Its comment names \"%s\", which is no table that can take its dead jobs.",
-				   dead_queue),
-		 errhint("Set it with queue_alter(%s, dead_queue => ...).", quote_literal_cstr(queue))));
+	ereport(WARNING, (errmsg("queue \"%s\" has no dead queue any more", queue),
+					  errdetail("Its comment names \"%s\", which is no table that can take its "
+								"dead jobs, or cannot be looked up.",
+								dead_queue),
+					  errhint("Set it with queue_alter(%s, dead_queue => ...).",
+							  quote_literal_cstr(written))));
 }
 
 void

@@ -107,14 +107,7 @@ alter(const text *name, Options options, const bool *archived, const bool *kinds
 		options.archive = &archive;
 	}
 	update_definition(definition->name, definition->source, options);
-	Definition now{};
-	if (definition->is_managed && definition::read_definition(definition->source, definition->name,
-															  CurrentMemoryContext, &now))
-		definition::write_comment(
-			definition->source,
-			{now.lease, now.backoff_base, now.backoff_cap, now.max_attempts, now.is_archived,
-			 now.archive_keep, now.dead_keep,
-			 OidIsValid(now.dead_queue) ? definition::qualified_name(now.dead_queue) : nullptr});
+	definition::write_registered_comment(definition->source, definition->name);
 }
 
 Datum
