@@ -193,5 +193,23 @@ drop owned by regress_moves_owner cascade;
 drop role regress_moves_owner;
 drop schema test_dead_app;
 
+-- A dead queue without its trigger counts what it takes, and a claim finds it at once.
+drop trigger queue_ext_wake on letters;
+select count(*) from queue_pop('letters');
+create temp view sent as select sent from queue_stats where source = 'letters'::regclass;
+table sent \gset before_
+begin;
+select queue_send('mail', '1', max_attempts => 1) as id \gset
+select queue_fail('mail', :id, attempt) from queue_pop('mail');
+commit;
+select sent - :before_sent as sent from sent;
+select payload from queue_pop('letters');
+select queue_alter('letters', wake => true);
+select queue_send('mail', '2', max_attempts => 1) as id \gset
+select queue_fail('mail', :id, attempt) from queue_pop('mail');
+select sent - :before_sent as sent from sent;
+drop view sent;
+truncate letters;
+
 drop schema test_dead_moves cascade;
 drop role regress_moves_worker;

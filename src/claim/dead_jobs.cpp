@@ -10,6 +10,7 @@
 #include "../error.hpp"
 #include "../statement/subtransaction.hpp"
 #include "../stats/transaction_counters.hpp"
+#include "../wake/transaction_callbacks.hpp"
 #include "claims_kept.hpp"
 #include "given_back.hpp"
 
@@ -153,9 +154,25 @@ statement_for(Definition *definition, ClaimStatement which)
 	return *kept.statement;
 }
 
-// A trigger of the dead queue may have suppressed jobs, which would be lost.
+// Counts jobs that the dead queue was sent, as far as its trigger has not, and tells claims of them. Without its definition,
+// which each move would have to open. Where nothing is counted, it is not known, either, whether the trigger has fired.
+static void
+note_sent(Oid dead_queue, int64 counted, int64 sent)
+{
+	const int64 by_trigger = stats::counted_by_trigger(dead_queue) - counted;
+	stats::TransactionCounters *counters =
+		sent > by_trigger && stats::is_on() ? stats::counters_of_table(dead_queue) : nullptr;
+	if (counters == nullptr)
+		return;
+	counters->counts.add(stats::Counter::sent, sent - by_trigger);
+	counters->is_blind = true;
+	wake::note_writes(dead_queue, wake::at_once);
+	wake::note_wake(dead_queue);
+}
+
+// A trigger of the dead queue may have suppressed jobs, which would be lost. sent: what was counted before.
 static int64
-count_moved(Definition *definition)
+count_moved(Definition *definition, int64 sent)
 {
 	bool is_null;
 	const auto value = [&](int column) {
@@ -167,6 +184,7 @@ count_moved(Definition *definition)
 	if (taken == 0)
 		return 0;
 	stats::count(definition, stats::Counter::moved, taken);
+	note_sent(definition->dead_queue, sent, taken);
 	const Datum death = value(3);
 	stats::TransactionCounters *counters = is_null ? nullptr : stats::counters_of(definition);
 	if (counters != nullptr)
@@ -225,8 +243,9 @@ move(Definition *definition, ClaimStatement which, const Arguments &arguments, M
 	int64 moved = 0;
 	as_owner(accesses, definition->is_archived ? 3 : 2, manner, [&](Runner) {
 		statement::with_spi([&] {
+			const int64 sent = stats::counted_by_trigger(definition->dead_queue);
 			run(statement_for(definition, which), arguments);
-			moved = count_moved(definition);
+			moved = count_moved(definition, sent);
 		});
 	});
 	return moved;
