@@ -211,5 +211,17 @@ select sent - :before_sent as sent from sent;
 drop view sent;
 truncate letters;
 
+-- A temporary dead queue is only for a temporary queue.
+create function temporary_of(name text) returns text language sql as $$
+	select error_of(format($q$select queue_create(%L, dead_queue => 'pg_temp.letters')$q$, name)) $$;
+select queue_create('pg_temp.letters') is not null as made;
+select regexp_replace(temporary_of('lasting'), 'pg_temp_\d+', 'pg_temp', 'g');
+select regexp_replace(error_of($$select queue_alter('mail', dead_queue => 'pg_temp.letters')$$), 'pg_temp_\d+', 'pg_temp', 'g');
+select temporary_of('pg_temp.passing');
+select queue_send('pg_temp.passing', '1', max_attempts => 1);
+select queue_fail('pg_temp.passing', id, attempt) from queue_pop('pg_temp.passing');
+select payload from pg_temp.letters;
+select queue_drop('pg_temp.passing'), queue_drop('pg_temp.letters');
+
 drop schema test_dead_moves cascade;
 drop role regress_moves_worker;

@@ -1287,6 +1287,16 @@ own_dead_queue(const char *queue)
 }
 
 void
+dead_queue_temporary(const char *queue)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("temporary queue \"%s\" can only take dead jobs of a temporary queue", queue),
+			 errdetail("Other sessions cannot move theirs into it."),
+			 errhint("Create one that is not temporary.")));
+}
+
+void
 dead_queue_of_other(const char *queue, const char *table, Oid owner)
 {
 	const char *role = GetUserNameFromId(owner, false);

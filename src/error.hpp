@@ -196,6 +196,8 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void not_managed(const char *queue, const char *hint);
 // 22023: a queue is named as its own dead queue.
 [[noreturn]] void own_dead_queue(const char *queue);
+// 55000: the dead queue is temporary, and the queue is not.
+[[noreturn]] void dead_queue_temporary(const char *queue);
 // 55000: the dead queue has another owner than that.
 [[noreturn]] void dead_queue_of_other(const char *queue, const char *table, Oid owner);
 // 55000: dead jobs were to be put into the table, and a trigger did not let one in.

@@ -84,8 +84,10 @@ alter(const text *name, Options options, const bool *archived, const bool *kinds
 						   "and attach it anew to change more.");
 	Oid dead_queue = InvalidOid;
 	if (dead_queue_name != nullptr) {
-		dead_queue = definition::find_dead_queue(dead_queue_name, definition->source,
-												 catalog::owner_of(definition->source));
+		const Oid source = definition->source;
+		dead_queue = definition::find_dead_queue(
+			dead_queue_name, {source, catalog::owner_of(source),
+							  get_rel_persistence(source) == RELPERSISTENCE_TEMP});
 		options.dead_queue = &dead_queue;
 	}
 	if (options.max_attempts != nullptr)

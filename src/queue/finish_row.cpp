@@ -274,8 +274,8 @@ complete_directly(Definition *definition, const Rule &rule, const Row &job,
 	count_finished(definition, Action::complete, is_done, 0);
 	if (completed == job::Completed::by_statement)
 		statement::with_spi([&] {
-			is_done = write_row(definition, Action::complete, rule, arguments, nullptr) !=
-					  Finished::no;
+			is_done =
+				write_row(definition, Action::complete, rule, arguments, nullptr) != Finished::no;
 		});
 	return is_done;
 }
