@@ -223,5 +223,26 @@ select queue_fail('pg_temp.passing', id, attempt) from queue_pop('pg_temp.passin
 select payload from pg_temp.letters;
 select queue_drop('pg_temp.passing'), queue_drop('pg_temp.letters');
 
+-- What hinders moves is in the server's log, once in a minute for a queue, also where its definition has changed.
+create or replace function refuse() returns trigger language plpgsql as $$
+begin
+	raise 'no room' using detail = 'There are too many.', hint = 'Make room.';
+end $$;
+create trigger refuse before insert on letters for each row execute function refuse();
+select queue_create('post', max_attempts => 1, dead_queue => 'letters');
+select count(queue_send('post', '1')), count(queue_send('mail', '1'));
+\c -
+set client_min_messages = warning;
+set search_path = test_dead_moves, public;
+set client_min_messages = log;
+select queue_fail('post', id, attempt) from queue_pop('post');
+select queue_alter('post', lease => '1 hour');
+select id from queue_pop('post');
+select queue_fail('mail', id, attempt) from queue_pop('mail');
+set client_min_messages = warning;
+drop trigger refuse on letters;
+select queue_drop('post');
+truncate mail, letters;
+
 drop schema test_dead_moves cascade;
 drop role regress_moves_worker;

@@ -1328,11 +1328,13 @@ dead_jobs_suppressed(const char *table)
 }
 
 void
-log_dead_not_moved(const char *queue, const ErrorData *cause)
+log_dead_not_moved(const char *table, const char *dead_queue, const ErrorData *cause)
 {
 	ereport(LOG, (errcode(cause->sqlerrcode),
-				  errmsg("could not move dead jobs of queue \"%s\" to its dead queue", queue),
-				  errdetail_internal("%s", cause->message)));
+				  errmsg("could not move dead jobs of table %s to dead queue %s", table,
+						 dead_queue == nullptr ? "" : dead_queue),
+				  errdetail_internal("%s", cause->message),
+				  cause->hint == nullptr ? 0 : errhint("%s", cause->hint)));
 }
 
 void

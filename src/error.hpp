@@ -302,7 +302,7 @@ void note_progress(const char *queue, const char *done, int64 jobs, int64 id, in
 // For the server's log: why a completion has not cleared what the queue's archive need not keep.
 void log_slot_not_cleared(const char *queue, const ErrorData *cause);
 // The same: why dead jobs stay where they are.
-void log_dead_not_moved(const char *queue, const ErrorData *cause);
+void log_dead_not_moved(const char *table, const char *dead_queue, const ErrorData *cause);
 // WARNING 01000: the comment of an adopted table names a dead queue that it cannot have any more. written: the queue as an
 // argument has it.
 void warn_dead_queue_missing(const char *queue, const char *written, const char *dead_queue);

@@ -282,6 +282,41 @@ is_hindrance(const ErrorData *error)
 		   !statement::is_interrupt(error);
 }
 
+namespace {
+
+// When it was last said that the dead jobs of a table could not be moved.
+struct LastWord
+{
+	Oid source; // the hash key
+	TimestampTz at;
+};
+
+} // namespace
+
+// Not beside definitions, which are made anew at any time. Grows with the queues whose moves were hindered in this backend.
+static HTAB *last_words = nullptr;
+
+// Says in the log what hinders a move, once in a minute for a queue.
+static void
+log_hindrance(const Definition *definition, const ErrorData *error)
+{
+	if (last_words == nullptr) {
+		HASHCTL control{};
+		control.keysize = sizeof(LastWord::source);
+		control.entrysize = sizeof(LastWord);
+		last_words =
+			hash_create("queue_ext dead jobs not moved", 16, &control, HASH_ELEM | HASH_BLOBS);
+	}
+	bool is_found;
+	auto *last = static_cast<LastWord *>(
+		hash_search(last_words, &definition->source, HASH_ENTER, &is_found));
+	const TimestampTz now = GetCurrentTimestamp();
+	if (is_found && now >= last->at && now - last->at < pause_failed)
+		return;
+	last->at = now;
+	error::log_dead_not_moved(definition->source_name, definition->dead_queue_name, error);
+}
+
 // Calls body(), which moves jobs. False if it could not.
 template <typename Body>
 static bool
@@ -290,7 +325,7 @@ try_to_move(const Definition *definition, Body &&body)
 	return statement::in_subtransaction(body, [&](const ErrorData *error) {
 		if (!is_hindrance(error))
 			return false;
-		error::log_dead_not_moved(definition->name, error);
+		log_hindrance(definition, error);
 		return true;
 	});
 }

@@ -25,7 +25,7 @@ has_dead_queue(const definition::Definition *definition)
 }
 
 // Moves those of the jobs, which a failure has ended, that are dead at that time, unless another session has a table locked that it writes. Waits for
-// who has one of the jobs locked. What hinders it, any error, is said in the server's log alone. Raises class 40, and what
+// who has one of the jobs locked. What hinders it, any error, is said in the server's log alone, once in a minute. Raises class 40, and what
 // ends the call from outside: a cancel, a timeout.
 void move_failed(definition::Definition *definition, const int64 *ids, int count, TimestampTz now);
 
