@@ -244,5 +244,24 @@ drop trigger refuse on letters;
 select queue_drop('post');
 truncate mail, letters;
 
+-- It is made when it is moved.
+begin;
+select pg_sleep(0.01);
+select queue_send('mail', '1') as id \gset
+select queue_fail('mail', :id, attempt) from queue_pop('mail');
+commit;
+select created_at >= (origin->>'died_at')::timestamptz as after_death, created_at = run_at as ready from letters;
+truncate letters;
+-- A queue is not its own dead queue, whatever the registry has.
+select queue_send('mail', '1') is not null as sent;
+update public.queue_definition set dead_queue = source where source = 'mail'::regclass;
+\c -
+set client_min_messages = warning;
+set search_path = test_dead_moves, public;
+select queue_fail('mail', id, attempt) from queue_pop('mail');
+select count(*) from mail where dead_at is not null;
+call queue_maintain('mail');
+select count(*) from mail where dead_at is not null;
+
 drop schema test_dead_moves cascade;
 drop role regress_moves_worker;

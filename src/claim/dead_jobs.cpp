@@ -83,9 +83,9 @@ copied_columns(const Definition *definition)
 	return list.data;
 }
 
-// Moves the jobs whose ids those are, which may be dead or not. Returns how many were taken and put, and when the first
-// has died of those whose lease has ended. Not "dead_at <=", which the index of dead jobs could serve, and read all of
-// them.
+// Moves the jobs whose ids those are, which may be dead or not. They are made now, not when the transaction began, which may be
+// before they died. Returns how many were taken and put, and when the first has died of those whose lease has ended. Not
+// "dead_at <=", which the index of dead jobs could serve, and read all of them.
 static const char *
 move_text(const Definition *definition, const char *ids)
 {
@@ -94,13 +94,13 @@ move_text(const Definition *definition, const char *ids)
 	return psprintf(
 		"with moved as (delete from %s as t where t.id operator(pg_catalog.=) any (%s)"
 		" and coalesce(t.dead_at, 'infinity') operator(pg_catalog.<=) %s returning t.*)%s,"
-		" put as (insert into %s (run_at, priority, last_error, payload, origin%s)"
-		" select %s, priority, last_error, payload, %s%s from moved as m"
+		" put as (insert into %s (run_at, created_at, priority, last_error, payload, origin%s)"
+		" select %s, %s, priority, last_error, payload, %s%s from moved as m"
 		" order by m.dead_at, m.id returning 1)"
 		" select (select pg_catalog.count(*) from moved), (select pg_catalog.count(*) from put),"
 		" (select pg_catalog.min(m.dead_at) from moved as m where m.leased_until is not null)",
 		definition->source_name, ids, now, archiving_text(definition), definition->dead_queue_name,
-		copied, now, origin_text(definition), copied);
+		copied, now, now, origin_text(definition), copied);
 }
 
 // The IDs of the first dead jobs.

@@ -18,7 +18,9 @@ dead_queue_of(const Definition *definition)
 	const Oid table = definition->dead_queue;
 	if (!OidIsValid(table))
 		return DeadQueue::none;
-	if (definition->dead_queue_name == nullptr || find_managed_name(table) == nullptr)
+	// A dump has the OID of a table that was dropped as a number, which may be the source's after a restore.
+	if (table == definition->source || definition->dead_queue_name == nullptr ||
+		find_managed_name(table) == nullptr)
 		return DeadQueue::gone;
 	if (catalog::find_owner(table) != catalog::find_owner(definition->source))
 		return DeadQueue::foreign;
