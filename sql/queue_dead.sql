@@ -200,9 +200,14 @@ select finding from of_graves;
 set role regress_dead_owner;
 select queue_alter('letters', dead_queue => 'graves');
 reset role;
+-- A job that was sent there is late as in any queue; one that died elsewhere, at the head, is not, also if somebody looks by hand.
+select finding from of_graves;
+update graves set origin = '{}';
 table of_graves;
 select count(*) from queue_pop('graves');
 select queue_release('graves', 1, 1, now() - interval '1 day');
+select finding from of_graves;
+select queue_send('graves', '2', -1, run_at => now() - interval '1 day');
 select finding from of_graves;
 set role regress_dead_owner;
 select queue_alter('letters', dead_queue => '');

@@ -1287,6 +1287,16 @@ own_dead_queue(const char *queue)
 }
 
 void
+dead_queue_temporary(const char *queue)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("temporary queue \"%s\" can only take dead jobs of a temporary queue", queue),
+			 errdetail("Other sessions cannot move theirs into it."),
+			 errhint("Create one that is not temporary.")));
+}
+
+void
 dead_queue_of_other(const char *queue, const char *table, Oid owner)
 {
 	const char *role = GetUserNameFromId(owner, false);
@@ -1299,14 +1309,14 @@ dead_queue_of_other(const char *queue, const char *table, Oid owner)
 }
 
 void
-warn_dead_queue_missing(const char *queue, const char *dead_queue)
+warn_dead_queue_missing(const char *queue, const char *written, const char *dead_queue)
 {
-	ereport(
-		WARNING,
-		(errmsg("queue \"%s\" has no dead queue any more", queue),
-		 errdetail("Its comment names \"%s\", which is no table that can take its dead jobs.",
-				   dead_queue),
-		 errhint("Set it with queue_alter(%s, dead_queue => ...).", quote_literal_cstr(queue))));
+	ereport(WARNING, (errmsg("queue \"%s\" has no dead queue any more", queue),
+					  errdetail("Its comment names \"%s\", which is no table that can take its "
+								"dead jobs, or cannot be looked up.",
+								dead_queue),
+					  errhint("Set it with queue_alter(%s, dead_queue => ...).",
+							  quote_literal_cstr(written))));
 }
 
 void
@@ -1318,11 +1328,13 @@ dead_jobs_suppressed(const char *table)
 }
 
 void
-log_dead_not_moved(const char *queue, const ErrorData *cause)
+log_dead_not_moved(const char *table, const char *dead_queue, const ErrorData *cause)
 {
 	ereport(LOG, (errcode(cause->sqlerrcode),
-				  errmsg("could not move dead jobs of queue \"%s\" to its dead queue", queue),
-				  errdetail_internal("%s", cause->message)));
+				  errmsg("could not move dead jobs of table %s to dead queue %s", table,
+						 dead_queue == nullptr ? "" : dead_queue),
+				  errdetail_internal("%s", cause->message),
+				  cause->hint == nullptr ? 0 : errhint("%s", cause->hint)));
 }
 
 void

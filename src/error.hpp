@@ -196,6 +196,8 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void not_managed(const char *queue, const char *hint);
 // 22023: a queue is named as its own dead queue.
 [[noreturn]] void own_dead_queue(const char *queue);
+// 55000: the dead queue is temporary, and the queue is not.
+[[noreturn]] void dead_queue_temporary(const char *queue);
 // 55000: the dead queue has another owner than that.
 [[noreturn]] void dead_queue_of_other(const char *queue, const char *table, Oid owner);
 // 55000: dead jobs were to be put into the table, and a trigger did not let one in.
@@ -300,9 +302,10 @@ void note_progress(const char *queue, const char *done, int64 jobs, int64 id, in
 // For the server's log: why a completion has not cleared what the queue's archive need not keep.
 void log_slot_not_cleared(const char *queue, const ErrorData *cause);
 // The same: why dead jobs stay where they are.
-void log_dead_not_moved(const char *queue, const ErrorData *cause);
-// WARNING 01000: the comment of an adopted table names a dead queue that it cannot have any more.
-void warn_dead_queue_missing(const char *queue, const char *dead_queue);
+void log_dead_not_moved(const char *table, const char *dead_queue, const ErrorData *cause);
+// WARNING 01000: the comment of an adopted table names a dead queue that it cannot have any more. written: the queue as an
+// argument has it.
+void warn_dead_queue_missing(const char *queue, const char *written, const char *dead_queue);
 // WARNING, with the SQLSTATE of the error, for which queue_maintain() has passed over the queue.
 void warn_not_maintained(const char *queue, const ErrorData *error);
 

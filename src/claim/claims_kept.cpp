@@ -30,6 +30,7 @@ act_of(ClaimStatement which)
 		case ClaimStatement::unclaimed:
 			return "occurrence of a schedule in";
 		case ClaimStatement::move_failed:
+		case ClaimStatement::look_for_dead:
 		case ClaimStatement::move_dead:
 			return "move of dead jobs from";
 	}

@@ -33,7 +33,8 @@ enum class ClaimStatement {
 	drop_occurrence,   // which this transaction has claimed
 	unclaimed,         // finds those jobs that no worker has taken yet
 	move_failed,       // moves those of some jobs that are dead to the dead queue
-	move_dead,         // a batch of dead jobs
+	look_for_dead,     // a batch of dead jobs, for a claim
+	move_dead,         // the same, for queue_maintain
 };
 constexpr int claim_statement_count = static_cast<int>(ClaimStatement::move_dead) + 1;
 
@@ -68,12 +69,21 @@ struct Recurrence
 	int checked;          // how many overdue schedules the last looks have passed, before its end
 };
 
+// When a claim looks for dead jobs again (dead_jobs.hpp).
+struct DeadLook
+{
+	TimestampTz next;
+	int64 pause; // in microseconds, which that is the end of
+};
+
 struct ClaimsKept
 {
 	static constexpr definition::Layer layer = definition::Layer::claim;
 	CompiledClaim *compiled; // null until it is needed
 	Recurrence recurrence;
-	TimestampTz next_dead_look; // when a claim looks for dead jobs again (dead_jobs.hpp)
+	DeadLook dead_look;
+	statement::Named
+		moved_tables[3]; // those that the moves of dead jobs name; the last is the archive
 	statement::Statement *statements[claim_statement_count]; // each is null until it is needed
 	PreparedClaim claims[prepared_claim_count];              // the most recently prepared first
 	PreparedLeaf *leaves; // prepared_leaf_count of them; null until needed

@@ -10,6 +10,7 @@
 #include "../error.hpp"
 #include "../statement/subtransaction.hpp"
 #include "../stats/transaction_counters.hpp"
+#include "../wake/transaction_callbacks.hpp"
 #include "claims_kept.hpp"
 #include "given_back.hpp"
 
@@ -20,9 +21,13 @@ using definition::DeadQueue;
 using statement::Arguments;
 using statement::Parameter;
 
-// How long a backend does not look after a look, and after one that has failed.
-constexpr int64 pause = USECS_PER_SEC;
+// How long a backend does not look after a look, at least, by how much longer than that took, and after one that has failed.
+constexpr int64 least_pause = USECS_PER_SEC;
+constexpr int64 pause_factor = 20;
 constexpr int64 pause_failed = 60 * USECS_PER_SEC;
+
+// The dead jobs that a look tries, whoever has them locked.
+constexpr int most_tried = 4 * dead_batch_size;
 
 // The moment, as the errors of a job have theirs.
 static const char *
@@ -51,7 +56,7 @@ origin_text(const Definition *definition)
 static const char *
 archiving_text(const Definition *definition)
 {
-	if (!definition->is_archived || definition->archive_name == nullptr)
+	if (!definition->is_archived)
 		return "";
 	const char *columns =
 		psprintf("%s%s", definition::archived_columns,
@@ -78,9 +83,9 @@ copied_columns(const Definition *definition)
 	return list.data;
 }
 
-// Moves the jobs whose ids those are, which may be dead or not. Returns how many were taken and put, and when the first
-// has died of those whose lease has ended. Not "dead_at <=", which the index of dead jobs could serve, and read all of
-// them.
+// Moves the jobs whose ids those are, which may be dead or not. They are made now, not when the transaction began, which may be
+// before they died. Returns how many were taken and put, and when the first has died of those whose lease has ended. Not
+// "dead_at <=", which the index of dead jobs could serve, and read all of them.
 static const char *
 move_text(const Definition *definition, const char *ids)
 {
@@ -89,37 +94,85 @@ move_text(const Definition *definition, const char *ids)
 	return psprintf(
 		"with moved as (delete from %s as t where t.id operator(pg_catalog.=) any (%s)"
 		" and coalesce(t.dead_at, 'infinity') operator(pg_catalog.<=) %s returning t.*)%s,"
-		" put as (insert into %s (run_at, priority, last_error, payload, origin%s)"
-		" select %s, priority, last_error, payload, %s%s from moved as m"
+		" put as (insert into %s (run_at, created_at, priority, last_error, payload, origin%s)"
+		" select %s, %s, priority, last_error, payload, %s%s from moved as m"
 		" order by m.dead_at, m.id returning 1)"
 		" select (select pg_catalog.count(*) from moved), (select pg_catalog.count(*) from put),"
 		" (select pg_catalog.min(m.dead_at) from moved as m where m.leased_until is not null)",
 		definition->source_name, ids, now, archiving_text(definition), definition->dead_queue_name,
-		copied, now, origin_text(definition), copied);
+		copied, now, now, origin_text(definition), copied);
 }
 
-// Who requeues or cancels one has it locked, and another claim may be moving some.
+// The IDs of the first dead jobs.
 static const char *
-dead_ids(const Definition *definition)
+dead_ids(const Definition *definition, const char *which, int limit, const char *lock)
 {
-	return psprintf("array(select d.id from %s as d where d.dead_at operator(pg_catalog.<=) %s"
-					" order by d.dead_at limit %d for update skip locked)",
-					definition->source_name, placeholder(Parameter::call_time), dead_batch_size);
+	return psprintf("array(select d.id from %s as d where %s operator(pg_catalog.<=) %s"
+					" order by d.dead_at limit %d%s)",
+					definition->source_name, which, placeholder(Parameter::call_time), limit, lock);
+}
+
+// Who requeues or cancels one has it locked, and another claim may be moving some. A look passes by some of these, as others
+// may have all locked. It finds those again by the primary key: not "dead_at <=", as in move_text().
+static const char *
+locked_ids(const Definition *definition, ClaimStatement which)
+{
+	constexpr const char *lock = " for update skip locked";
+	if (which == ClaimStatement::move_dead)
+		return dead_ids(definition, "d.dead_at", dead_batch_size, lock);
+	const char *tried = dead_ids(definition, "d.dead_at", most_tried, "");
+	return dead_ids(definition,
+					psprintf("d.id operator(pg_catalog.=) any (%s)"
+							 " and coalesce(d.dead_at, 'infinity')",
+							 tried),
+					dead_batch_size, lock);
+}
+
+// The tables that the moves name. No other statement knows of the dead queue, whose schema its callers may not use.
+static statement::Tables
+moved_tables(Definition *definition)
+{
+	statement::Named *tables = definition::beside<ClaimsKept>(definition)->moved_tables;
+	tables[0] = {definition->source, definition->source_name};
+	tables[1] = {definition->dead_queue, definition->dead_queue_name};
+	tables[2] = {definition->archive, definition->archive_name};
+	return {tables, definition->is_archived ? 3 : 2};
 }
 
 static const statement::Statement &
 statement_for(Definition *definition, ClaimStatement which)
 {
-	return prepared_of(definition, kept_for_claims(definition, which), [&] {
-		return move_text(definition, which == ClaimStatement::move_failed
-										 ? placeholder(Parameter::ids)
-										 : dead_ids(definition));
-	});
+	const definition::KeptStatement kept = kept_for_claims(definition, which);
+	if (!kept.statement->is_prepared()) {
+		const char *ids = which == ClaimStatement::move_failed ? placeholder(Parameter::ids)
+															   : locked_ids(definition, which);
+		prepare(kept.statement, move_text(definition, ids), definition->row_type,
+				statement::Access::by_key, moved_tables(definition), {kept.act, definition->name});
+		kept.statement->follows_partitions = definition->is_partitioned;
+		definition::note_growth(definition);
+	}
+	return *kept.statement;
 }
 
-// A trigger of the dead queue may have suppressed jobs, which would be lost.
+// Counts jobs that the dead queue was sent, as far as its trigger has not, and tells claims of them. Without its definition,
+// which each move would have to open. Where nothing is counted, it is not known, either, whether the trigger has fired.
+static void
+note_sent(Oid dead_queue, int64 counted, int64 sent)
+{
+	const int64 by_trigger = stats::counted_by_trigger(dead_queue) - counted;
+	stats::TransactionCounters *counters =
+		sent > by_trigger && stats::is_on() ? stats::counters_of_table(dead_queue) : nullptr;
+	if (counters == nullptr)
+		return;
+	counters->counts.add(stats::Counter::sent, sent - by_trigger);
+	counters->is_blind = true;
+	wake::note_writes(dead_queue, wake::at_once);
+	wake::note_wake(dead_queue);
+}
+
+// A trigger of the dead queue may have suppressed jobs, which would be lost. sent: what was counted before.
 static int64
-count_moved(Definition *definition)
+count_moved(Definition *definition, int64 sent)
 {
 	bool is_null;
 	const auto value = [&](int column) {
@@ -131,6 +184,7 @@ count_moved(Definition *definition)
 	if (taken == 0)
 		return 0;
 	stats::count(definition, stats::Counter::moved, taken);
+	note_sent(definition->dead_queue, sent, taken);
 	const Datum death = value(3);
 	stats::TransactionCounters *counters = is_null ? nullptr : stats::counters_of(definition);
 	if (counters != nullptr)
@@ -138,13 +192,50 @@ count_moved(Definition *definition)
 	return taken;
 }
 
-// Runs the statement as the owner. Where there is no dead queue that can take jobs, they stay.
+// Locks a table and its children as a statement that inserts does, unless another session has one of them locked.
+static bool
+lock_if_free(Oid table)
+{
+	if (!ConditionalLockRelationOid(table, RowExclusiveLock))
+		return false;
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(table)))
+		return true;
+	ListCell *cell;
+	foreach (cell, find_all_inheritors(table, NoLock, nullptr))
+		if (!ConditionalLockRelationOid(lfirst_oid(cell), RowExclusiveLock))
+			return false;
+	return true;
+}
+
+// Locks what a move writes besides the source. A worker, who has rows of the source locked, waits for no one: neither for
+// a long DDL command nor in a deadlock.
+static bool
+lock_written(const Definition *definition, ClaimStatement which)
+{
+	const Oid tables[] = {definition->dead_queue,
+						  definition->is_archived ? definition->archive : InvalidOid};
+	for (const Oid table : tables) {
+		if (!OidIsValid(table))
+			continue;
+		if (which == ClaimStatement::move_dead)
+			LockRelationOid(table, RowExclusiveLock);
+		else if (!lock_if_free(table))
+			return false;
+	}
+	return true;
+}
+
+// Runs the statement as the owner. Where there is no dead queue that can take jobs, they stay. So they do where a table is
+// locked, or has changed since the definition was made, for the next look, which has a new one.
 static int64
 move(Definition *definition, ClaimStatement which, const Arguments &arguments, Manner manner)
 {
-	const bool is_archive_gone = definition->is_archived && definition->archive_name == nullptr;
-	if (is_archive_gone || dead_queue_of(definition) != DeadQueue::there)
+	if (!lock_written(definition, which) || !definition->dependent.is_valid)
 		return 0;
+	if (dead_queue_of(definition) != DeadQueue::there)
+		return 0;
+	if (definition->is_archived && definition->archive_name == nullptr)
+		error::archive_missing(definition->name, definition->source_name);
 	const Access accesses[] = {
 		{definition->source, ACL_SELECT | ACL_UPDATE | ACL_DELETE, TRIGGER_TYPE_DELETE},
 		{definition->dead_queue, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT},
@@ -152,8 +243,9 @@ move(Definition *definition, ClaimStatement which, const Arguments &arguments, M
 	int64 moved = 0;
 	as_owner(accesses, definition->is_archived ? 3 : 2, manner, [&](Runner) {
 		statement::with_spi([&] {
+			const int64 sent = stats::counted_by_trigger(definition->dead_queue);
 			run(statement_for(definition, which), arguments);
-			moved = count_moved(definition);
+			moved = count_moved(definition, sent);
 		});
 	});
 	return moved;
@@ -169,27 +261,60 @@ arguments_at(const Definition *definition, TimestampTz now)
 	return arguments;
 }
 
-int64
+Batch
 move_dead_batch(Definition *definition, TimestampTz now, Manner manner)
 {
 	if (!has_dead_queue(definition))
-		return 0;
-	return move(definition, ClaimStatement::move_dead, arguments_at(definition, now), manner);
+		return Batch::last;
+	const int64 moved =
+		move(definition, ClaimStatement::move_dead, arguments_at(definition, now), manner);
+	if (moved == dead_batch_size)
+		return Batch::full;
+	return moved > 0 || definition->dependent.is_valid ? Batch::last : Batch::not_tried;
 }
 
-// Whether an error leaves the job dead, and the call as it is.
+// Whether an error leaves the job dead, and the call as it is: a trigger, and the dead queue's disk, may raise anything. Not
+// if somebody ends the call, or the transaction must be repeated.
 static bool
 is_hindrance(const ErrorData *error)
 {
-	switch (ERRCODE_TO_CATEGORY(error->sqlerrcode)) {
-		case ERRCODE_TRANSACTION_ROLLBACK:
-		case ERRCODE_INSUFFICIENT_RESOURCES:
-		case ERRCODE_OPERATOR_INTERVENTION:
-		case ERRCODE_INTERNAL_ERROR:
-			return false;
-		default:
-			return !statement::is_interrupt(error);
+	return ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_TRANSACTION_ROLLBACK &&
+		   !statement::is_interrupt(error);
+}
+
+namespace {
+
+// When it was last said that the dead jobs of a table could not be moved.
+struct LastWord
+{
+	Oid source; // the hash key
+	TimestampTz at;
+};
+
+} // namespace
+
+// Not beside definitions, which are made anew at any time. Grows with the queues whose moves were hindered in this backend.
+static HTAB *last_words = nullptr;
+
+// Says in the log what hinders a move, once in a minute for a queue.
+static void
+log_hindrance(const Definition *definition, const ErrorData *error)
+{
+	if (last_words == nullptr) {
+		HASHCTL control{};
+		control.keysize = sizeof(LastWord::source);
+		control.entrysize = sizeof(LastWord);
+		last_words =
+			hash_create("queue_ext dead jobs not moved", 16, &control, HASH_ELEM | HASH_BLOBS);
 	}
+	bool is_found;
+	auto *last = static_cast<LastWord *>(
+		hash_search(last_words, &definition->source, HASH_ENTER, &is_found));
+	const TimestampTz now = GetCurrentTimestamp();
+	if (is_found && now >= last->at && now - last->at < pause_failed)
+		return;
+	last->at = now;
+	error::log_dead_not_moved(definition->source_name, definition->dead_queue_name, error);
 }
 
 // Calls body(), which moves jobs. False if it could not.
@@ -200,7 +325,7 @@ try_to_move(const Definition *definition, Body &&body)
 	return statement::in_subtransaction(body, [&](const ErrorData *error) {
 		if (!is_hindrance(error))
 			return false;
-		error::log_dead_not_moved(definition->name, error);
+		log_hindrance(definition, error);
 		return true;
 	});
 }
@@ -222,21 +347,27 @@ move_failed(Definition *definition, const int64 *ids, int count, TimestampTz now
 	});
 }
 
-// At the level SERIALIZABLE a look would conflict with what others fail and requeue. After a full batch there may be more.
+// At the level SERIALIZABLE a look would conflict with what others fail and requeue. The pause is set before the look, which
+// may end the call.
 void
 move_dead_sometimes(Definition *definition, TimestampTz now)
 {
 	if (!has_dead_queue(definition) || IsolationIsSerializable())
 		return;
-	TimestampTz *next_look = &definition::beside<ClaimsKept>(definition)->next_dead_look;
-	if (now < *next_look && *next_look - now <= pause_failed)
+	DeadLook *look = &definition::beside<ClaimsKept>(definition)->dead_look;
+	// Not if the clock was set back.
+	if (now < look->next && look->next - now <= 2 * look->pause)
 		return;
-	*next_look = now + pause;
-	int64 moved = 0;
-	if (!try_to_move(definition, [&] { moved = move_dead_batch(definition, now, Manner::plain); }))
-		*next_look = now + pause_failed;
-	else if (moved == dead_batch_size)
-		*next_look = 0;
+	*look = {now + pause_failed, pause_failed};
+	const TimestampTz begin = GetCurrentTimestamp();
+	if (!try_to_move(definition, [&] {
+			(void) move(definition, ClaimStatement::look_for_dead, arguments_at(definition, now),
+						Manner::plain);
+		}))
+		return;
+	const TimestampTz end = GetCurrentTimestamp();
+	look->pause = Max(least_pause, pause_factor * (end - begin));
+	look->next = end + look->pause;
 }
 
 } // namespace queue_ext::claim

@@ -6,7 +6,7 @@
 // which job it was.
 //
 // Invariant: a dead job is in one of the two queues, as both tables are written by one statement. What hinders that leaves
-// the job where it was, dead, and the failure or the claim as it is.
+// the job where it was, dead, and the failure or the claim as it is. These wait for no lock on the dead queue or the archive.
 
 #pragma once
 
@@ -24,19 +24,29 @@ has_dead_queue(const definition::Definition *definition)
 	return OidIsValid(definition->dead_queue);
 }
 
-// Moves those of the jobs that are dead at that time. Waits for who has one of them locked. What hinders it is said in the
-// server's log alone; raises what ends the transaction or the call, and 53200.
+// Moves those of the jobs, which a failure has ended, that are dead at that time, unless another session has a table locked that it writes. Waits for
+// who has one of the jobs locked. What hinders it, any error, is said in the server's log alone, once in a minute. Raises class 40, and what
+// ends the call from outside: a cancel, a timeout.
 void move_failed(definition::Definition *definition, const int64 *ids, int count, TimestampTz now);
 
-// Moves a batch of dead jobs that nobody has locked, if this backend has not looked for some time. Raises as move_failed()
-// does.
+// Moves a batch of dead jobs that nobody has locked, of those that died first, if this backend has not looked for some time:
+// a second, and 20 times what the last look took, so that a twentieth of a session's time goes into looks, at most. Raises as
+// move_failed() does.
 void move_dead_sometimes(definition::Definition *definition, TimestampTz now);
 
 // The rows of a batch.
 constexpr int dead_batch_size = 500;
 
-// Moves a batch of dead jobs that nobody has locked, and returns their number; 0 if there is no dead queue that can take
-// them. Raises what as_owner() and the executor raise, and 55000 where a trigger has suppressed a row.
-int64 move_dead_batch(definition::Definition *definition, TimestampTz now, Manner manner);
+// What came of a batch.
+enum class Batch {
+	full, // there may be more
+	last,
+	not_tried, // the tables have changed meanwhile
+};
+
+// Moves a batch of dead jobs that nobody has locked; none if there is no dead queue that can take them. Waits for locks on
+// that and the archive. Raises what as_owner() and the executor raise, and 55000 where the archive is gone, or a trigger has suppressed
+// a row.
+Batch move_dead_batch(definition::Definition *definition, TimestampTz now, Manner manner);
 
 } // namespace queue_ext::claim

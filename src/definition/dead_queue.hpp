@@ -24,10 +24,18 @@ enum class DeadQueue {
 // Reads the registry and the catalogs; takes no lock on the table.
 DeadQueue dead_queue_of(const Definition *definition);
 
-// The table of the managed queue of that name, which is to take the dead jobs of a queue of that table and owner
-// (InvalidOid: one that is yet to be made); InvalidOid for an empty name. Raises what open_queue() raises for a name; 55000
-// for an attached queue, one of the first layout, or one with another owner; 22023 for the queue itself.
-Oid find_dead_queue(const char *written, Oid source, Oid owner);
+// The queue whose dead jobs are taken.
+struct Taken
+{
+	Oid source; // InvalidOid: it is yet to be made
+	Oid owner;
+	bool is_temporary;
+};
+
+// The table of the managed queue of that name, which is to take dead jobs; InvalidOid for an empty name. Raises what
+// open_queue() raises for a name; 55000 for an attached queue, one of the first layout, one with another owner, or a temporary
+// one where the other is not; 22023 for the queue itself.
+Oid find_dead_queue(const char *written, const Taken &from);
 
 // The same of what a comment has kept: InvalidOid where it is not that of a table that can take the jobs.
 Oid find_kept_dead_queue(const char *written, Oid source);

@@ -52,16 +52,13 @@ statement_at(Definition *definition, statement::Statement **place)
 	return *place;
 }
 
-// Searches the text for the qualified names; a false match only adds a check. Those before the last one that it has
-// are checked, too, if they are there.
+// Searches the text for the archive's qualified name; a false match only adds a check.
 statement::Tables
 tables_in(const Definition *definition, const char *text)
 {
-	int count = lengthof(definition->tables);
-	while (count > 1 && (definition->tables[count - 1].name == nullptr ||
-						 strstr(text, definition->tables[count - 1].name) == nullptr))
-		count--;
-	return {definition->tables, count};
+	const bool names_archive =
+		definition->archive_name != nullptr && strstr(text, definition->archive_name) != nullptr;
+	return {definition->tables, names_archive ? 2 : 1};
 }
 
 } // namespace queue_ext::definition

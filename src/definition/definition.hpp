@@ -91,7 +91,7 @@ struct Definition
 	const char *archive_name;    // qualified and quoted; null if there is no such archive
 	Oid dead_queue;              // the table of the queue that takes dead jobs, or InvalidOid
 	const char *dead_queue_name; // qualified and quoted; null if there is no such table
-	statement::Named tables[3];  // the source, the archive, and that table
+	statement::Named tables[2];  // the source and the archive
 	bool has_slots;              // of the archive (keep.hpp)
 	Interval archive_keep;       // of finished jobs; zero: for ever
 	Interval dead_keep;          // of dead jobs; zero: for ever
@@ -184,8 +184,7 @@ kept_statement(Definition *definition, Which which, const char *act)
 	return {statement_at(definition, &places[static_cast<int>(which)]), act};
 }
 
-// Those of the definition's tables that the text of a statement names. The list is the
-// definition's.
+// Those of the source and the archive that the text of a statement names. The list is the definition's.
 statement::Tables tables_in(const Definition *definition, const char *text);
 
 // The statement, prepared on the first call from the text that make_text() returns. Raises what make_text() and

@@ -332,7 +332,6 @@ read_tables(Definition *definition)
 	definition->tables[1] = {definition->archive, definition->archive_name};
 	if (OidIsValid(definition->dead_queue))
 		definition->dead_queue_name = copy(qualified_name(definition->dead_queue));
-	definition->tables[2] = {definition->dead_queue, definition->dead_queue_name};
 	return true;
 }
 

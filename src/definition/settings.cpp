@@ -9,6 +9,7 @@
 #include "../statement/statement.hpp"
 #include "keep.hpp"
 #include "managed.hpp"
+#include "name.hpp"
 
 namespace queue_ext::definition {
 
@@ -72,6 +73,17 @@ write_comment(Oid table, const Settings &settings)
 	// CreateComments() instead of COMMENT, whose SHARE UPDATE EXCLUSIVE lock would wait for VACUUM.
 	CreateComments(table, RelationRelationId, 0, comment);
 	CommandCounterIncrement();
+}
+
+void
+write_registered_comment(Oid table, const char *queue)
+{
+	Definition now{};
+	if (!read_definition(table, queue, CurrentMemoryContext, &now) || !now.is_managed)
+		return;
+	write_comment(table, {now.lease, now.backoff_base, now.backoff_cap, now.max_attempts,
+						  now.is_archived, now.archive_keep, now.dead_keep,
+						  OidIsValid(now.dead_queue) ? qualified_name(now.dead_queue) : nullptr});
 }
 
 // Error context callback.

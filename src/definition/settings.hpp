@@ -41,6 +41,9 @@ constexpr Settings default_settings = {
 // its queues must be locked.
 void write_comment(Oid table, const Settings &settings);
 
+// The same, of what the registry has of the managed queue of that name.
+void write_registered_comment(Oid table, const char *queue);
+
 // Reads the comment. False if the table has none, or one of another kind. If the comment begins
 // like one of settings and is not valid, raises an error with the table in its context. Opens SPI
 // itself.

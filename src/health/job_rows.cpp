@@ -23,6 +23,7 @@ find_job_columns(Relation table, JobColumns *columns)
 		find_column(table, "dead_at", TIMESTAMPTZOID),
 		find_column(table, "priority", INT2OID),
 		find_column(table, "created_at", TIMESTAMPTZOID),
+		find_column(table, "origin", JSONBOID),
 	};
 	return columns->id > 0 && columns->run_at > 0 && columns->leased_until > 0 &&
 		   columns->dead_at > 0 && columns->priority > 0 && columns->created_at > 0;
@@ -163,6 +164,8 @@ add_job(HeadJobs *head, TupleTableSlot *slot, const JobColumns &columns, Timesta
 		Max(time_of(slot, columns.run_at), time_of(slot, columns.leased_until));
 	if (ready_at > now)
 		return;
+	if (head->oldest_at == DT_NOEND)
+		head->has_origin = columns.origin > 0 && !slot_attisnull(slot, columns.origin);
 	const TimestampTz made_at = made_time(slot, columns, now);
 	head->oldest_at = Min(head->oldest_at, TIMESTAMP_IS_NOBEGIN(ready_at) ? made_at : ready_at);
 	head->there_at = Min(head->there_at, Max(ready_at, made_at));

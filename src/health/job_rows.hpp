@@ -39,6 +39,7 @@ struct JobColumns
 	AttrNumber dead_at;
 	AttrNumber priority;
 	AttrNumber created_at;
+	AttrNumber origin; // InvalidAttrNumber in a table of 0.1
 };
 
 // False if the table lacks one, or one has another type.
@@ -64,6 +65,7 @@ struct HeadJobs
 	TimestampTz oldest_at; // since when the oldest that is ready has been so; DT_NOEND: none is
 	TimestampTz there_at;  // as oldest_at, but for the time before a job was made
 	bool is_all;           // there are no more jobs than these
+	bool has_origin;       // the first that is ready died in another queue
 };
 
 // Of the jobs that died last.

@@ -62,8 +62,8 @@ check_keep(const Subject &subject, Relation table)
 		}
 	}
 	JobColumns columns;
-	if (definition::is_for_ever(definition->dead_keep) || !subject.may_read ||
-		!find_job_columns(table, &columns))
+	if (definition::is_for_ever(definition->dead_keep) || OidIsValid(definition->dead_queue) ||
+		!subject.may_read || !find_job_columns(table, &columns))
 		return;
 	const Oid index = find_job_indexes(table, columns).dead;
 	const TimestampTz oldest =
@@ -133,13 +133,6 @@ check_workers(const Subject &subject, TimestampTz there_at)
 				 "Start workers; they have ended, or hang."});
 }
 
-// Nobody need work off a dead queue: its jobs wait for somebody to look at them.
-static bool
-is_without_workers(const Subject &subject)
-{
-	return subject.takes_dead && subject.workers == nullptr;
-}
-
 static void
 tell_taken(const Subject &subject, TimestampTz oldest_at)
 {
@@ -174,7 +167,7 @@ check_dead(const Subject &subject, const DeadJobs &jobs)
 static HeadJobs
 find_ready(const Subject &subject, Relation table, Oid index, const JobColumns &columns)
 {
-	HeadJobs found{DT_NOEND, DT_NOEND, false};
+	HeadJobs found{DT_NOEND, DT_NOEND, false, false};
 	if (OidIsValid(index))
 		found = read_head(table, index, columns, subject.now());
 	const Counted *counted = subject.counted;
@@ -283,7 +276,8 @@ check_jobs(const Subject &subject, Relation table, bool are_claims_noted)
 	if (!subject.may_read)
 		return;
 	const HeadJobs ready = find_ready(subject, table, indexes.claim, columns);
-	if (ready.oldest_at != DT_NOEND && is_without_workers(subject))
+	// No worker need take the jobs of a dead queue: they wait for somebody to look at them.
+	if (ready.oldest_at != DT_NOEND && subject.takes_dead && ready.has_origin)
 		tell_taken(subject, ready.oldest_at);
 	else if (ready.oldest_at != DT_NOEND) {
 		check_age(subject, ready.oldest_at);

@@ -17,6 +17,7 @@
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
+#include "../statement/subtransaction.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "../wake/trigger.hpp"
 
@@ -107,6 +108,20 @@ advance_sequence(Oid table, Oid archive)
 				 quote_literal_cstr(name), name, of_archive));
 }
 
+// As find_kept_dead_queue(), and InvalidOid also where the name in the comment is none, or the caller may not look it up.
+static Oid
+kept_dead_queue(const char *written, Oid table)
+{
+	volatile Oid found = InvalidOid;
+	(void) statement::in_subtransaction(
+		[&] { found = definition::find_kept_dead_queue(written, table); },
+		[](const ErrorData *error) {
+			return ERRCODE_TO_CATEGORY(error->sqlerrcode) ==
+				   ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION;
+		});
+	return found;
+}
+
 // Makes what the table lacks (archive, indexes, trigger), advances the sequence, and enters the
 // queue into the registry. Raises 42710 if the table carries a managed queue or the name is taken.
 static Oid
@@ -152,11 +167,12 @@ adopt(const char *written)
 	}
 	Oid dead_queue = InvalidOid;
 	if (settings.dead_queue != nullptr) {
-		dead_queue = definition::find_kept_dead_queue(settings.dead_queue, table);
+		dead_queue = kept_dead_queue(settings.dead_queue, table);
 		if (OidIsValid(dead_queue))
 			options.dead_queue = &dead_queue;
 		else
-			error::warn_dead_queue_missing(name.name, settings.dead_queue);
+			error::warn_dead_queue_missing(
+				name.name, quote_qualified_identifier(full.schema, full.name), settings.dead_queue);
 	}
 	insert_definition({name.name, table, true, "update",
 					   definition::managed_fragments(definition::layout_of(table)),

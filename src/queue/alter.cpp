@@ -84,8 +84,10 @@ alter(const text *name, Options options, const bool *archived, const bool *kinds
 						   "and attach it anew to change more.");
 	Oid dead_queue = InvalidOid;
 	if (dead_queue_name != nullptr) {
-		dead_queue = definition::find_dead_queue(dead_queue_name, definition->source,
-												 catalog::owner_of(definition->source));
+		const Oid source = definition->source;
+		dead_queue = definition::find_dead_queue(
+			dead_queue_name, {source, catalog::owner_of(source),
+							  get_rel_persistence(source) == RELPERSISTENCE_TEMP});
 		options.dead_queue = &dead_queue;
 	}
 	if (options.max_attempts != nullptr)
@@ -107,14 +109,7 @@ alter(const text *name, Options options, const bool *archived, const bool *kinds
 		options.archive = &archive;
 	}
 	update_definition(definition->name, definition->source, options);
-	Definition now{};
-	if (definition->is_managed && definition::read_definition(definition->source, definition->name,
-															  CurrentMemoryContext, &now))
-		definition::write_comment(
-			definition->source,
-			{now.lease, now.backoff_base, now.backoff_cap, now.max_attempts, now.is_archived,
-			 now.archive_keep, now.dead_keep,
-			 OidIsValid(now.dead_queue) ? definition::qualified_name(now.dead_queue) : nullptr});
+	definition::write_registered_comment(definition->source, definition->name);
 }
 
 Datum

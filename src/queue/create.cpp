@@ -51,12 +51,18 @@ creation_schema(const Name &name)
 // Also deletes what queue_unique_job has of tables that DROP TABLE has dropped: no function of ours
 // ran then.
 static Oid
-create(const text *name_text, const Options &options, bool archived, bool has_kinds)
+create(const text *name_text, Options options, const char *dead_queue_name, bool archived,
+	   bool has_kinds)
 {
 	const char *written = text_to_cstring(name_text);
 	Name name = definition::parse_name(written);
 	const Oid schema = creation_schema(name);
 	strlcpy(name.schema, get_namespace_name(schema), NAMEDATALEN);
+	Oid dead = InvalidOid;
+	if (dead_queue_name != nullptr)
+		dead = definition::find_dead_queue(dead_queue_name,
+										   {InvalidOid, GetUserId(), isTempNamespace(schema)});
+	options.dead_queue = OidIsValid(dead) ? &dead : nullptr;
 
 	definition::lock_name_in(schema, name.name);
 	if (OidIsValid(definition::find_source(name, written, nullptr)))
@@ -122,16 +128,11 @@ queue_ext_queue_create(PG_FUNCTION_ARGS)
 		options.archive_keep = argument::optional_keep(fcinfo, 7, "archive_keep");
 		options.dead_keep = argument::optional_keep(fcinfo, 8, "dead_keep");
 	}
-	Oid dead_queue = InvalidOid;
-	if (PG_NARGS() > 9 && !PG_ARGISNULL(9)) {
-		dead_queue = definition::find_dead_queue(text_to_cstring(PG_GETARG_TEXT_PP(9)), InvalidOid,
-												 GetUserId());
-		options.dead_queue = OidIsValid(dead_queue) ? &dead_queue : nullptr;
-	}
+	const char *dead_queue = PG_NARGS() > 9 ? argument::optional_string(fcinfo, 9) : nullptr;
 	const bool archived = PG_GETARG_BOOL(5);
 	if (!archived && !definition::is_for_ever(definition::interval_or_zero(options.archive_keep)))
 		error::keep_without_archive();
-	PG_RETURN_OID(create(name, options, archived, has_kinds));
+	PG_RETURN_OID(create(name, options, dead_queue, archived, has_kinds));
 }
 
 } // namespace queue_ext::queue

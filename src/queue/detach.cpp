@@ -8,6 +8,7 @@
 #include "../claim/given_back.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
+#include "../definition/settings.hpp"
 #include "../schedule/store.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "../unique/history.hpp"
@@ -36,6 +37,8 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 	const Oid source = definition->source;
 	const bool is_managed = definition->is_managed;
 	const char *registered = pstrdup(definition->name);
+	// The tables that the comment names may have been renamed.
+	definition::write_registered_comment(source, registered);
 	stats::note_end(source, registered, is_managed);
 	definition::delete_definition(registered, source);
 	wake::note_queue_end(source);

@@ -546,21 +546,27 @@ count_runs(Definition *definition, const FinishOptions &options)
 	}
 }
 
-// Counts the jobs in SPI_tuptable.
-static void
+// Whether that job in SPI_tuptable, which has failed, has died.
+static bool
+has_died(uint64 row)
+{
+	bool is_null;
+	const Datum is_dead =
+		SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, 2, &is_null);
+	return !is_null && DatumGetBool(is_dead);
+}
+
+// Counts the jobs in SPI_tuptable. Returns how many of them have died.
+static int64
 count_returned(Definition *definition, Action action, const FinishOptions &options)
 {
 	count_runs(definition, options);
 	int64 dead = 0;
-	for (uint64 i = 0; action == Action::fail && i < SPI_tuptable->numvals; i++) {
-		bool is_null;
-		const Datum is_dead =
-			SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &is_null);
-		dead += !is_null && DatumGetBool(is_dead);
-	}
+	for (uint64 i = 0; action == Action::fail && i < SPI_tuptable->numvals; i++)
+		dead += has_died(i) ? 1 : 0;
 	count_finished(definition, action, static_cast<int64>(SPI_tuptable->numvals), dead);
 	if (rule_of(action).final_state == nullptr || SPI_tuptable->numvals == 0)
-		return;
+		return dead;
 	if (action == Action::complete)
 		note_completed(definition, options.call_time);
 	else {
@@ -568,9 +574,10 @@ count_returned(Definition *definition, Action action, const FinishOptions &optio
 		wake::note_writes(definition->source, wake::at_once);
 	}
 	note_archived(definition, options.call_time);
+	return dead;
 }
 
-bool
+Finished
 finish_one(Definition *definition, Action action, const Receipt &receipt,
 		   const FinishOptions &options)
 {
@@ -587,7 +594,7 @@ finish_one(Definition *definition, Action action, const Receipt &receipt,
 	if (options.progress != 0)
 		arguments.set(Parameter::new_progress, options.progress);
 
-	bool is_done = false;
+	Finished finished = Finished::no;
 	statement::with_spi([&] {
 		if (action == Action::fail) {
 			Receipt failed = receipt;
@@ -596,10 +603,12 @@ finish_one(Definition *definition, Action action, const Receipt &receipt,
 						  TimestampTzGetDatum(retry_time(definition, options, failed.failures)));
 			arguments.set(Parameter::retry, BoolGetDatum(!options.is_final));
 		}
-		is_done = run(statement_for(definition, action, false), arguments) > 0;
-		count_returned(definition, action, options);
+		const bool is_done = run(statement_for(definition, action, false), arguments) > 0;
+		const bool is_dead = count_returned(definition, action, options) > 0;
+		if (is_done)
+			finished = is_dead ? Finished::died : Finished::yes;
 	});
-	return is_done;
+	return finished;
 }
 
 static int
@@ -661,22 +670,38 @@ finish_many(Definition *definition, Action action, Receipt *receipts, int count,
 	if (options.progresses != nullptr)
 		arguments.set(Parameter::progresses, sorted(receipts, count, options.progresses));
 	run(statement_for(definition, action, true), arguments);
-	count_returned(definition, action, options);
+	(void) count_returned(definition, action, options);
+}
+
+// The IDs of those rows for which is_wanted(row).
+template <typename IsWanted>
+static int64 *
+ids_of_rows(MemoryContext context, int *count, IsWanted &&is_wanted)
+{
+	MemoryContext old = MemoryContextSwitchTo(context);
+	const SPITupleTable *rows = SPI_tuptable;
+	*count = 0;
+	auto *ids = allocate<int64>(static_cast<int>(rows->numvals));
+	for (uint64 i = 0; i < rows->numvals; i++) {
+		bool is_null;
+		if (is_wanted(i))
+			ids[(*count)++] =
+				DatumGetInt64(SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &is_null));
+	}
+	MemoryContextSwitchTo(old);
+	return ids;
 }
 
 int64 *
 returned_ids(MemoryContext context, int *count)
 {
-	MemoryContext old = MemoryContextSwitchTo(context);
-	const SPITupleTable *rows = SPI_tuptable;
-	*count = static_cast<int>(rows->numvals);
-	auto *ids = allocate<int64>(*count);
-	for (int i = 0; i < *count; i++) {
-		bool is_null;
-		ids[i] = DatumGetInt64(SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &is_null));
-	}
-	MemoryContextSwitchTo(old);
-	return ids;
+	return ids_of_rows(context, count, [](uint64) { return true; });
+}
+
+int64 *
+died_ids(MemoryContext context, int *count)
+{
+	return ids_of_rows(context, count, has_died);
 }
 
 } // namespace queue_ext::queue

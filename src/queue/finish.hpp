@@ -42,10 +42,17 @@ options_now()
 	return options;
 }
 
-// Performs the action on one job. Returns true if the receipt was good. Locks the row, and waits
-// for a transaction that has it locked. Opens SPI. Raises what the executor raises.
-bool finish_one(definition::Definition *definition, Action action, const job::Receipt &receipt,
-				const FinishOptions &options);
+// What came of a job.
+enum class Finished {
+	no, // its receipt was not good
+	yes,
+	died, // of a managed queue, by this failure
+};
+
+// Performs the action on one job. Locks the row, and waits for a transaction that has it locked. Opens SPI. Raises what
+// the executor raises.
+Finished finish_one(definition::Definition *definition, Action action, const job::Receipt &receipt,
+					const FinishOptions &options);
 
 // Sorts the receipts by ID, which is the order in which rows are locked.
 void sort_receipts(job::Receipt *receipts, int count);
@@ -60,6 +67,9 @@ void finish_many(definition::Definition *definition, Action action, job::Receipt
 // be more of them than jobs were asked for: a child of the table may have an ID again. Never raises but
 // 53200.
 int64 *returned_ids(MemoryContext context, int *count);
+
+// Those of them that have died, of jobs that have failed.
+int64 *died_ids(MemoryContext context, int *count);
 
 // For finish_one(), finish_many() and the functions for rows (finish_row.hpp).
 

@@ -67,14 +67,16 @@ finish_and_wake(Definition *definition, Action action, Receipt receipt,
 {
 	const List *occurrences =
 		action == Action::cancel ? claim::find_occurrences(definition, &receipt.id, 1) : NIL;
-	const bool is_done = removes_directly(definition, action)
-							 ? job::remove_directly(definition, &receipt, 1, &receipt.id) > 0
-							 : finish_one(definition, action, receipt, options);
-	if (!is_done)
+	Finished finished = Finished::no;
+	if (!removes_directly(definition, action))
+		finished = finish_one(definition, action, receipt, options);
+	else if (job::remove_directly(definition, &receipt, 1, &receipt.id) > 0)
+		finished = Finished::yes;
+	if (finished == Finished::no)
 		return false;
 	wake(definition, action, options);
 	claim::follow_cancelled(definition, occurrences, &receipt.id, 1);
-	if (action == Action::fail)
+	if (finished == Finished::died)
 		claim::move_failed(definition, &receipt.id, 1, options.call_time);
 	return true;
 }
@@ -193,8 +195,10 @@ finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt, const Finis
 	statement::with_spi([&] {
 		finish_many(definition, action, receipts.elements, receipts.count, options);
 		result::put_first_columns(result);
-		if (occurrences != NIL || may_move)
+		if (occurrences != NIL)
 			done = returned_ids(context, &done_count);
+		else if (may_move)
+			done = died_ids(context, &done_count);
 	});
 	wake(definition, action, options);
 	claim::follow_cancelled(definition, occurrences, done, done_count);
@@ -223,11 +227,11 @@ bool
 finish_and_wake(Definition *definition, Action action, const statement::Row &job,
 				const FinishOptions &options, Datum *extended)
 {
-	const bool is_done = finish_row(definition, action, job, options, extended);
-	if (!is_done)
+	const Finished finished = finish_row(definition, action, job, options, extended);
+	if (finished == Finished::no)
 		return false;
 	wake(definition, action, options);
-	if (action == Action::fail && claim::has_dead_queue(definition)) {
+	if (finished == Finished::died && claim::has_dead_queue(definition)) {
 		bool is_null;
 		const int64 id =
 			DatumGetInt64(GetAttributeByName(DatumGetHeapTupleHeader(job.value), "id", &is_null));

@@ -194,7 +194,7 @@ row_key_of(Definition *definition, const Arguments &arguments)
 
 // The statement may run user-defined code that releases, detaches or drops, so the held row is not
 // looked up after it.
-static bool
+static Finished
 write_row(Definition *definition, Action action, const Rule &rule, const Arguments &arguments,
 		  Datum *extended)
 {
@@ -204,7 +204,7 @@ write_row(Definition *definition, Action action, const Rule &rule, const Argumen
 						   rule.assignments);
 		});
 	if (run(statement, arguments) == 0)
-		return false;
+		return Finished::no;
 	bool is_null;
 	const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
 	if (action == Action::extend)
@@ -216,25 +216,31 @@ write_row(Definition *definition, Action action, const Rule &rule, const Argumen
 		note_completed(definition, now);
 		note_archived(definition, now);
 	}
-	return true;
+	return is_dead ? Finished::died : Finished::yes;
+}
+
+static Finished
+yes_if(bool is_done)
+{
+	return is_done ? Finished::yes : Finished::no;
 }
 
 // For the modes in which a claim is a lock. Finishes the held row before the write, which may run
 // user-defined code that releases it; the rollback after an error restores it.
-static bool
+static Finished
 finish_held(Definition *definition, Action action, const Rule &rule, const Arguments &arguments,
 			Datum *extended)
 {
 	const char *row_key = row_key_of(definition, arguments);
 	if (row_key == nullptr)
-		return false;
+		return Finished::no;
 	const bool is_ours = action == Action::extend ? held::is_held(definition, row_key)
 												  : held::finish_held_row(definition, row_key);
 	const bool writes = rule.assignments != nullptr || action == Action::complete;
 	if (is_ours && writes)
 		return write_row(definition, action, rule, arguments, extended);
 	count_finished(definition, action, is_ours, 0);
-	return is_ours;
+	return yes_if(is_ours);
 }
 
 // Removes a managed queue's job without a statement; job::can_remove_directly() has found its
@@ -267,8 +273,10 @@ complete_directly(Definition *definition, const Rule &rule, const Row &job,
 	bool is_done = completed == job::Completed::done;
 	count_finished(definition, Action::complete, is_done, 0);
 	if (completed == job::Completed::by_statement)
-		statement::with_spi(
-			[&] { is_done = write_row(definition, Action::complete, rule, arguments, nullptr); });
+		statement::with_spi([&] {
+			is_done =
+				write_row(definition, Action::complete, rule, arguments, nullptr) != Finished::no;
+		});
 	return is_done;
 }
 
@@ -287,7 +295,7 @@ count_run(Definition *definition, Action action, const Row &job, const FinishOpt
 		count_run(definition, DatumGetTimestampTz(claimed_at), options);
 }
 
-bool
+Finished
 finish_row(Definition *definition, Action action, const Row &job, const FinishOptions &options,
 		   Datum *extended)
 {
@@ -306,18 +314,18 @@ finish_row(Definition *definition, Action action, const Row &job, const FinishOp
 	const Arguments arguments = arguments_for(definition, action, job, options);
 	if (action == Action::complete && definition->is_managed &&
 		job::can_remove_directly(definition))
-		return remove_job(definition, job);
-	bool is_done = false;
+		return yes_if(remove_job(definition, job));
+	Finished finished = Finished::no;
 	if (action == Action::complete && job::can_complete_directly(definition))
-		is_done = complete_directly(definition, rule, job, arguments);
+		finished = yes_if(complete_directly(definition, rule, job, arguments));
 	else
 		statement::with_spi([&] {
-			is_done = is_lock ? finish_held(definition, action, rule, arguments, extended)
-							  : write_row(definition, action, rule, arguments, extended);
+			finished = is_lock ? finish_held(definition, action, rule, arguments, extended)
+							   : write_row(definition, action, rule, arguments, extended);
 		});
-	if (is_done)
+	if (finished != Finished::no)
 		count_run(definition, action, job, options);
-	return is_done;
+	return finished;
 }
 
 } // namespace queue_ext::queue

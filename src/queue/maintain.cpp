@@ -1,8 +1,8 @@
-// maintain.cpp - queue_maintain: removes what queues need not keep any longer.
+// maintain.cpp - queue_maintain: removes what queues need not keep any longer, and moves dead jobs to dead queues.
 //
 // Each step is a transaction of its own, so that no lock lasts: a batch of dead jobs; a slot of the
 // archive, which is truncated if all that it has is past its keep; a batch of rows of a slot that has come
-// round again before it was truncated, or of an archive without slots. What comes after a step looks
+// round again before it was truncated, or of an archive without slots; a batch of jobs for the dead queue. What comes after a step looks
 // anew. The steps run as the owner of the table (slots.hpp), and do nothing that the owner has not set.
 
 #include "../postgres.hpp"
@@ -105,12 +105,13 @@ dead_fence(const Definition *definition)
 					definition->source_name, placeholder(Parameter::cutoff), batch_size);
 }
 
-// Moves dead jobs to the archive, or deletes them if the queue has none. Returns how many.
+// Moves dead jobs to the archive, or deletes them if the queue has none. Not those of a queue with a dead queue: they are to be
+// moved there, and have not been as others have them locked, or something hinders it, for however long. Returns how many.
 static int64
 remove_dead(Definition *definition, const Round &round)
 {
 	const FinishOptions options = options_now();
-	if (definition::is_for_ever(definition->dead_keep) ||
+	if (definition::is_for_ever(definition->dead_keep) || claim::has_dead_queue(definition) ||
 		(definition->is_archived && definition->archive_name == nullptr))
 		return 0;
 	statement::Arguments arguments = common_arguments(definition, options);
@@ -136,19 +137,22 @@ remove_dead(Definition *definition, const Round &round)
 	return removed;
 }
 
-// Moves dead jobs to the dead queue, batch by batch.
-static bool
+// Moves dead jobs to the dead queue, batch by batch. While others keep altering the tables, the rest is left for another call.
+static void
 move_all_dead(const Registered &queue, const Round &round)
 {
-	int64 moved;
+	using claim::Batch;
+	constexpr int most_changes = 10;
+	int changes = 0;
+	Batch batch;
 	do {
-		moved = 0;
+		batch = Batch::last;
 		if (!in_transaction(queue, round, [&](Definition *definition) {
-				moved = claim::move_dead_batch(definition, GetCurrentTimestamp(), manner_of(round));
+				batch = claim::move_dead_batch(definition, GetCurrentTimestamp(), manner_of(round));
 			}))
-			return false;
-	} while (moved == claim::dead_batch_size);
-	return true;
+			return;
+		changes += batch == Batch::not_tried ? 1 : 0;
+	} while (batch == Batch::full || (batch == Batch::not_tried && changes < most_changes));
 }
 
 // Also counts dead jobs that are locked as those of a full batch are not: they are left for another call.
@@ -288,8 +292,10 @@ queue_ext_queue_maintain(PG_FUNCTION_ARGS)
 	ListCell *cell;
 	foreach (cell, queues) {
 		const auto *queue = static_cast<const Registered *>(lfirst(cell));
-		if (move_all_dead(*queue, round) && remove_all_dead(*queue, round))
+		if (remove_all_dead(*queue, round))
 			maintain_archive(*queue, round);
+		// Last, as what hinders that may be raised.
+		move_all_dead(*queue, round);
 	}
 	SPI_finish();
 	return static_cast<Datum>(0);

@@ -345,8 +345,7 @@ make_generic_plan(SPIPlanPtr plan, Access access, const Tables &tables)
 	const uint64 changes_before = schema_changes;
 	with_hiding(access, tables.leaf, [&] { plan_by(plan, access); });
 	for (int i = 0; i < tables.count; i++)
-		if (tables.list[i].name != nullptr)
-			check_named(tables.list[i]);
+		check_named(tables.list[i]);
 	if (schema_changes != changes_before) {
 		parse_again(plan);
 		return false;

@@ -45,8 +45,7 @@ struct Named
 	const char *name;
 };
 
-// The tables that a text names, and perhaps others. One without a name is left out. The list must live as long as the
-// statement.
+// The tables that a text names. The list must live as long as the statement.
 struct Tables
 {
 	const Named *list;
