@@ -6,6 +6,7 @@
 
 #include "../definition/dead_queue.hpp"
 #include "../definition/keep.hpp"
+#include "../definition/open.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../statement/subtransaction.hpp"
@@ -225,14 +226,32 @@ lock_written(const Definition *definition, ClaimStatement which)
 	return true;
 }
 
+// The definition as it is under the locks; null if it has changed. What VACUUM tells of a table changes nothing, and the job of
+// a failure is to go at once; the others come again.
+static Definition *
+valid_definition(Definition *definition, ClaimStatement which)
+{
+	if (definition->dependent.is_valid)
+		return definition;
+	if (which != ClaimStatement::move_failed)
+		return nullptr;
+	Definition *newest =
+		definition::open_queue_of_name(definition->source, definition->name, definition::Use::name);
+	const bool is_same = newest != nullptr && newest->dead_queue == definition->dead_queue &&
+						 newest->is_archived == definition->is_archived &&
+						 newest->archive == definition->archive &&
+						 newest->has_slots == definition->has_slots;
+	return is_same ? newest : nullptr;
+}
+
 // Runs the statement as the owner. Where there is no dead queue that can take jobs, they stay. So they do where a table is
 // locked, or has changed since the definition was made, for the next look, which has a new one.
 static int64
-move(Definition *definition, ClaimStatement which, const Arguments &arguments, Manner manner)
+move(Definition *opened, ClaimStatement which, const Arguments &arguments, Manner manner)
 {
-	if (!lock_written(definition, which) || !definition->dependent.is_valid)
-		return 0;
-	if (dead_queue_of(definition) != DeadQueue::there)
+	Definition *definition =
+		lock_written(opened, which) ? valid_definition(opened, which) : nullptr;
+	if (definition == nullptr || dead_queue_of(definition) != DeadQueue::there)
 		return 0;
 	if (definition->is_archived && definition->archive_name == nullptr)
 		error::archive_missing(definition->name, definition->source_name);
