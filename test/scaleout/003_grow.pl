@@ -51,7 +51,8 @@ sub script
 # What the queues are that shards that join must have.
 sql(q{
 	select queue_create('q', archive => true, lease => '1 minute', max_attempts => 7);
-	select queue_create('u', dead_keep => '30 days');
+	select queue_create('z_dead');
+	select queue_create('u', dead_keep => '30 days', dead_queue => 'z_dead');
 	select queue_create('h', kinds => true);
 	select queue_create('paused');
 	select queue_pause('paused');
@@ -267,7 +268,7 @@ ok($ok, 'to run it again changes nothing');
 is(versions_of('queue_proxy.map', @proxies), '4 4', 'nor the version');
 
 # The queues of the new shards.
-my $settings = q{select queue, lease, max_attempts, archive, paused, dead_keep, (select relowner::regrole from pg_class where oid = source),
+my $settings = q{select queue, lease, max_attempts, archive, paused, dead_keep, dead_queue, (select relowner::regrole from pg_class where oid = source),
 	(select relacl from pg_class where oid = source), (select count(*) from pg_index where indrelid = source)
 	from queues order by 1};
 is($_->safe_psql('postgres', $settings), $shards[0]->safe_psql('postgres', $settings), 'the queues of ' . $_->name . ' are those of the others')
