@@ -826,9 +826,9 @@ declare
 begin
 	perform @extschema@.queue_alter(_name, dead_queue => _dead_queue)
 	from @extschema@.queues q
-	where q.source = to_regclass(_name) and q.managed and q.dead_queue is distinct from to_regclass(_dead_queue)
+	where q.source = to_regclass(_name) and q.managed and q.dead_queue is distinct from to_regclass(nullif(_dead_queue, ''))
 		and (_dead_queue = '' or (select c.relowner from pg_class c where c.oid = q.source)
-			= (select d.relowner from pg_class d where d.oid = to_regclass(_dead_queue)));
+			= (select d.relowner from pg_class d where d.oid = to_regclass(nullif(_dead_queue, ''))));
 end
 $$;
 
