@@ -51,7 +51,7 @@ creation_schema(const Name &name)
 // Also deletes what queue_unique_job has of tables that DROP TABLE has dropped: no function of ours
 // ran then.
 static Oid
-create(const text *name_text, Options options, const char *dead_queue_name, bool archived,
+create(const text *name_text, const Options &options, const char *dead_queue_name, bool archived,
 	   bool has_kinds)
 {
 	const char *written = text_to_cstring(name_text);
@@ -62,7 +62,6 @@ create(const text *name_text, Options options, const char *dead_queue_name, bool
 	if (dead_queue_name != nullptr)
 		dead = definition::find_dead_queue(dead_queue_name,
 										   {InvalidOid, GetUserId(), isTempNamespace(schema)});
-	options.dead_queue = OidIsValid(dead) ? &dead : nullptr;
 
 	definition::lock_name_in(schema, name.name);
 	if (OidIsValid(definition::find_source(name, written, nullptr)))
@@ -91,12 +90,13 @@ create(const text *name_text, Options options, const char *dead_queue_name, bool
 	stored.is_archived = &archived;
 	if (archived)
 		stored.archive = &archive;
+	if (OidIsValid(dead))
+		stored.dead_queue = &dead;
 	insert_definition({name.name, source, true, "update",
 					   definition::managed_fragments(definition::Layout::second),
 					   statement::bare_search_path},
 					  stored);
-	const char *dead_queue =
-		options.dead_queue == nullptr ? nullptr : definition::qualified_name(*options.dead_queue);
+	const char *dead_queue = OidIsValid(dead) ? definition::qualified_name(dead) : nullptr;
 	definition::write_comment(source,
 							  {*options.lease, *options.backoff_base, *options.backoff_cap,
 							   *options.max_attempts, archived, archive_keep,
