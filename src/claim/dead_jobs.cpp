@@ -4,8 +4,8 @@
 
 #include "dead_jobs.hpp"
 
+#include "../definition/archiving.hpp"
 #include "../definition/dead_queue.hpp"
-#include "../definition/keep.hpp"
 #include "../definition/open.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
@@ -55,20 +55,11 @@ origin_text(const Definition *definition)
 
 // Archives what was moved, as a part of the same statement.
 static const char *
-archiving_text(const Definition *definition)
+kept_text(const Definition *definition)
 {
-	if (!definition->is_archived)
-		return "";
-	const char *columns =
-		psprintf("%s%s", definition::archived_columns,
-				 definition::shared_second_columns(definition->source, definition->archive));
-	const char *slot = definition->has_slots ? ", slot" : "";
-	const char *slot_value =
-		definition->has_slots ? psprintf(", %s", placeholder(Parameter::slot)) : "";
-	return psprintf(", kept as (insert into %s (%s, state, finished_at%s)"
-					" select %s, 'dead', %s%s from moved)",
-					definition->archive_name, columns, slot, columns,
-					placeholder(Parameter::call_time), slot_value);
+	return definition->is_archived
+			   ? psprintf(", kept as (%s)", archiving_text(definition, "moved", "dead", nullptr))
+			   : "";
 }
 
 // The columns of the dead queue that get what the job has in those of the same name, each behind a comma.
@@ -100,7 +91,7 @@ move_text(const Definition *definition, const char *ids)
 		" order by m.dead_at, m.id returning 1)"
 		" select (select pg_catalog.count(*) from moved), (select pg_catalog.count(*) from put),"
 		" (select pg_catalog.min(m.dead_at) from moved as m where m.leased_until is not null)",
-		definition->source_name, ids, now, archiving_text(definition), definition->dead_queue_name,
+		definition->source_name, ids, now, kept_text(definition), definition->dead_queue_name,
 		copied, now, now, origin_text(definition), copied);
 }
 
@@ -274,9 +265,7 @@ static Arguments
 arguments_at(const Definition *definition, TimestampTz now)
 {
 	Arguments arguments(now);
-	if (definition->has_slots)
-		arguments.set(Parameter::slot,
-					  Int16GetDatum(definition::slot_of(definition->archive_keep, now)));
+	set_slot(definition, now, &arguments);
 	return arguments;
 }
 

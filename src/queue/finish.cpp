@@ -6,9 +6,9 @@
 
 #include "../array.hpp"
 #include "../claim/compiled_claim.hpp"
+#include "../definition/archiving.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/fragment.hpp"
-#include "../definition/keep.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../interval.hpp"
@@ -208,29 +208,18 @@ delete_text(const Definition *definition, const char *tables, const char *fence,
 // A name that no column of the queue's table should have.
 static constexpr const char *result_of_finished = "queue_ext_result";
 
-// Deletes and archives in one statement, so one fence holds for both. A change of either table makes
-// the definition, and so this text, invalid. Raises 55000 if there is no archive.
+// Deletes and archives in one statement, so one fence holds for both. Raises 55000 if there is no archive.
 static const char *
 archive_text(const Definition *definition, const Removal &removal)
 {
-	if (definition->archive_name == nullptr)
-		error::archive_missing(definition->name, definition->source_name);
 	const bool has_result =
 		removal.result != nullptr && definition::keeps_results(definition->archive);
-	const char *columns =
-		psprintf("%s%s", definition::archived_columns,
-				 definition::shared_second_columns(definition->source, definition->archive));
 	const char *deleted =
 		has_result ? psprintf("t.*, %s as %s", removal.result, result_of_finished) : "t.*";
-	const char *slot = definition->has_slots ? ", slot" : "";
-	const char *slot_value =
-		definition->has_slots ? psprintf(", %s", placeholder(Parameter::slot)) : "";
-	return psprintf("with finished as (%s) insert into %s (%s, state, finished_at%s%s)"
-					" select %s, '%s', %s%s%s%s from finished returning id%s%s",
+	return psprintf("with finished as (%s) %s returning id%s%s",
 					delete_text(definition, removal.tables, removal.fence, deleted),
-					definition->archive_name, columns, slot, has_result ? ", result" : "", columns,
-					removal.final_state, placeholder(Parameter::call_time), slot_value,
-					has_result ? ", " : "", has_result ? result_of_finished : "",
+					archiving_text(definition, "finished", removal.final_state,
+								   has_result ? result_of_finished : nullptr),
 					removal.is_timed ? ", claimed_at" : "", removal.told);
 }
 
@@ -482,14 +471,6 @@ common_arguments(const Definition *definition, const FinishOptions &options)
 										options.call_time, lease_of(definition, options.lease))));
 	set_slot(definition, options.call_time, &arguments);
 	return arguments;
-}
-
-void
-set_slot(const Definition *definition, TimestampTz now, Arguments *arguments)
-{
-	if (definition->has_slots)
-		arguments->set(Parameter::slot,
-					   Int16GetDatum(definition::slot_of(definition->archive_keep, now)));
 }
 
 void

@@ -77,10 +77,6 @@ int64 *died_ids(MemoryContext context, int *count);
 statement::Arguments common_arguments(const definition::Definition *definition,
 									  const FinishOptions &options);
 
-// Sets the slot for jobs that are archived now, if the archive has slots.
-void set_slot(const definition::Definition *definition, TimestampTz now,
-			  statement::Arguments *arguments);
-
 // Notes down how often each of the jobs has failed, with this time: its claims but for those that were released, or
 // came before it was requeued. Of a table that does not count these, or not for the caller: its claims. SPI must be
 // open. Raises what the executor raises.

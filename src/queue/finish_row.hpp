@@ -14,9 +14,10 @@
 
 namespace queue_ext::queue {
 
-// Performs the action on the row; it is complete, release, fail or extend. For extend, if the receipt was good, *extended is then the updated row, in the current memory context. Raises 55000
-// if the table has no key or the queue no such fragment, or it is to fail for good and on_fail does not read "retry", 22004 for a null in the key, 42804 if the
-// row cannot be read any more, and what the executor raises. Locks the row. SPI must not be open.
+// Performs the action on the row; it is complete, release, fail or extend. For extend, if the receipt was good, *extended is
+// then the updated row, in the current memory context. Raises 55000 if the table has no key or the queue no such fragment, or
+// it is to fail for good and on_fail does not read "retry", 22004 for a null in the key, 42804 if the row cannot be read any
+// more, and what the executor raises. Locks the row. SPI must not be open.
 Finished finish_row(definition::Definition *definition, Action action, const statement::Row &job,
 					const FinishOptions &options, Datum *extended);
 

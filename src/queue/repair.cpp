@@ -20,6 +20,7 @@
 #include "../claim/given_back.hpp"
 #include "../claim/recurring.hpp"
 #include "../compat.hpp"
+#include "../definition/archiving.hpp"
 #include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../result.hpp"
@@ -168,7 +169,7 @@ open_batch(const Order &order, Progress *progress)
 				NIL,
 				nullptr,
 				0};
-	set_slot(definition, now, &batch.arguments);
+	definition::set_slot(definition, now, &batch.arguments);
 	batch.arguments.set(Parameter::arguments, JsonbPGetDatum(order.arguments));
 	if (order.priority != nullptr)
 		batch.arguments.set(Parameter::priority, Int16GetDatum(*order.priority));
