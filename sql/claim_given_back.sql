@@ -31,4 +31,17 @@ insert into x values (22, -1), (23, 6);
 select cardinality(string_to_array(pop(30), ' ')) as jobs;
 commit;
 select pop(30);
+-- So many that a ring would not learn of them if each were told twice. The sweep, when it is due, reads again what the
+-- transaction has locked.
+create table y (id integer primary key, state text not null default 'new');
+select queue_attach('y', 'y', pending => 'state = ''new''', order_by => 'id', claim_mode => 'transaction');
+insert into y select i from generate_series(1, 100) as i;
+begin;
+select count(*) from queue_pop_rows(null::y, 'y', 40);
+savepoint s;
+select string_agg(id::text, ' ') as jobs from queue_pop_rows(null::y, 'y', 2);
+select pg_sleep(0.3);
+select count(*) from queue_pop_rows(null::y, 'y', 10);
+rollback;
+select string_agg(id::text, ' ') as jobs from queue_pop_rows(null::y, 'y', 5);
 drop schema test_given_back cascade;

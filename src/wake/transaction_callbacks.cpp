@@ -877,6 +877,35 @@ leave_out_twins(Candidates *candidates)
 	candidates->count = kept;
 }
 
+static void
+leave_out(Candidates *candidates, const Candidates &others)
+{
+	int kept = 0;
+	for (int i = 0; i < candidates->count; i++)
+		if (bsearch(&candidates->elements[i], others.elements, others.count, sizeof(Candidate),
+					by_tid) == nullptr)
+			candidates->elements[kept++] = candidates->elements[i];
+	candidates->count = kept;
+}
+
+// Leaves out what an outer (sub)transaction had taken before, which a sweep has read again: it is that one's to give back, now
+// or later. The outer ones lose their order, which is of no use since the ring has changed; but not while some are
+// tried, which are known by their places. Must not raise.
+static void
+leave_to_outer(Note *note)
+{
+	if (note->ring == nullptr || note->key.is_sorted || note->taken.count == 0)
+		return;
+	for (Note *outer = note->next; outer != nullptr; outer = outer->next) {
+		if (outer->ring != note->ring || !(outer->key == note->key) || outer->taken.count == 0 ||
+			outer->in_flight > 0)
+			continue;
+		outer->is_scattered = true;
+		qsort(outer->taken.elements, outer->taken.count, sizeof(Candidate), by_tid);
+		leave_out(&note->taken, outer->taken);
+	}
+}
+
 // Puts back what this transaction has made claimable by ending. Must not raise.
 static void
 give_back(const Note *note, Candidates candidates)
@@ -1107,6 +1136,7 @@ on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransaction
 		return;
 	while (notes != nullptr && notes->made_in == ended) {
 		Note *note = notes;
+		leave_to_outer(note);
 		after_abort(note);
 		notes = note->next;
 		free_note(note);
