@@ -69,6 +69,9 @@ sub of_section {
 				for grep { $_ } $figures->points($section, $situation);
 		}
 	}
+	for my $side (variants($figures, $section, 'several', 'queue_ext-update')) {
+		$add->("claim of any of three queues, by $_, to one", $side, '0.9', 0, $ratios->('several', [$_, $side], ['one', $side])) for qw(order weights);
+	}
 	for my $side (variants($figures, $section, 'kinds', 'queue_ext-update')) {
 		$add->('claim of a kind, behind another, to alone', $side, '0.7', 0, $ratios->('kinds', ['behind', $side], ['alone', $side]));
 		$add->('claim of sixteen kinds, to one', $side, '0.67', 0, $ratios->('kinds', ['of-16', $side], ['of-1', $side]));

@@ -36,6 +36,7 @@ script() {
 	case $1:$2 in
 		claim:1 | idle:1) say "select * from queue_pop('bench');" ;;
 		kinds:1) say "select * from queue_pop('bench', kinds => '{$kinds}');" ;;
+		several:1) say "select * from $call;" ;;
 		queues:1) printf '%s\n' '\set q random(1, :queues)' "select * from queue_pop('q' || :q::integer);" ;;
 		life:1)
 			printf '%s\n' "select queue_send('bench', :payload::jsonb);" \

@@ -11,6 +11,7 @@
 #include "../definition/name.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
+#include "../result.hpp"
 #include "../row/rights.hpp"
 #include "../statement/subtransaction.hpp"
 #include "claims.hpp"
@@ -151,9 +152,7 @@ Datum
 queue_ext_queue_health(PG_FUNCTION_ARGS)
 {
 	PreventCommandIfParallelMode("queue_health()");
-	InitMaterializedSRF(fcinfo, 0);
-	const Findings findings{reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo),
-							GetCurrentTimestamp()};
+	const Findings findings{result::begin_set(fcinfo), GetCurrentTimestamp()};
 	const List *queues = definition::find_all();
 	const Known known{find_workers(), find_counted(), dead_queues_of(queues)};
 	if (!PG_ARGISNULL(0)) {

@@ -3,6 +3,7 @@
 
 #include "../postgres.hpp"
 
+#include "../result.hpp"
 #include "../ring/shared_memory.hpp"
 
 namespace queue_ext::queue {
@@ -48,8 +49,7 @@ put_ring(const ReturnSetInfo *result, const Ring &ring)
 Datum
 queue_ext_queue_claim_counters(PG_FUNCTION_ARGS)
 {
-	InitMaterializedSRF(fcinfo, 0);
-	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	const ReturnSetInfo *result = result::begin_set(fcinfo);
 	auto *ring = static_cast<Ring *>(palloc(sizeof(Ring)));
 	for (int place = 0; place < ring::ring_count(); place++) {
 		CHECK_FOR_INTERRUPTS();

@@ -169,7 +169,7 @@ check_length(const Receipts &receipts, const ArrayType *array, const char *what)
 Datum
 finish_jobs(FunctionCallInfo fcinfo, Action action, Attempt attempt, const FinishOptions &options)
 {
-	ReturnSetInfo *result = result::begin_scalar_set(fcinfo);
+	ReturnSetInfo *result = result::begin_set(fcinfo);
 	const text *name = argument::required_text(fcinfo, 0, "queue");
 	const Receipts receipts = read_receipts(fcinfo, attempt);
 	check_length(receipts, options.errors, "errors");

@@ -174,7 +174,7 @@ finish_elements(const text *name, Action action, const FinishOptions &options, E
 Datum
 finish_receipts(FunctionCallInfo fcinfo, Action action, const FinishOptions &options)
 {
-	ReturnSetInfo *result = result::begin_scalar_set(fcinfo);
+	ReturnSetInfo *result = result::begin_set(fcinfo);
 	const text *name = argument::required_text(fcinfo, 0, "queue");
 	const Elements all = read_elements(fcinfo, options);
 	(void) open_to_finish(name, action);

@@ -5,6 +5,7 @@
 #include "../argument.hpp"
 #include "../array.hpp"
 #include "../claim/claim.hpp"
+#include "../result.hpp"
 #include "pop_call.hpp"
 #include "sources.hpp"
 
@@ -49,8 +50,7 @@ queue_ext_queue_pop_any(PG_FUNCTION_ARGS)
 	constexpr int kinds_argument = 4;
 	constexpr int weights_argument = 5;
 	argument::check_may_write("queue_pop_any()");
-	InitMaterializedSRF(fcinfo, 0);
-	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	const ReturnSetInfo *result = result::begin_set(fcinfo);
 	Sources named{};
 	read_sources(fcinfo, 0, weights_argument, &named);
 	Request request = read_pop(fcinfo, 1);

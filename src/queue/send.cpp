@@ -141,7 +141,7 @@ Datum
 queue_ext_queue_send_many(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_send_many()");
-	ReturnSetInfo *result = result::begin_scalar_set(fcinfo);
+	ReturnSetInfo *result = result::begin_set(fcinfo);
 	const text *name = argument::required_text(fcinfo, 0, "queue");
 	ArrayType *payloads = argument::required_array(fcinfo, 1, "payloads");
 	if (array_contains_nulls(payloads))

@@ -5,6 +5,7 @@
 
 #include "../argument.hpp"
 #include "../definition/open.hpp"
+#include "../result.hpp"
 #include "estimate.hpp"
 
 namespace queue_ext::queue {
@@ -177,8 +178,7 @@ put_counters(const ReturnSetInfo *result, const Entry &entry, const Rings &rings
 Datum
 queue_ext_queue_stats_counters(PG_FUNCTION_ARGS)
 {
-	InitMaterializedSRF(fcinfo, 0);
-	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	const ReturnSetInfo *result = result::begin_set(fcinfo);
 	Rings rings{};
 	rings.views = ring::view_rings(&rings.count);
 	const TimestampTz now = GetCurrentTimestamp();
@@ -215,8 +215,7 @@ put_buckets(const ReturnSetInfo *result, const Entry &entry, const stats::Histog
 Datum
 queue_ext_queue_stats_buckets(PG_FUNCTION_ARGS)
 {
-	InitMaterializedSRF(fcinfo, 0);
-	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	const ReturnSetInfo *result = result::begin_set(fcinfo);
 	argument::check_not_null(fcinfo, 0, "of_runs");
 	const bool is_run = PG_GETARG_BOOL(0);
 	visit_entries([&](const Entry &entry) {

@@ -211,8 +211,7 @@ Datum
 queue_ext_queue_unique_insert_many(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_unique_insert_many()");
-	InitMaterializedSRF(fcinfo, 0);
-	auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	const ReturnSetInfo *result = result::begin_set(fcinfo);
 	const text *name = argument::required_text(fcinfo, argument_queue, "queue");
 	ArrayType *array = argument::required_array(fcinfo, argument_payload, "payloads");
 	if (array_contains_nulls(array))

@@ -184,8 +184,7 @@ Datum
 queue_ext_queue_unique_insert_rows(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_unique_insert_rows()");
-	InitMaterializedSRF(fcinfo, 0);
-	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	const ReturnSetInfo *result = result::begin_set(fcinfo);
 	ArrayType *array = argument::required_array(fcinfo, 0, "jobs");
 	if (array_contains_nulls(array))
 		error::null_element("jobs");

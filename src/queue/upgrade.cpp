@@ -110,7 +110,7 @@ Datum
 queue_ext_queue_upgrade(PG_FUNCTION_ARGS)
 {
 	argument::check_may_write("queue_upgrade()");
-	ReturnSetInfo *result = result::begin_scalar_set(fcinfo);
+	ReturnSetInfo *result = result::begin_set(fcinfo);
 	if (PG_ARGISNULL(0))
 		upgrade_all(result);
 	else
