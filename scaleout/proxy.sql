@@ -1,6 +1,7 @@
 -- Made by scaleout/generate from the extension's functions and scaleout/routes; do not edit.
 
 select queue_proxy.make_type('@schema@.queue_job', array['id bigint', 'attempt integer', 'payload jsonb', 'priority smallint', 'run_at timestamp with time zone', 'max_attempts integer', 'leased_until timestamp with time zone', 'leased_by text', 'last_error text', 'created_at timestamp with time zone', 'kind text']);
+select queue_proxy.make_type('@schema@.queue_any_job', array['queue text', 'id bigint', 'attempt integer', 'payload jsonb', 'priority smallint', 'run_at timestamp with time zone', 'max_attempts integer', 'leased_until timestamp with time zone', 'leased_by text', 'last_error text', 'created_at timestamp with time zone', 'kind text']);
 select queue_proxy.make_type('@schema@.queue_finding', array['finding text', 'severity text', 'queue text', 'detail text', 'hint text']);
 select queue_proxy.make_type('queue_proxy.queue_row', array['id bigint', 'run_at timestamp with time zone', 'created_at timestamp with time zone', 'leased_until timestamp with time zone', 'dead_at timestamp with time zone', 'claimed_at timestamp with time zone', 'attempt integer', 'max_attempts integer', 'priority smallint', 'leased_by text', 'last_error text', 'payload jsonb', 'unique_key text', 'kind text', 'released integer', 'errors jsonb', 'progress jsonb', 'origin jsonb']);
 select queue_proxy.make_type('queue_proxy.queues_row', array['queue text', 'source text', 'managed boolean', 'claim_mode text', 'paused boolean', 'lease interval', 'max_attempts integer', 'backoff_base interval', 'backoff_cap interval', 'archive text', 'pending text', 'order_by text', 'on_claim text', 'on_complete text', 'on_release text', 'on_fail text', 'on_extend text', 'search_path text', 'created_at timestamp with time zone', 'ready_at text', 'claimed_at text', 'archive_keep interval', 'dead_keep interval', 'dead_queue text']);
@@ -303,20 +304,8 @@ create or replace function queue_remote.queue_pop_any(
 	lease interval,
 	worker text,
 	kinds text[],
-	weights integer[],
-	out queue text,
-	out id bigint,
-	out attempt integer,
-	out payload jsonb,
-	out priority smallint,
-	out run_at timestamp with time zone,
-	out max_attempts integer,
-	out leased_until timestamp with time zone,
-	out leased_by text,
-	out last_error text,
-	out created_at timestamp with time zone,
-	out kind text
-) returns setof record
+	weights integer[]
+) returns setof @schema@.queue_any_job
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_pop_any; $$;
 
@@ -2390,20 +2379,8 @@ create or replace function @schema@.queue_pop_any(
 	lease interval default NULL::interval,
 	worker text default NULL::text,
 	kinds text[] default NULL::text[],
-	weights integer[] default NULL::integer[],
-	out queue text,
-	out id bigint,
-	out attempt integer,
-	out payload jsonb,
-	out priority smallint,
-	out run_at timestamp with time zone,
-	out max_attempts integer,
-	out leased_until timestamp with time zone,
-	out leased_by text,
-	out last_error text,
-	out created_at timestamp with time zone,
-	out kind text
-) returns setof record
+	weights integer[] default NULL::integer[]
+) returns setof @schema@.queue_any_job
 language plpgsql volatile parallel unsafe rows 1
 set search_path = pg_catalog, pg_temp
 set client_min_messages = error

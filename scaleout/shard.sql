@@ -507,20 +507,8 @@ create or replace function queue_shard.queue_pop_any(
 	lease interval,
 	worker text,
 	kinds text[],
-	weights integer[],
-	out queue text,
-	out id bigint,
-	out attempt integer,
-	out payload jsonb,
-	out priority smallint,
-	out run_at timestamp with time zone,
-	out max_attempts integer,
-	out leased_until timestamp with time zone,
-	out leased_by text,
-	out last_error text,
-	out created_at timestamp with time zone,
-	out kind text
-) returns setof record
+	weights integer[]
+) returns setof @extschema@.queue_any_job
 language plpgsql volatile parallel unsafe
 as $$
 #variable_conflict use_variable

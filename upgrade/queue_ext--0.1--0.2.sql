@@ -456,26 +456,32 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_result';
 comment on function @extschema@.queue_result(text, bigint) is
 	'what became of a job, in its queue or its archive, and the result that it was completed with; nulls: there is no such job';
 
+create type @extschema@.queue_any_job as (
+	queue text,
+	id bigint,
+	attempt integer,
+	payload jsonb,
+	priority smallint,
+	run_at timestamptz,
+	max_attempts integer,
+	leased_until timestamptz,
+	leased_by text,
+	last_error text,
+	created_at timestamptz,
+	kind text
+);
+
+comment on type @extschema@.queue_any_job is
+	'a job of one of several queues: the queue''s name, and the attributes of queue_job';
+
 create function @extschema@.queue_pop_any(
 	queues text[],
 	max_jobs integer default 1,
 	lease interval default null,
 	worker text default null,
 	kinds text[] default null,
-	weights integer[] default null,
-	out queue text,
-	out id bigint,
-	out attempt integer,
-	out payload jsonb,
-	out priority smallint,
-	out run_at timestamptz,
-	out max_attempts integer,
-	out leased_until timestamptz,
-	out leased_by text,
-	out last_error text,
-	out created_at timestamptz,
-	out kind text
-) returns setof record
+	weights integer[] default null
+) returns setof @extschema@.queue_any_job
 language c volatile parallel unsafe rows 1
 as 'MODULE_PATHNAME', 'queue_ext_queue_pop_any';
 

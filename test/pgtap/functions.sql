@@ -152,11 +152,7 @@ insert into wanted values
 	('queue_cancel_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
 	('queue_requeue_many(queue text, ids bigint[], attempts integer[] DEFAULT NULL::integer[])', 'SETOF bigint'),
 	('queue_pop_any(queues text[], max_jobs integer DEFAULT 1, lease interval DEFAULT NULL::interval, '
-		'worker text DEFAULT NULL::text, kinds text[] DEFAULT NULL::text[], weights integer[] DEFAULT NULL::integer[], '
-		'OUT queue text, OUT id bigint, OUT attempt integer, OUT payload jsonb, '
-		'OUT priority smallint, OUT run_at timestamp with time zone, OUT max_attempts integer, '
-		'OUT leased_until timestamp with time zone, OUT leased_by text, OUT last_error text, '
-		'OUT created_at timestamp with time zone, OUT kind text)', 'SETOF record'),
+		'worker text DEFAULT NULL::text, kinds text[] DEFAULT NULL::text[], weights integer[] DEFAULT NULL::integer[])', 'SETOF queue_any_job'),
 	('queue_complete_pop(queue text, done_id bigint, done_attempt integer, lease interval DEFAULT NULL::interval, '
 		'worker text DEFAULT NULL::text, kinds text[] DEFAULT NULL::text[], '
 		'result jsonb DEFAULT NULL::jsonb, OUT completed boolean, OUT id bigint, OUT attempt integer, OUT payload jsonb, '

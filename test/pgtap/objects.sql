@@ -12,7 +12,7 @@ from pg_depend d
 join pg_extension e on d.refclassid = 'pg_extension'::regclass and e.oid = d.refobjid
 where d.deptype = 'e' and e.extname = 'queue_ext';
 
-select plan(34);
+select plan(36);
 
 select bag_eq(
 	$$select relkind::text, relname::text from pg_class
@@ -36,6 +36,7 @@ select is_empty(
 	'everything has a comment'
 );
 select isnt(obj_description('queue_job'::regtype, 'pg_type'), null, 'the type queue_job has a comment');
+select isnt(obj_description('queue_any_job'::regtype, 'pg_type'), null, 'the type queue_any_job has a comment');
 select isnt(obj_description('queue_finding'::regtype, 'pg_type'), null, 'the type queue_finding has a comment');
 select isnt(obj_description('queues'::regclass, 'pg_class'), null, 'the view queues has a comment');
 select isnt(obj_description(oid, 'pg_extension'), null, 'the extension has a comment')
@@ -49,6 +50,14 @@ select results_eq(
 	         ('leased_until', 'timestamp with time zone'), ('leased_by', 'text'), ('last_error', 'text'),
 	         ('created_at', 'timestamp with time zone'), ('kind', 'text')$$,
 	'the type queue_job'
+);
+select results_eq(
+	$$select attname::text collate "default", format_type(atttypid, atttypmod) from pg_attribute
+	  where attrelid = 'queue_any_job'::regclass and attnum > 0 order by attnum$$,
+	$$(select 'queue', 'text') union all
+	  (select attname::text collate "default", format_type(atttypid, atttypmod) from pg_attribute
+	   where attrelid = 'queue_job'::regclass and attnum > 0 order by attnum)$$,
+	'the type queue_any_job'
 );
 select results_eq(
 	$$select attname::text collate "default", format_type(atttypid, atttypmod) from pg_attribute
