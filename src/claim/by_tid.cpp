@@ -397,8 +397,10 @@ count_vain(Claimer *claimer, const Batch &batch, const Candidate *candidates, Tr
 {
 	for (int i = 0; i < batch.count; i++) {
 		const Chosen &chosen = batch.chosen[i];
-		if (chosen.row != nullptr)
+		if (chosen.row != nullptr) {
+			tried->won |= UINT64CONST(1) << (chosen.candidate - candidates);
 			continue;
+		}
 		CandidateRow *row = row_for(claimer, chosen.table);
 		if (row == nullptr || !fetch(row, chosen.candidate))
 			tried->counters.gone++;

@@ -356,19 +356,23 @@ try_directly(void *state, Request *request, Candidate *candidates, int count)
 	claimer->request = request;
 	set_clock(claimer->writer.context, claimer->request->call_time);
 	uint64 locked = 0;
+	uint64 won = 0;
 	begin_context(&claimer->context, claimer->definition, act_of(ClaimStatement::claim_by_tid));
 	for (int i = 0; i < count && !claimer->needs_statement; i++) {
 		claimer->context.row = nullptr;
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(claimer->writer.context);
 		claimer->is_taken = false;
-		claimer->counters.claims += try_claim(claimer, &candidates[i]);
-		if (claimer->is_taken)
+		if (try_claim(claimer, &candidates[i])) {
+			claimer->counters.claims++;
+			won |= UINT64CONST(1) << i;
+		} else if (claimer->is_taken)
 			locked |= UINT64CONST(1) << i;
 	}
 	end_context(&claimer->context);
-	return {claimer->counters,     locked, claimer->needs_statement, PG_INT64_MAX, claimer->leased,
-			claimer->leased_count, false,  claimer->has_own};
+	return {claimer->counters,        locked,       won,
+			claimer->needs_statement, PG_INT64_MAX, claimer->leased,
+			claimer->leased_count,    false,        claimer->has_own};
 }
 
 bool

@@ -122,7 +122,9 @@ try_taken(Definition *definition, Ring *ring, Request *request, const Trier &tri
 	tried.counters.passing_us = take_passing_time(tried.counters, taken.count, since);
 	if (tried.needs_statement)
 		ask_for_sweep(ring, key); // for the candidates not tried
-	wake::note_tried(ring, key, taken, place, tried.locked, tried.counters);
+	// A claim that is a lock leaves the row as it is, for the next sweep to read.
+	const uint64 passed = definition->claim_mode == ClaimMode::update ? 0 : ~tried.won;
+	wake::note_tried(ring, key, taken, place, tried.locked, passed, tried.counters);
 	// A sweep that comes before the commit sees these rows as they were: pending.
 	if (tried.is_due_unknown)
 		disquiet(ring, key);

@@ -251,14 +251,44 @@ forget(Note *note, int place, int count, uint64 which)
 		note->is_scattered = false;
 }
 
+// Whether the transaction has taken that candidate for the note's ring before those at that place of the note.
+static bool
+has_taken(const Note *note, int place, const Candidate &candidate)
+{
+	for (const Note *other = note; other != nullptr; other = other->next) {
+		if (other->ring != note->ring || !(other->key == note->key))
+			continue;
+		const int count = other == note ? place : other->taken.count;
+		for (int i = 0; i < count; i++)
+			if (other->taken.elements[i].is_same_as(candidate))
+				return true;
+	}
+	return false;
+}
+
+// Those among candidates of the note that the transaction has taken before: as it had locked their rows, a sweep has read
+// these again. They are given back with what was taken first; twice would be too many for others to be told of.
+static uint64
+taken_before(const Note *note, int place, int count, uint64 which)
+{
+	uint64 found = 0;
+	for (int i = 0; i < count && place + i < note->taken.count; i++) {
+		const uint64 bit = UINT64CONST(1) << i;
+		if ((which & bit) != 0 && has_taken(note, place, note->taken.elements[place + i]))
+			found |= bit;
+	}
+	return found;
+}
+
 void
 note_tried(Ring *ring, const RingKey &key, const Taken &taken, int place, uint64 locked,
-		   const RingCounters &counters)
+		   uint64 passed, const RingCounters &counters)
 {
 	Note *note = note_of_ring(ring, key);
 	settle(ring, key, counters, taken.count, taken.sweep_generation);
 	if (note->flight_sweep == taken.sweep_generation)
 		note->in_flight -= taken.count;
+	locked |= taken_before(note, place, taken.count, passed);
 	if (locked != 0)
 		forget(note, place, taken.count, locked);
 }
@@ -877,35 +907,6 @@ leave_out_twins(Candidates *candidates)
 	candidates->count = kept;
 }
 
-static void
-leave_out(Candidates *candidates, const Candidates &others)
-{
-	int kept = 0;
-	for (int i = 0; i < candidates->count; i++)
-		if (bsearch(&candidates->elements[i], others.elements, others.count, sizeof(Candidate),
-					by_tid) == nullptr)
-			candidates->elements[kept++] = candidates->elements[i];
-	candidates->count = kept;
-}
-
-// Leaves out what an outer (sub)transaction had taken before, which a sweep has read again: it is that one's to give back, now
-// or later. The outer ones lose their order, which is of no use since the ring has changed; but not while some are
-// tried, which are known by their places. Must not raise.
-static void
-leave_to_outer(Note *note)
-{
-	if (note->ring == nullptr || note->key.is_sorted || note->taken.count == 0)
-		return;
-	for (Note *outer = note->next; outer != nullptr; outer = outer->next) {
-		if (outer->ring != note->ring || !(outer->key == note->key) || outer->taken.count == 0 ||
-			outer->in_flight > 0)
-			continue;
-		outer->is_scattered = true;
-		qsort(outer->taken.elements, outer->taken.count, sizeof(Candidate), by_tid);
-		leave_out(&note->taken, outer->taken);
-	}
-}
-
 // Puts back what this transaction has made claimable by ending. Must not raise.
 static void
 give_back(const Note *note, Candidates candidates)
@@ -1136,7 +1137,6 @@ on_subtransaction_end(SubXactEvent event, SubTransactionId ended, SubTransaction
 		return;
 	while (notes != nullptr && notes->made_in == ended) {
 		Note *note = notes;
-		leave_to_outer(note);
 		after_abort(note);
 		notes = note->next;
 		free_note(note);

@@ -32,9 +32,10 @@ int note_taken(ring::Ring *ring, const ring::RingKey &key, const ring::Candidate
 
 // Notes that it has tried the candidates noted at that place, with what came of it, and lets them go
 // (settle()). locked: a bit for each, from the lowest, that another transaction has locked; these
-// are forgotten, as the end of this transaction makes none of them claimable.
+// are forgotten, as the end of this transaction makes none of them claimable. passed: likewise, those that were passed by,
+// of which those are forgotten that the transaction has taken before.
 void note_tried(ring::Ring *ring, const ring::RingKey &key, const ring::Taken &taken, int place,
-				uint64 locked, const ring::RingCounters &counters);
+				uint64 locked, uint64 passed, const ring::RingCounters &counters);
 
 // Notes that this (sub)transaction has filled the ring when it had written: it does not see what it has deleted or
 // claimed.
