@@ -44,4 +44,15 @@ select pg_sleep(0.3);
 select count(*) from queue_pop_rows(null::y, 'y', 10);
 rollback;
 select string_agg(id::text, ' ') as jobs from queue_pop_rows(null::y, 'y', 5);
+-- A row that the transaction has completed is told of twice: as one that was written, and as one that was taken.
+create table z (id integer primary key, state text not null default 'new');
+select queue_attach('z', 'z', pending => 'state = ''new''', order_by => 'id', claim_mode => 'transaction');
+insert into z select unnest('{5, 1, 2, 3, 4, 6, 7, 8}'::integer[]);
+begin;
+select string_agg(id::text, ' ') as jobs from queue_pop_rows(null::z, 'z', 2);
+select pg_sleep(0.3);
+select string_agg(id::text, ' ') as jobs from queue_pop_rows(null::z, 'z', 8);
+select queue_complete_row('z', z) from z where id = 5;
+rollback;
+select string_agg(id::text, ' ') as jobs from queue_pop_rows(null::z, 'z', 8);
 drop schema test_given_back cascade;

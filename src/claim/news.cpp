@@ -312,6 +312,17 @@ set_ready_at(const Reader *reader, Candidate *candidate)
 		candidate->run_at = DatumGetTimestampTz(ready_at);
 }
 
+// Whether it is among those that were read: the transaction that had taken the row had written it, too. In the ring twice it
+// would leave it open before which of the two others come.
+static bool
+is_told(const PendingRow *told, int count, const Candidate &candidate)
+{
+	for (int i = 0; i < count; i++)
+		if (told[i].candidate.is_same_as(candidate))
+			return true;
+	return false;
+}
+
 // Reads those that are still there, and pending, and that no fill will read; also those that only this transaction does not
 // see any more, as they may be there again after its end. *count: of those. False if it is not known where the fills or
 // the rows stand.
@@ -329,6 +340,8 @@ read_told(Reader *reader, Definition *definition, const Version *versions, int v
 		CHECK_FOR_INTERRUPTS();
 		Candidate candidate =
 			ring::attached_candidate(versions[i].tid, versions[i].writer, claim->key.table);
+		if (is_told(told, *count, candidate))
+			continue;
 		if (!fetch(&reader->row, &candidate) && !fetch_removed_here(&reader->row, &candidate))
 			continue;
 		const OrderPlace place = copy_place(reader);
