@@ -157,3 +157,14 @@ select count(*) from queue_pop('due', 10);
 
 drop procedure test_due, test_change, test_undone, test_many;
 select queue_drop('due', true);
+
+-- A job that was released since it had become due stands at its place for a transaction that has written, too.
+select queue_create('released');
+select queue_send_many('released', '{1,2,3}'::jsonb[], run_at => '2020-01-01');
+select id from queue_pop('released', 3, '1 microsecond');
+select queue_release('released', 1, 1);
+begin;
+select pg_current_xact_id() is not null as has_written;
+select id from queue_pop('released', 3);
+rollback;
+select queue_drop('released');

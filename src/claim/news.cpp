@@ -34,20 +34,18 @@ using ring::most_placed;
 using ring::no_kind;
 using ring::too_many_events;
 
-// Leaves out those whose row version is not there any more; returns how many are left. What only this transaction does
-// not see may be there again after its end, so where it has written, all stay: claimers pass over those that are gone.
+// Leaves out those whose row version is not there any more, as a newer one may stand in the ring; returns how many are left.
+// Those stay that only this transaction does not see, as they may be there again after its end.
 static int
 keep_current(const definition::Definition *definition, Candidate *candidates, int count)
 {
-	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
-		return count;
 	Relation table = table_open(definition->source, NoLock);
 	CandidateRow row =
 		open_candidate_row(table, ring_claim_of(definition), GetCurrentCommandId(false));
 	int kept = 0;
 	for (int i = 0; i < count; i++) {
 		Candidate candidate = candidates[i];
-		if (fetch(&row, &candidate))
+		if (fetch(&row, &candidate) || fetch_removed_here(&row, &candidate))
 			candidates[kept++] = candidate;
 	}
 	close_candidate_row(&row);
@@ -93,8 +91,8 @@ admit_some(const definition::Definition *definition, Ring *ring, TimestampTz now
 }
 
 // Makes candidates, or news, of the rows that are due by that time, but for those that are not there any more: jobs that
-// were finished, or whose lease was extended; of all of them if this transaction has written. Returns whether more may be
-// due: the news of these come first, as the log holds few.
+// were finished, or whose lease was extended. Returns whether more may be due: the news of these come first, as the log holds
+// few.
 static bool
 admit_due(const Definition *definition, Ring *ring, TimestampTz now)
 {
