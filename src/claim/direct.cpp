@@ -53,7 +53,7 @@ struct Claimer
 	TupleTableSlot *result;
 	Request *request; // its clock is also a parameter of the expressions
 	RingCounters counters;
-	bool is_taken;        // another transaction has locked the last candidate
+	bool is_taken;        // another transaction, or session, has locked the last candidate
 	bool needs_statement; // the next row cannot be claimed here
 	bool has_own;         // this call has written one of the rows
 	RowContext context;
@@ -319,6 +319,7 @@ claim_by_session_lock(Claimer *claimer, Candidate *candidate)
 	const HeldId held = held::try_hold(claimer->definition, row_key);
 	if (held == 0) {
 		claimer->counters.locked++;
+		claimer->is_taken = !held::is_taken_here(table, row_key);
 		return false;
 	}
 	if (!read(claimer, candidate) || strcmp(row_key_of(claimer), row_key) != 0 ||

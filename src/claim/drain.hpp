@@ -19,8 +19,8 @@ namespace queue_ext::claim {
 struct Tried
 {
 	ring::RingCounters counters;
-	uint64 locked;        // a bit for each candidate that another transaction has locked
-	uint64 won;           // and that has been claimed
+	uint64 locked; // a bit for each candidate that another transaction, or session, has locked
+	uint64 won;    // and that has been claimed
 	bool needs_statement; // the rest cannot be claimed in this way
 	TimestampTz due;      // when the first of a managed queue's claims ends; else PG_INT64_MAX
 	const ring::DueJob

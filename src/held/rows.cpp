@@ -365,6 +365,15 @@ is_known(Oid table, const char *row_key)
 	return find_good(table, row_key) != nullptr;
 }
 
+bool
+is_taken_here(Oid table, const char *row_key)
+{
+	const HeldRow *held = find_good(table, row_key);
+	return held != nullptr &&
+		   (held->state == HeldState::held || held->state == HeldState::finished) &&
+		   held->taken_in != InvalidSubTransactionId;
+}
+
 // The held row if it is in the queue's claim mode and not finished, or null.
 static HeldRow *
 find_held(const Definition *definition, const char *row_key)

@@ -30,6 +30,9 @@ void register_held_row_callbacks();
 // transaction, or passes it by in a call under way.
 bool is_known(Oid table, const char *row_key);
 
+// Whether it holds the row, or has finished it, since this transaction has taken it: its rollback lets the row go.
+bool is_taken_here(Oid table, const char *row_key);
+
 // Whether this session holds the row in the queue's claim mode and has not finished it.
 bool is_held(const definition::Definition *definition, const char *row_key);
 
