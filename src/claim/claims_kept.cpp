@@ -32,6 +32,11 @@ act_of(ClaimStatement which)
 		case ClaimStatement::move_failed:
 		case ClaimStatement::move_dead:
 			return "move of dead jobs from";
+		case ClaimStatement::expire_claimed:
+		case ClaimStatement::expire_unclaimed:
+		case ClaimStatement::bury_expired:
+		case ClaimStatement::bury_expired_told:
+			return "end of expired jobs in";
 	}
 	pg_unreachable();
 }

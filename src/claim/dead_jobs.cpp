@@ -8,10 +8,10 @@
 #include "../definition/keep.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
-#include "../statement/subtransaction.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "claims_kept.hpp"
 #include "given_back.hpp"
+#include "looks.hpp"
 
 namespace queue_ext::claim {
 
@@ -19,10 +19,6 @@ using definition::Definition;
 using definition::DeadQueue;
 using statement::Arguments;
 using statement::Parameter;
-
-// How long a backend does not look after a look, and after one that has failed.
-constexpr int64 pause = USECS_PER_SEC;
-constexpr int64 pause_failed = 60 * USECS_PER_SEC;
 
 // The moment, as the errors of a job have theirs.
 static const char *
@@ -104,7 +100,7 @@ dead_ids(const Definition *definition)
 {
 	return psprintf("array(select d.id from %s as d where d.dead_at operator(pg_catalog.<=) %s"
 					" order by d.dead_at limit %d for update skip locked)",
-					definition->source_name, placeholder(Parameter::call_time), dead_batch_size);
+					definition->source_name, placeholder(Parameter::call_time), look_batch_size);
 }
 
 static const statement::Statement &
@@ -177,34 +173,6 @@ move_dead_batch(Definition *definition, TimestampTz now, Manner manner)
 	return move(definition, ClaimStatement::move_dead, arguments_at(definition, now), manner);
 }
 
-// Whether an error leaves the job dead, and the call as it is.
-static bool
-is_hindrance(const ErrorData *error)
-{
-	switch (ERRCODE_TO_CATEGORY(error->sqlerrcode)) {
-		case ERRCODE_TRANSACTION_ROLLBACK:
-		case ERRCODE_INSUFFICIENT_RESOURCES:
-		case ERRCODE_OPERATOR_INTERVENTION:
-		case ERRCODE_INTERNAL_ERROR:
-			return false;
-		default:
-			return !statement::is_interrupt(error);
-	}
-}
-
-// Calls body(), which moves jobs. False if it could not.
-template <typename Body>
-static bool
-try_to_move(const Definition *definition, Body &&body)
-{
-	return statement::in_subtransaction(body, [&](const ErrorData *error) {
-		if (!is_hindrance(error))
-			return false;
-		error::log_dead_not_moved(definition->name, error);
-		return true;
-	});
-}
-
 void
 move_failed(Definition *definition, const int64 *ids, int count, TimestampTz now)
 {
@@ -217,26 +185,17 @@ move_failed(Definition *definition, const int64 *ids, int count, TimestampTz now
 	arguments.set(Parameter::ids,
 				  PointerGetDatum(construct_array(values, count, INT8OID, sizeof(int64),
 												  FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
-	(void) try_to_move(definition, [&] {
+	(void) unless_hindered(definition, error::log_dead_not_moved, [&] {
 		(void) move(definition, ClaimStatement::move_failed, arguments, Manner::plain);
 	});
 }
 
-// At the level SERIALIZABLE a look would conflict with what others fail and requeue. After a full batch there may be more.
 void
 move_dead_sometimes(Definition *definition, TimestampTz now)
 {
-	if (!has_dead_queue(definition) || IsolationIsSerializable())
-		return;
-	TimestampTz *next_look = &definition::beside<ClaimsKept>(definition)->next_dead_look;
-	if (now < *next_look && *next_look - now <= pause_failed)
-		return;
-	*next_look = now + pause;
-	int64 moved = 0;
-	if (!try_to_move(definition, [&] { moved = move_dead_batch(definition, now, Manner::plain); }))
-		*next_look = now + pause_failed;
-	else if (moved == dead_batch_size)
-		*next_look = 0;
+	if (has_dead_queue(definition))
+		look_sometimes(definition, Look::dead, now, error::log_dead_not_moved,
+					   [&] { return move_dead_batch(definition, now, Manner::plain); });
 }
 
 } // namespace queue_ext::claim

@@ -32,10 +32,7 @@ void move_failed(definition::Definition *definition, const int64 *ids, int count
 // does.
 void move_dead_sometimes(definition::Definition *definition, TimestampTz now);
 
-// The rows of a batch.
-constexpr int dead_batch_size = 500;
-
-// Moves a batch of dead jobs that nobody has locked, and returns their number; 0 if there is no dead queue that can take
+// Moves a batch (looks.hpp) of dead jobs that nobody has locked, and returns their number; 0 if there is no dead queue that can take
 // them. Raises what as_owner() and the executor raise, and 55000 where a trigger has suppressed a row.
 int64 move_dead_batch(definition::Definition *definition, TimestampTz now, Manner manner);
 

@@ -30,6 +30,7 @@
 namespace queue_ext::queue {
 
 using definition::Name;
+using definition::OnExpire;
 using definition::Options;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_create);
@@ -76,6 +77,8 @@ create(const text *name_text, const Options &options, bool archived, bool has_ki
 	definition::run_command_on(named, psprintf(definition::create_dead_index_text, table));
 	if (has_kinds)
 		definition::run_command_on(named, psprintf(definition::create_kind_index_text, table));
+	if (options.on_expire != nullptr)
+		definition::run_command_on(named, psprintf(definition::create_expiry_index_text, table));
 	const Interval archive_keep = definition::interval_or_zero(options.archive_keep);
 	const Oid archive = archived ? definition::make_archive(source, archive_keep) : InvalidOid;
 
@@ -94,7 +97,8 @@ create(const text *name_text, const Options &options, bool archived, bool has_ki
 	definition::write_comment(source,
 							  {*options.lease, *options.backoff_base, *options.backoff_cap,
 							   *options.max_attempts, archived, archive_keep,
-							   definition::interval_or_zero(options.dead_keep), dead_queue});
+							   definition::interval_or_zero(options.dead_keep), dead_queue,
+							   options.on_expire == nullptr ? OnExpire::none : *options.on_expire});
 	wake::create_wake_trigger(source, true);
 	stats::note_begin(source, name.name, true, true);
 	return source;
@@ -128,7 +132,14 @@ queue_ext_queue_create(PG_FUNCTION_ARGS)
 												 GetUserId());
 		options.dead_queue = OidIsValid(dead_queue) ? &dead_queue : nullptr;
 	}
+	const OnExpire on_expire =
+		PG_NARGS() > 10 ? definition::on_expire_of(argument::optional_string(fcinfo, 10))
+						: OnExpire::none;
+	if (on_expire != OnExpire::none)
+		options.on_expire = &on_expire;
 	const bool archived = PG_GETARG_BOOL(5);
+	if (!archived && on_expire == OnExpire::archive)
+		error::expire_without_archive();
 	if (!archived && !definition::is_for_ever(definition::interval_or_zero(options.archive_keep)))
 		error::keep_without_archive();
 	PG_RETURN_OID(create(name, options, archived, has_kinds));

@@ -1,6 +1,6 @@
 // maintain.cpp - queue_maintain: removes what queues need not keep any longer.
 //
-// Each step is a transaction of its own, so that no lock lasts: a batch of dead jobs; a slot of the
+// Each step is a transaction of its own, so that no lock lasts: a batch of expired or dead jobs; a slot of the
 // archive, which is truncated if all that it has is past its keep; a batch of rows of a slot that has come
 // round again before it was truncated, or of an archive without slots. What comes after a step looks
 // anew. The steps run as the owner of the table (slots.hpp), and do nothing that the owner has not set.
@@ -10,6 +10,8 @@
 #include "../argument.hpp"
 #include "../claim/as_owner.hpp"
 #include "../claim/dead_jobs.hpp"
+#include "../claim/expired_jobs.hpp"
+#include "../claim/looks.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/name.hpp"
 #include "../definition/open.hpp"
@@ -136,18 +138,19 @@ remove_dead(Definition *definition, const Round &round)
 	return removed;
 }
 
-// Moves dead jobs to the dead queue, batch by batch.
+// Calls see_to(definition, now, manner) for one batch after the other, as claims do (claim/looks.hpp).
+template <typename SeeTo>
 static bool
-move_all_dead(const Registered &queue, const Round &round)
+see_to_all(const Registered &queue, const Round &round, SeeTo &&see_to)
 {
-	int64 moved;
+	int64 jobs;
 	do {
-		moved = 0;
+		jobs = 0;
 		if (!in_transaction(queue, round, [&](Definition *definition) {
-				moved = claim::move_dead_batch(definition, GetCurrentTimestamp(), manner_of(round));
+				jobs = see_to(definition, GetCurrentTimestamp(), manner_of(round));
 			}))
 			return false;
-	} while (moved == claim::dead_batch_size);
+	} while (jobs == claim::look_batch_size);
 	return true;
 }
 
@@ -288,7 +291,8 @@ queue_ext_queue_maintain(PG_FUNCTION_ARGS)
 	ListCell *cell;
 	foreach (cell, queues) {
 		const auto *queue = static_cast<const Registered *>(lfirst(cell));
-		if (move_all_dead(*queue, round) && remove_all_dead(*queue, round))
+		if (see_to_all(*queue, round, claim::expire_batch) &&
+			see_to_all(*queue, round, claim::move_dead_batch) && remove_all_dead(*queue, round))
 			maintain_archive(*queue, round);
 	}
 	SPI_finish();

@@ -15,6 +15,7 @@ enum class Counter {
 	retried, // of the failed: those that are tried again
 	dead,    // of the failed: those that are not
 	moved,   // to the dead queue
+	unstarted, // expired before a worker has started them
 	released,
 	cancelled,
 	expired,    // claimed again after the end of a lease
