@@ -58,8 +58,8 @@ sub create
 			backoff_cap => '200 milliseconds', archive => q = 'kept') from unnest('{jobs,kept,big,mended,other}'::text[]) as q;
 		-- Two have the tables of 0.1, until a client upgrades them.
 		select queue_detach(q) from unnest('{jobs,kept}'::text[]) as q;
-		alter table jobs drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin;
-		alter table kept drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin;
+		alter table jobs drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin, drop expires_at;
+		alter table kept drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin, drop expires_at;
 		alter table kept_archive drop claimed_at, drop kind, drop errors, drop progress, drop origin;
 		select queue_adopt(q) from unnest('{jobs,kept}'::text[]) as q;
 		$move
