@@ -459,7 +459,7 @@ select payload from gone;
 -- An error of a constraint shows its sender what it has given, and no more.
 alter table codes add check (payload <> '"bad"');
 set role regress_expire_sender;
-select error_of($$select queue_send('codes', '"bad"', expires_at => '2500-01-01')$$);
+select error_of($$select queue_send('codes', '"bad"', run_at => '2400-01-01', expires_at => '2500-01-01')$$);
 reset role;
 
 -- The statistics count them by themselves, neither as claimed nor as released; and what is left is known.
