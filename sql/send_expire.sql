@@ -276,6 +276,28 @@ select count(*) filter (where dead_at is null) as alive, count(*) from codes;
 rollback;
 select payload from queue_pop('codes', 2);
 select count(*) filter (where dead_at is null) as alive, count(*) from codes;
+-- However short the lease is, nothing comes twice in one call, and nothing late.
+create function briefly(path text) returns table (payload jsonb, attempt integer) language plpgsql as $$
+begin
+	perform set_config('queue_ext.claim_path', path, true);
+	return query select p.payload, p.attempt from queue_pop('codes', 9, lease => '1 us') as p;
+end $$;
+truncate codes restart identity;
+select queue_send('codes', '1', priority => -2), queue_send('codes', '2', expires_at => now()), queue_send('codes', '3');
+insert into codes (payload, priority, expires_at) select '0', -1, now() from generate_series(1, 600);
+begin isolation level repeatable read;
+select * from briefly('direct');
+rollback;
+begin isolation level repeatable read;
+select * from briefly('tid');
+rollback;
+begin isolation level repeatable read;
+select * from briefly('portable');
+rollback;
+delete from codes where payload = '0';
+begin isolation level repeatable read;
+select * from briefly('portable');
+rollback;
 -- queue_maintain ends all, also without the index.
 truncate codes restart identity;
 insert into codes (payload, expires_at) select '0', now() from generate_series(1, 1200);

@@ -654,7 +654,7 @@ bool
 claim_by_tid(Definition *definition, Ring *ring, Request *request, const Output &output,
 			 uint64 *claimed)
 {
-	Claimer claimer{definition, ring_claim_of(definition), &output, GetCurrentCommandId(false),
+	Claimer claimer{definition, ring_claim_of(definition), &output, *output.first_command,
 					nullptr,    may_lock_first(definition)};
 	const bool is_settled =
 		drain(definition, ring, request, {&claimer, try_by_tid, nullptr, output.expired}, claimed);

@@ -28,13 +28,17 @@ using ring::RingCounters;
 using ring::RingKey;
 using ring::path_size;
 
-// Claims from the ring, and the rest by a statement if the ring cannot decide.
+// Claims from the ring, and the rest by a statement if the ring cannot decide. That does not know what the call has
+// claimed before, but for the clock: at the time of the call none of these leases has ended.
 static uint64
 claim_from(Ring *ring, Definition *definition, Path path, Request request, const Output &output)
 {
 	uint64 claimed = 0;
+	const TimestampTz called_at = request.call_time;
 	// Make what this command has written so far visible, and open to updates.
 	CommandCounterIncrement();
+	if (*output.first_command == InvalidCommandId)
+		*output.first_command = GetCurrentCommandId(false);
 	const HeldId begun = held::begin_passing();
 	const auto claim_rows = path == Path::direct ? claim_direct : claim_by_tid;
 	const bool is_settled = claim_rows(definition, ring, &request, output, &claimed);
@@ -47,6 +51,8 @@ claim_from(Ring *ring, Definition *definition, Path path, Request request, const
 	// The ring may have been given away: look it up again next time.
 	ring_claim_of(definition)->ring = nullptr;
 	request.max_jobs -= static_cast<int>(claimed);
+	if (claimed > 0 || count_expired(output.expired) > 0)
+		request.call_time = called_at;
 	return claimed + claim_portable(definition, request, output);
 }
 
@@ -105,17 +111,18 @@ claim_by_path(Definition *definition, const Request &request, const Output &outp
 }
 
 // Where a claim has met many expired jobs, it ends early, and goes on when these have gone, and others with them that may
-// stand in its way.
+// stand in its way. The clock of the call stays, as in claim_from().
 static uint64
-claim_past_expired(Definition *definition, Request request, const Output &output)
+claim_past_expired(Definition *definition, Request request, Output output)
 {
+	CommandId first_command = InvalidCommandId;
+	output.first_command = &first_command;
 	uint64 claimed = claim_by_path(definition, request, output);
 	const auto wanted = static_cast<uint64>(request.max_jobs);
 	while (has_met_many(output.expired) && claimed < wanted) {
 		CHECK_FOR_INTERRUPTS();
 		end_expired(definition, output.expired);
-		request.call_time = GetCurrentTimestamp();
-		expire_more(definition, request.call_time);
+		expire_more(definition, GetCurrentTimestamp());
 		request.max_jobs = static_cast<int>(wanted - claimed);
 		claimed += claim_by_path(definition, request, output);
 	}

@@ -75,7 +75,7 @@ open_claimer(Definition *definition, const Request &request, const Output *outpu
 	claimer.writer = open_writer(definition, arguments_for(definition, request),
 								 writes ? CMD_UPDATE : CMD_SELECT);
 	Relation table = claimer.writer.table;
-	claimer.old = open_candidate_row(table, claimer.writer.claim, GetCurrentCommandId(false));
+	claimer.old = open_candidate_row(table, claimer.writer.claim, *output->first_command);
 	claimer.leased =
 		static_cast<DueJob *>(palloc(sizeof(DueJob) * Min(request.max_jobs, run_length)));
 	claimer.map = convert_tuples_by_name(RelationGetDescr(table), output->descriptor);

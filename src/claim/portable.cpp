@@ -237,7 +237,7 @@ is_any_pending(Definition *definition, const Request &request)
 // Other backends may have taken all rows that the statement's snapshot shows before it gets to
 // them, and the snapshot does not show rows committed since: so the claim is repeated while any row
 // is pending, a few times at most. And while a statement has found occurrences, or expired jobs, that are not handed
-// out: each is out of the way then.
+// out: each is out of the way then, as the clock of the call stays from there on.
 static uint64
 claim_by_statements(Definition *definition, Request request, const Output &output)
 {
@@ -258,7 +258,9 @@ claim_by_statements(Definition *definition, Request request, const Output &outpu
 		if (request.max_jobs == 0 || has_met_many(output.expired) || (claimed > 0 && !has_dropped) ||
 			(!has_dropped && i++ == tries))
 			return claimed;
-		request.call_time = GetCurrentTimestamp();
+		// What this call has claimed must not become pending for it.
+		if (claimed == 0 && dropped == 0)
+			request.call_time = GetCurrentTimestamp();
 		if (!is_any_pending(definition, request))
 			return claimed;
 	}

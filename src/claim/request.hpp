@@ -43,6 +43,8 @@ struct Output
 	// Of a managed queue: what the claim has taken; set by claim().
 	Occurrences *occurrences;
 	Expired *expired;
+	// What this and later commands of the transaction have written, the claim has; InvalidCommandId: it has not begun.
+	CommandId *first_command;
 };
 
 // Puts the first count rows that the last statement returned into output. Raises 42804 if a column
