@@ -1,5 +1,5 @@
 -- expires_at, expires_in: a job that nobody has started by then is not handed out, and goes where the queue says. Sessions look
--- for expired jobs once a second, but not in a transaction with a snapshot of its own: there a claim finds them alone.
+-- for expired jobs once a second, but not at the level SERIALIZABLE: there a claim finds them alone.
 set client_min_messages = warning;
 set time zone 'UTC';
 create schema test_expire;
@@ -100,7 +100,7 @@ declare
 	name text;
 	found text;
 begin
-	perform set_config('queue_ext.claim_path', path, false), set_config('default_transaction_isolation', 'repeatable read', false);
+	perform set_config('queue_ext.claim_path', path, false), set_config('default_transaction_isolation', 'serializable', false);
 	foreach name in array array['codes', 'kept', 'gone'] loop
 		execute format('truncate %I restart identity', name);
 		if name = 'kept' then
@@ -165,7 +165,7 @@ select queue_send('codes', '1', expires_in => '1 day');
 select queue_release('codes', id, attempt) from queue_pop('codes');
 select queue_release('codes', id, attempt) from queue_pop('codes');
 update codes set expires_at = now();
-begin isolation level repeatable read;
+begin isolation level serializable;
 select id, attempt from queue_pop('codes');
 commit;
 select id, attempt, released, max_attempts, dead_at is not null as dead, last_error, claimed_at is not null as claimed, leased_until from codes;
@@ -175,7 +175,7 @@ select expires_at, dead_at from codes;
 select id, attempt from queue_pop('codes');
 -- Also in its last attempt, or as one of its own transaction.
 truncate codes restart identity;
-begin isolation level repeatable read;
+begin isolation level serializable;
 select queue_send('codes', '1', max_attempts => 1, expires_at => now());
 select queue_send('codes', '2');
 select id from queue_pop('codes', 5);
@@ -194,7 +194,7 @@ truncate codes restart identity;
 -- Kinds, and functions that pop on their own.
 select queue_create('kinds', kinds => true, lease => '1 hour', on_expire => 'delete');
 select queue_send('kinds', '1', kind => 'a', expires_at => now()), queue_send('kinds', '2', kind => 'b', expires_at => now()), queue_send('kinds', '3', kind => 'a'), queue_send('kinds', '4', kind => 'b');
-begin isolation level repeatable read;
+begin isolation level serializable;
 select payload from queue_pop('kinds', 9, kinds => '{b}');
 select payload from kinds order by id;
 select payload from queue_complete_pop('kinds', 4, 1);
@@ -202,7 +202,7 @@ select payload from kinds order by id;
 commit;
 truncate kinds;
 select queue_send('kinds', '5', expires_at => now());
-begin isolation level repeatable read;
+begin isolation level serializable;
 select payload from queue_pop_any('{codes,kinds}');
 select count(*) from kinds;
 select (r).payload from queue_pop_rows(null::kinds, 'kinds') as r;
@@ -260,16 +260,16 @@ select count(*) from codes where dead_at is not null;
 truncate codes restart identity;
 insert into codes (payload, priority, expires_at) select '0', -1, now() from generate_series(1, 2300);
 select queue_send('codes', '1');
-begin isolation level repeatable read;
+begin isolation level serializable;
 select payload from queue_pop('codes');
 select count(*) filter (where dead_at is null) as alive, count(*) from codes;
 rollback;
-begin isolation level repeatable read;
+begin isolation level serializable;
 set local queue_ext.claim_path = 'tid';
 select payload from queue_pop('codes');
 select count(*) filter (where dead_at is null) as alive, count(*) from codes;
 rollback;
-begin isolation level repeatable read;
+begin isolation level serializable;
 set local queue_ext.claim_path = 'portable';
 select payload from queue_pop('codes', 2);
 select count(*) filter (where dead_at is null) as alive, count(*) from codes;
@@ -285,17 +285,17 @@ end $$;
 truncate codes restart identity;
 select queue_send('codes', '1', priority => -2), queue_send('codes', '2', expires_at => now()), queue_send('codes', '3');
 insert into codes (payload, priority, expires_at) select '0', -1, now() from generate_series(1, 600);
-begin isolation level repeatable read;
+begin isolation level serializable;
 select * from briefly('direct');
 rollback;
-begin isolation level repeatable read;
+begin isolation level serializable;
 select * from briefly('tid');
 rollback;
-begin isolation level repeatable read;
+begin isolation level serializable;
 select * from briefly('portable');
 rollback;
 delete from codes where payload = '0';
-begin isolation level repeatable read;
+begin isolation level serializable;
 select * from briefly('portable');
 rollback;
 -- queue_maintain ends all, also without the index.
@@ -326,13 +326,13 @@ truncate kept;
 -- The archive with a keep; and its loss, which has the jobs dead where they are.
 select queue_create('slots', archive => true, archive_keep => '1 day', on_expire => 'archive');
 select queue_send('slots', '1', expires_at => now());
-begin isolation level repeatable read;
+begin isolation level serializable;
 select count(*) from queue_pop('slots');
 commit;
 select payload, state from slots_archive;
 drop table slots_archive;
 select queue_send('slots', '2', expires_at => now());
-begin isolation level repeatable read;
+begin isolation level serializable;
 select count(*) from queue_pop('slots');
 commit;
 select payload, dead_at is not null as dead, last_error, attempt from slots;
@@ -348,7 +348,7 @@ select queue_create('letters');
 select queue_alter('codes', dead_queue => 'letters');
 truncate codes restart identity;
 select queue_send('codes', '1', kind => 'k', expires_at => now());
-begin isolation level repeatable read;
+begin isolation level serializable;
 select count(*) from queue_pop('codes');
 commit;
 select count(*) from codes;
@@ -390,7 +390,7 @@ select outcome from queue_unique_insert('codes', '{"k": 1, "v": 9}', '{k}', on_c
 table expiry;
 select outcome from queue_unique_insert('codes', '{"k": 1, "v": 10}', '{k}', expires_at => now(), on_conflict => 'replace');
 table expiry;
-begin isolation level repeatable read;
+begin isolation level serializable;
 select count(*) from queue_pop('codes');
 commit;
 select payload, dead_at is not null as dead, attempt, released from codes;
@@ -400,7 +400,7 @@ select id from queue_pop('codes', lease => '1 us');
 select pg_sleep(0.001) is null as slept;
 select outcome from queue_unique_insert('codes', '{"k": 2, "v": 2}', '{k}', expires_at => now(), on_conflict => 'replace');
 table expiry;
-begin isolation level repeatable read;
+begin isolation level serializable;
 select count(*) from queue_pop('codes');
 commit;
 select payload, dead_at is not null as dead, attempt, released from codes;
@@ -430,7 +430,7 @@ select outcome from queue_unique_insert('codes', '{"k": 4}', '{k}', expires_in =
 select queue_send('codes', '2', expires_in => '1 hour'), queue_send('codes', '3', expires_at => now()), queue_send('kept', '3', expires_at => now()), queue_send('gone', '3', expires_at => now());
 select queue_send_many('codes', '{5}', expires_in => '1 hour');
 set role regress_expire_worker;
-begin isolation level repeatable read;
+begin isolation level serializable;
 select payload from queue_pop('codes', 9);
 select payload from queue_pop('kept', 9);
 select payload from queue_pop('gone', 9);
@@ -446,7 +446,7 @@ create trigger pass before update of last_error on codes for each row execute fu
 truncate codes, gone restart identity;
 select queue_send('codes', '1', expires_at => now()), queue_send('gone', '1', expires_at => now());
 set role regress_expire_worker;
-begin isolation level repeatable read;
+begin isolation level serializable;
 select payload from queue_pop('codes');
 select payload from queue_pop('gone');
 commit;
@@ -456,7 +456,7 @@ select queue, payload, dead, last_error, attempt, leased, claimed from state whe
 truncate gone restart identity;
 create or replace function pass() returns trigger language plpgsql as $$ begin return null; end $$;
 select queue_send('gone', '1', expires_at => now());
-begin isolation level repeatable read;
+begin isolation level serializable;
 select payload from queue_pop('gone');
 commit;
 select queue, payload, dead, last_error, attempt, leased, claimed from state where queue = 'gone';
@@ -498,7 +498,7 @@ begin
 	perform queue_send_many('counted', '{1,2}', expires_at => now());
 	perform queue_send('counted', '3'), queue_send('counted', '4'), queue_send('counted', '5', run_at => '2500-01-01');
 	commit;
-	perform set_config('default_transaction_isolation', 'repeatable read', false);
+	perform set_config('default_transaction_isolation', 'serializable', false);
 	commit;
 	perform queue_pop('counted');
 	perform set_config('default_transaction_isolation', 'read committed', false);
@@ -522,13 +522,13 @@ call queue_maintain('counted');
 table numbers;
 select queue_alter('counted', archive => true, on_expire => 'archive');
 select queue_send_many('counted', '{6,7}', expires_at => now());
-begin isolation level repeatable read;
+begin isolation level serializable;
 select payload from queue_pop('counted', 5);
 commit;
 table numbers;
 -- What was rolled back was not counted.
 select queue_send('counted', '8', expires_at => now());
-begin isolation level repeatable read;
+begin isolation level serializable;
 select payload from queue_pop('counted', 5);
 rollback;
 table numbers;

@@ -32,14 +32,13 @@ next_look(Definition *definition, Look which)
 	return &definition::beside<ClaimsKept>(definition)->next_looks[static_cast<int>(which)];
 }
 
-// Under a snapshot of the transaction a look would take for there what others have removed since, and fail; at the level
-// SERIALIZABLE others would fail by it, too. A moment that is further ahead than any pause is one of a clock that has gone
-// back.
+// At the level SERIALIZABLE a look would conflict with what others do to the jobs. A moment that is further ahead than any
+// pause is one of a clock that has gone back.
 bool
 take_look(Definition *definition, Look which, TimestampTz now)
 {
 	TimestampTz *next = next_look(definition, which);
-	if (IsolationUsesXactSnapshot() || (now < *next && *next - now <= pause_failed))
+	if (IsolationIsSerializable() || (now < *next && *next - now <= pause_failed))
 		return false;
 	*next = now + pause;
 	return true;
