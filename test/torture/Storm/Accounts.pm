@@ -10,7 +10,7 @@ use Time::HiRes qw(sleep time);
 
 use Storm::Schema;
 
-my @managed = qw(jobs kept big mended mortal fleeting various);
+my @managed = qw(jobs kept big mended mortal perishable fleeting various);
 my @rows = qw(items audited parts);
 my @all = (@managed, @rows, qw(locked held));
 
@@ -84,7 +84,7 @@ sub drain
 	{
 		# Again and again: a repair leaves out what a backend that is ending has locked.
 		$db->do("call queue_requeue_where('$_', 'true')") for qw(mended fleeting);
-		$db->do(q{call queue_maintain('mortal')});
+		$db->do("call queue_maintain('$_')") for qw(mortal perishable);
 		$db->do(q{with l as (delete from letters returning payload, origin),
 				a as (insert into sent_again select payload ->> 't', origin from l)
 			select queue_send('mortal', payload) from l});
@@ -126,6 +126,7 @@ my @needed = (
 	[ 'kind_claimed where cardinality(kinds) > 1', 'jobs of several kinds were claimed' ],
 	[ 'kind_claimed where kind is null', 'jobs of no kind were claimed' ],
 	[ 'done where client = -5', 'repairs have cancelled jobs' ],
+	[ 'done where client = -8', 'jobs have expired' ],
 	[ 'done where client = -6', 'dead jobs were archived' ],
 	(map { [ "occurred where name ~ ' $_\$' and attempt = 1", "jobs recur by the rule $_" ] } @Storm::Schema::rules),
 	(map { [ "done where queue = '$_'", "$_ was used" ] } @all, 'unique_jobs'),
@@ -241,6 +242,9 @@ sub check
 	$none->(q{(select task, token from acquired group by 1, 2 having count(*) > 1) as t}, 'acquired twice: no token');
 	$none->(q{counter c where value <> (select count(*) from released r where r.task = c.task)}, 'what a mutex protects adds up');
 	$none->(q{(select origin -> 'id' as id from sent_again group by 1 having count(*) > 1) as t}, 'moved twice: no dead job');
+	$none->(q{perishable_archive a where state = 'expired' and attempt > 0
+		and not exists (select from claimed c where (c.queue, c.id, c.attempt) = ('perishable', a.id, a.attempt))}, 'expired and claimed for nothing: no job');
+	$none->(q{perishable_archive a where state not in ('completed', 'expired')}, 'ended in another way: no job of these');
 	$none->(q{sent_again a where origin is null or origin ->> 'queue' <> 'public.mortal'
 		or not exists (select from claimed c where (c.queue, c.id) = ('mortal', (a.origin ->> 'id')::bigint))}, 'moved and not claimed before: no dead job');
 	is($count->('audit'), $count->(q{claimed where queue = 'audited'}), 'each claim of a table with a trigger has fired it once');
