@@ -559,11 +559,10 @@ two_expiries()
 void
 no_on_expire(const char *queue, const char *text)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("queue \"%s\" does not say what becomes of jobs that expire", queue),
-			 errhint("Run queue_alter(%s, on_expire => 'dead'), or 'archive', or 'delete'.",
-					 quote_literal_cstr(text))));
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("queue \"%s\" does not say what becomes of jobs that expire", queue),
+					errhint("Run queue_alter(%s, on_expire => 'dead'), or 'archive', or 'delete'.",
+							quote_literal_cstr(text))));
 }
 
 void

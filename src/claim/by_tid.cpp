@@ -514,7 +514,8 @@ statement_for(const Claimer *claimer, Form form, Oid table)
 	if (leaves_of(claimer->claim).tables != nullptr)
 		return leaf_statement(claimer->definition, form, table);
 	return prepared_of(claimer->definition,
-					   kept_for_claims(claimer->definition, prepared_for(form)), statement::Access::by_tid,
+					   kept_for_claims(claimer->definition, prepared_for(form)),
+					   statement::Access::by_tid,
 					   [&] { return statement_text(claimer->definition, form, InvalidOid); });
 }
 

@@ -219,13 +219,11 @@ take_if_unexpired(const Claimer *claimer)
 		return true;
 	const int32 attempt = DatumGetInt32(slot_getattr(row, managed.attempt, &is_null));
 	bool is_none = true;
-	const Datum released = managed.released == InvalidAttrNumber
-							   ? 0
-							   : slot_getattr(row, managed.released, &is_none);
+	const Datum released =
+		managed.released == InvalidAttrNumber ? 0 : slot_getattr(row, managed.released, &is_none);
 	if (was_started(attempt, is_none ? 0 : DatumGetInt32(released)))
 		return true;
-	note_expired(claimer->output->expired,
-				 DatumGetInt64(slot_getattr(row, managed.id, &is_null)));
+	note_expired(claimer->output->expired, DatumGetInt64(slot_getattr(row, managed.id, &is_null)));
 	return false;
 }
 
@@ -409,7 +407,8 @@ claim_direct(Definition *definition, Ring *ring, Request *request, const Output 
 {
 	Claimer claimer = open_claimer(definition, *request, &output);
 	const bool is_settled =
-		drain(definition, ring, request, {&claimer, try_directly, claimer.writer.context, output.expired}, claimed);
+		drain(definition, ring, request,
+			  {&claimer, try_directly, claimer.writer.context, output.expired}, claimed);
 	close_claimer(&claimer);
 	return is_settled;
 }

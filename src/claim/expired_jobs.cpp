@@ -30,9 +30,9 @@ note_expired(Expired *expired, int64 id)
 	if (expired->count == expired->room) {
 		expired->room = Max(16, 2 * expired->room);
 		const Size size = sizeof(int64) * expired->room;
-		expired->ids = static_cast<int64 *>(
-			expired->ids == nullptr ? MemoryContextAlloc(expired->context, size)
-									: repalloc(expired->ids, size));
+		expired->ids = static_cast<int64 *>(expired->ids == nullptr
+												? MemoryContextAlloc(expired->context, size)
+												: repalloc(expired->ids, size));
 	}
 	expired->ids[expired->count++] = id;
 }
@@ -166,8 +166,7 @@ archiving_text(const Definition *definition, const Which &which)
 							 ? "id, run_at, created_at, attempt operator(pg_catalog.-) 1,"
 							   " max_attempts, priority, null, last_error, payload"
 							 : first;
-	const char *second =
-		definition::shared_second_columns(definition->source, definition->archive);
+	const char *second = definition::shared_second_columns(definition->source, definition->archive);
 	static constexpr const char *claimed_at = ", claimed_at";
 	const bool has_claim =
 		which.are_claimed && strncmp(second, claimed_at, strlen(claimed_at)) == 0;

@@ -255,8 +255,8 @@ claim_by_statements(Definition *definition, Request request, const Output &outpu
 		const int dropped_by_now = count_left_out();
 		const bool has_dropped = dropped_by_now > dropped;
 		dropped = dropped_by_now;
-		if (request.max_jobs == 0 || has_met_many(output.expired) || (claimed > 0 && !has_dropped) ||
-			(!has_dropped && i++ == tries))
+		if (request.max_jobs == 0 || has_met_many(output.expired) ||
+			(claimed > 0 && !has_dropped) || (!has_dropped && i++ == tries))
 			return claimed;
 		// What this call has claimed must not become pending for it.
 		if (claimed == 0 && dropped == 0)

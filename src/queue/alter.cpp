@@ -88,10 +88,10 @@ alter(const text *name, Options options, const bool *archived, const bool *kinds
 {
 	const Definition *definition = open_queue(name, Use::own);
 	check_ages(definition, options.ages);
-	if (!definition->is_managed && (options.max_attempts != nullptr || archived != nullptr ||
-									kinds != nullptr || options.archive_keep != nullptr ||
-									options.dead_keep != nullptr || dead_queue_name != nullptr ||
-									options.on_expire != nullptr))
+	if (!definition->is_managed &&
+		(options.max_attempts != nullptr || archived != nullptr || kinds != nullptr ||
+		 options.archive_keep != nullptr || options.dead_keep != nullptr ||
+		 dead_queue_name != nullptr || options.on_expire != nullptr))
 		error::not_managed(definition->name,
 						   "Only its lease, its backoff, ready_at, claimed_at and "
 						   "wake can be altered; detach it "
@@ -160,8 +160,7 @@ queue_ext_queue_alter(PG_FUNCTION_ARGS)
 		options.archive_keep = argument::optional_keep(fcinfo, 9, "archive_keep");
 		options.dead_keep = argument::optional_keep(fcinfo, 10, "dead_keep");
 	}
-	const char *on_expire_name =
-		PG_NARGS() > 13 ? argument::optional_string(fcinfo, 13) : nullptr;
+	const char *on_expire_name = PG_NARGS() > 13 ? argument::optional_string(fcinfo, 13) : nullptr;
 	const OnExpire on_expire = definition::on_expire_of(on_expire_name);
 	if (on_expire_name != nullptr)
 		options.on_expire = &on_expire;

@@ -94,11 +94,10 @@ create(const text *name_text, const Options &options, bool archived, bool has_ki
 					  stored);
 	const char *dead_queue =
 		options.dead_queue == nullptr ? nullptr : definition::qualified_name(*options.dead_queue);
-	definition::write_comment(source,
-							  {*options.lease, *options.backoff_base, *options.backoff_cap,
-							   *options.max_attempts, archived, archive_keep,
-							   definition::interval_or_zero(options.dead_keep), dead_queue,
-							   options.on_expire == nullptr ? OnExpire::none : *options.on_expire});
+	definition::write_comment(
+		source, {*options.lease, *options.backoff_base, *options.backoff_cap, *options.max_attempts,
+				 archived, archive_keep, definition::interval_or_zero(options.dead_keep),
+				 dead_queue, options.on_expire == nullptr ? OnExpire::none : *options.on_expire});
 	wake::create_wake_trigger(source, true);
 	stats::note_begin(source, name.name, true, true);
 	return source;
@@ -132,9 +131,9 @@ queue_ext_queue_create(PG_FUNCTION_ARGS)
 												 GetUserId());
 		options.dead_queue = OidIsValid(dead_queue) ? &dead_queue : nullptr;
 	}
-	const OnExpire on_expire =
-		PG_NARGS() > 10 ? definition::on_expire_of(argument::optional_string(fcinfo, 10))
-						: OnExpire::none;
+	const OnExpire on_expire = PG_NARGS() > 10
+								   ? definition::on_expire_of(argument::optional_string(fcinfo, 10))
+								   : OnExpire::none;
 	if (on_expire != OnExpire::none)
 		options.on_expire = &on_expire;
 	const bool archived = PG_GETARG_BOOL(5);

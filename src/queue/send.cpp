@@ -35,9 +35,9 @@ struct SendForm
 static CallStatement
 statement_of(const SendForm &form)
 {
-	static constexpr CallStatement of_one[] = {
-		CallStatement::send, CallStatement::send_kind, CallStatement::send_expiry,
-		CallStatement::send_kind_expiry};
+	static constexpr CallStatement of_one[] = {CallStatement::send, CallStatement::send_kind,
+											   CallStatement::send_expiry,
+											   CallStatement::send_kind_expiry};
 	static constexpr CallStatement of_many[] = {
 		CallStatement::send_many, CallStatement::send_many_kind, CallStatement::send_many_expiry,
 		CallStatement::send_many_kind_expiry};

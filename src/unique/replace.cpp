@@ -203,16 +203,15 @@ assignments_of(const Definition *definition, OnConflict rule)
 						  " else t.attempt operator(pg_catalog.+) 1 end";
 	const bool is_postponed = rule == OnConflict::postpone;
 	const bool expires = has_expiry(definition);
-	appendStringInfo(&text,
-					 "run_at = w.run_at, leased_until = null, leased_by = null, attempt = %s",
-					 attempt);
+	appendStringInfo(
+		&text, "run_at = w.run_at, leased_until = null, leased_by = null, attempt = %s", attempt);
 	if (definition::counts_releases(definition->source))
 		appendStringInfo(&text, ", released = %s",
 						 released_text(attempt, expires && !is_postponed));
 	if (expires)
-		appendStringInfo(&text, is_postponed ? ", expires_at = coalesce(%s, t.expires_at)"
-											 : ", expires_at = %s",
-						 placeholder(Parameter::expires_at));
+		appendStringInfo(
+			&text, is_postponed ? ", expires_at = coalesce(%s, t.expires_at)" : ", expires_at = %s",
+			placeholder(Parameter::expires_at));
 	if (is_postponed)
 		return text.data;
 	appendStringInfo(&text, ", payload = %s, priority = %s", placeholder(Parameter::payload),
