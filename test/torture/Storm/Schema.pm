@@ -134,7 +134,7 @@ sub create
 
 		-- To the accounts a job that a repair has cancelled is one that is done.
 		create function note_expired() returns trigger language plpgsql as
-			'begin insert into done values (''perishable'', new.payload ->> ''t'', new.id, new.attempt, -8); return null; end';
+			'begin insert into public.done values (''perishable'', new.payload ->> ''t'', new.id, new.attempt, -8); return null; end';
 		create trigger note_expired after insert on perishable_archive for each row when (new.state = 'expired') execute function note_expired();
 		create function note_cancelled() returns trigger language plpgsql as
 			'begin insert into done values (''mended'', old.payload ->> ''t'', old.id, old.attempt, -5); return null; end';
