@@ -21,7 +21,7 @@ sub undo_steps
 	$db->do("update $_ set leased_until = least(leased_until, clock_timestamp() + '2 s'), run_at = least(run_at, clock_timestamp())
 		where leased_until > clock_timestamp() + '10 s' or run_at > clock_timestamp() + '10 s'") for @managed, 'recurring', 'unique_jobs', 'other';
 	$db->do("update $_ set until = clock_timestamp() where until > clock_timestamp() + '10 s'") for @rows;
-	$db->do("update $_ set dead_at = clock_timestamp() where dead_at > clock_timestamp()") for qw(mortal fleeting);
+	$db->do("update $_ set dead_at = clock_timestamp() where dead_at > clock_timestamp()") for qw(mortal perishable fleeting);
 	$db->do('update fleeting_archive set finished_at = clock_timestamp() where finished_at > clock_timestamp()');
 	# For how long these have been kept is not known any more.
 	$db->do(q{update done set at = null where queue = 'fleeting' and at is not null});
@@ -68,7 +68,7 @@ sub drain
 	my $left;
 	$db->do("select queue_resume(q) from unnest('{jobs,items,held}'::text[]) as q");
 	# Some became dead by a clock that was ahead.
-	$db->do("update $_ set dead_at = clock_timestamp() where dead_at > clock_timestamp()") for qw(mended mortal fleeting);
+	$db->do("update $_ set dead_at = clock_timestamp() where dead_at > clock_timestamp()") for qw(mended mortal perishable fleeting);
 	$db->do(q{select queue_alter('various', kinds => true)});
 	# One that a client makes and ends may have been left.
 	$db->do(q{select queue_unschedule(queue, name) from queue_schedules});
@@ -83,7 +83,7 @@ sub drain
 	do
 	{
 		# Again and again: a repair leaves out what a backend that is ending has locked.
-		$db->do("call queue_requeue_where('$_', 'true')") for qw(mended fleeting);
+		$db->do("call queue_requeue_where('$_', 'true')") for qw(mended perishable fleeting);
 		$db->do("call queue_maintain('$_')") for qw(mortal perishable);
 		$db->do(q{with l as (delete from letters returning payload, origin),
 				a as (insert into sent_again select payload ->> 't', origin from l)
