@@ -73,7 +73,7 @@ insert into wanted values
 		'OUT candidates integer, OUT fill_time double precision, OUT path text, OUT waiting integer, OUT wakes bigint)', 'SETOF record'),
 	('queue_claim_stats_reset()', 'void'),
 	('queue_stats_counters(OUT source oid, OUT name text, OUT since timestamp with time zone, OUT sent bigint, '
-		'OUT claimed bigint, OUT completed bigint, OUT failed bigint, OUT retried bigint, OUT dead bigint, OUT moved bigint, '
+		'OUT claimed bigint, OUT completed bigint, OUT failed bigint, OUT retried bigint, OUT dead bigint, OUT moved bigint, OUT unstarted bigint, '
 		'OUT released bigint, OUT cancelled bigint, OUT expired bigint, OUT duplicates bigint, OUT waits bigint, '
 		'OUT waiting integer, OUT ready bigint, OUT ready_exact boolean, OUT scheduled bigint, OUT leased bigint, '
 		'OUT oldest_ready_at timestamp with time zone, OUT oldest_exact boolean)', 'SETOF record'),
