@@ -23,10 +23,14 @@ find_job_columns(Relation table, JobColumns *columns)
 		find_column(table, "dead_at", TIMESTAMPTZOID),
 		find_column(table, "priority", INT2OID),
 		find_column(table, "created_at", TIMESTAMPTZOID),
+		find_column(table, "attempt", INT4OID),
 		find_column(table, "origin", JSONBOID),
+		find_column(table, "expires_at", TIMESTAMPTZOID),
+		find_column(table, "released", INT4OID),
 	};
 	return columns->id > 0 && columns->run_at > 0 && columns->leased_until > 0 &&
-		   columns->dead_at > 0 && columns->priority > 0 && columns->created_at > 0;
+		   columns->dead_at > 0 && columns->priority > 0 && columns->created_at > 0 &&
+		   columns->attempt > 0;
 }
 
 // Whether the index's first keys are these columns. Reads its row in pg_index: opening an index
@@ -92,6 +96,24 @@ find_id_index(Relation table, AttrNumber *column)
 	return InvalidOid;
 }
 
+// Whether the predicate is "expires_at is not null and dead_at is null".
+static bool
+is_of_expiry(const Node *predicate, const JobColumns &columns)
+{
+	if (predicate == nullptr || !is_andclause(predicate))
+		return false;
+	const List *tests = reinterpret_cast<const BoolExpr *>(predicate)->args;
+	if (list_length(tests) != 2)
+		return false;
+	const auto *first = static_cast<const Node *>(linitial(tests));
+	const auto *second = static_cast<const Node *>(lsecond(tests));
+	const auto is_it = [&](const Node *one, const Node *other) {
+		return definition::is_null_test(one, columns.expires_at, IS_NOT_NULL) &&
+			   definition::is_null_test(other, columns.dead_at, IS_NULL);
+	};
+	return is_it(first, second) || is_it(second, first);
+}
+
 JobIndexes
 find_job_indexes(Relation table, const JobColumns &columns)
 {
@@ -108,6 +130,10 @@ find_job_indexes(Relation table, const JobColumns &columns)
 		if (!OidIsValid(found.dead))
 			found.dead = accepted(index, &columns.dead_at, 1, [&](const Node *predicate) {
 				return definition::is_null_test(predicate, columns.dead_at, IS_NOT_NULL);
+			});
+		if (!OidIsValid(found.expiry) && columns.expires_at > 0)
+			found.expiry = accepted(index, &columns.expires_at, 1, [&](const Node *predicate) {
+				return is_of_expiry(predicate, columns);
 			});
 	}
 	list_free(indexes);
@@ -218,6 +244,36 @@ oldest_time(Relation table, Oid index, AttrNumber column)
 					  return false;
 				  });
 	return first;
+}
+
+// Whether the index has the job though it will not be ended: a worker has it, or has started it.
+static bool
+was_started(TupleTableSlot *slot, const JobColumns &columns)
+{
+	const auto number = [&](AttrNumber column) {
+		bool is_null = true;
+		const Datum value = column > 0 ? slot_getattr(slot, column, &is_null) : 0;
+		return is_null ? 0 : DatumGetInt32(value);
+	};
+	return !slot_attisnull(slot, columns.leased_until) ||
+		   number(columns.attempt) > number(columns.released);
+}
+
+TimestampTz
+oldest_expired(Relation table, Oid index, const JobColumns &columns, TimestampTz now)
+{
+	ScanKeyData until_now;
+	ScanKeyInit(&until_now, 1, BTLessEqualStrategyNumber, F_TIMESTAMPTZ_LE,
+				TimestampTzGetDatum(now));
+	TimestampTz oldest = DT_NOEND;
+	visit_entries(
+		table, index, ForwardScanDirection, &until_now, 1, most_entries, [&](TupleTableSlot *slot) {
+			if (!was_started(slot, columns))
+				oldest = Min(oldest,
+							 Max(time_of(slot, columns.expires_at), made_time(slot, columns, now)));
+			return true;
+		});
+	return oldest;
 }
 
 TimestampTz

@@ -14,6 +14,10 @@ enum class CallStatement {
 	send_many,
 	send_kind, // sends a job with a kind
 	send_many_kind,
+	send_expiry, // sends a job that expires
+	send_many_expiry,
+	send_kind_expiry,
+	send_many_kind_expiry,
 	complete,
 	complete_many,
 	complete_timed, // which also return when the job was claimed

@@ -68,15 +68,19 @@ rule_of(Action action)
 	pg_unreachable();
 }
 
-// The job is ready and has the queue's number of attempts left; the backoff begins anew. attempt itself never falls.
+// The job is ready and has the queue's number of attempts left; the backoff begins anew. attempt itself never falls. Who
+// asks for a job once more wants it done, late or not: one that has expired would only end the same way again.
 const char *
 on_requeue(const Definition *definition)
 {
 	return psprintf("run_at = %s, leased_until = null, leased_by = null, dead_at = null,"
-					" max_attempts = t.attempt operator(pg_catalog.+) %d%s",
+					" max_attempts = t.attempt operator(pg_catalog.+) %d%s%s",
 					placeholder(Parameter::call_time), definition->max_attempts,
-					definition::counts_releases(definition->source) ? ", released = t.attempt"
-																	: "");
+					definition::counts_releases(definition->source) ? ", released = t.attempt" : "",
+					definition->on_expire != definition::OnExpire::none &&
+							definition::has_expires_at(definition->source)
+						? ", expires_at = null"
+						: "");
 }
 
 // Returns what the action writes, or null if it deletes the row.

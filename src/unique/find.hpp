@@ -19,6 +19,10 @@ enum class UniqueStatement {
 	insert_many,
 	insert_kind, // adds a job with a kind
 	insert_many_kind,
+	insert_expiry, // one that expires
+	insert_many_expiry,
+	insert_kind_expiry,
+	insert_many_kind_expiry,
 	replace, // changes a job that waits
 	postpone,
 };

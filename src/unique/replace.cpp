@@ -24,10 +24,20 @@ using statement::Arguments;
 using statement::Parameter;
 using statement::placeholder;
 
+// Whether a change has to do with expiries. Where the queue does not say what becomes of them, no job expires, and no
+// right on the column is needed.
+static bool
+has_expiry(const Definition *definition)
+{
+	return definition->on_expire != definition::OnExpire::none &&
+		   definition::has_expires_at(definition->source);
+}
+
 // The columns that a change may write.
 static Bitmapset *
-written_columns(Oid source)
+written_columns(const Definition *definition)
 {
+	const Oid source = definition->source;
 	static constexpr const char *always[] = {"payload", "priority",     "run_at",
 											 "attempt", "leased_until", "leased_by"};
 	const struct
@@ -38,6 +48,7 @@ written_columns(Oid source)
 		{"kind", definition::has_kind(source)},
 		{"released", definition::counts_releases(source)},
 		{"progress", definition::has_progress(source)},
+		{"expires_at", has_expiry(definition)},
 	};
 	Bitmapset *columns = missing_rights::column_set(source, always, lengthof(always));
 	for (const auto &[name, is_there] : others)
@@ -98,10 +109,11 @@ are_plain(Relation table, const Bitmapset *columns)
 }
 
 static bool
-is_safe_as_owner(Oid source)
+is_safe_as_owner(const Definition *definition)
 {
+	const Oid source = definition->source;
 	Relation table = table_open(source, NoLock);
-	const Bitmapset *columns = written_columns(source);
+	const Bitmapset *columns = written_columns(definition);
 	const bool is_safe =
 		row::is_plain(table) &&
 		claim::has_no_users_code(source, TRIGGER_TYPE_UPDATE, catalog::owner_of(source)) &&
@@ -113,29 +125,40 @@ is_safe_as_owner(Oid source)
 
 // The GRANT that the caller needs to run the statement; null if the caller may.
 static const char *
-grants_to_update(Oid source)
+grants_to_update(const Definition *definition)
 {
+	const Oid source = definition->source;
 	static constexpr const char *read[] = {"id",           "run_at",  "created_at",
 										   "leased_until", "dead_at", "attempt"};
 	missing_rights::Need *need = missing_rights::need_of(source, ACL_SELECT | ACL_UPDATE);
-	need->updated = written_columns(source);
+	need->updated = written_columns(definition);
 	need->selected = missing_rights::column_set(source, read, lengthof(read));
 	if (definition::counts_releases(source)) {
 		static constexpr const char *released[] = {"released"};
 		need->selected =
 			bms_add_members(need->selected, missing_rights::column_set(source, released, 1));
 	}
+	if (has_expiry(definition)) {
+		static constexpr const char *expiry[] = {"expires_at"};
+		need->selected =
+			bms_add_members(need->selected, missing_rights::column_set(source, expiry, 1));
+	}
 	return missing_rights::grants_for(list_make1(need));
 }
 
 void
-check_may_change(const Definition *definition)
+check_may_change(const Definition *definition, const Arguments &arguments)
 {
 	static constexpr const char *inserted[] = {"payload", "priority", "run_at", "kind"};
 	const Oid source = definition->source;
 	missing_rights::Need *need = missing_rights::need_of(source, ACL_INSERT);
 	need->inserted =
 		missing_rights::column_set(source, inserted, definition::has_kind(source) ? 4 : 3);
+	if (arguments.has(Parameter::expires_at)) {
+		static constexpr const char *expiry[] = {"expires_at"};
+		need->inserted =
+			bms_add_members(need->inserted, missing_rights::column_set(source, expiry, 1));
+	}
 	const char *grants = missing_rights::grants_for(list_make1(need));
 	if (grants != nullptr)
 		error::no_right(get_rel_name(source), grants);
@@ -144,7 +167,7 @@ check_may_change(const Definition *definition)
 		error::changed_under_row_security(get_rel_name(source));
 	if (definition::has_other_queue(source, definition->name))
 		error::changed_beside_queue(definition->name, get_rel_name(source));
-	grants = is_safe_as_owner(source) ? nullptr : grants_to_update(source);
+	grants = is_safe_as_owner(definition) ? nullptr : grants_to_update(definition);
 	if (grants != nullptr)
 		error::no_right(get_rel_name(source), grants);
 }
@@ -157,20 +180,39 @@ later_text()
 					placeholder(Parameter::run_at), placeholder(Parameter::max_delay));
 }
 
+// How many of the claims are no failures, after the change. With another payload that has an expiry of its own, all: no
+// worker has started that (claim/expired_jobs.hpp).
+static const char *
+released_text(const char *attempt, bool is_new)
+{
+	const char *released =
+		"case when t.leased_until is null then t.released"
+		" else least(coalesce(t.released, 0), 2147483646) operator(pg_catalog.+) 1 end";
+	return is_new ? psprintf("case when %s is null then %s else %s end",
+							 placeholder(Parameter::expires_at), released, attempt)
+				  : released;
+}
+
 // What to write, of the row of "t", whose new run_at is w.run_at. It takes over a job whose lease has ended.
 static const char *
 assignments_of(const Definition *definition, OnConflict rule)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	appendStringInfoString(&text, "run_at = w.run_at, leased_until = null, leased_by = null,"
-								  " attempt = case when t.leased_until is null then t.attempt"
-								  " else t.attempt operator(pg_catalog.+) 1 end");
+	const char *attempt = "case when t.leased_until is null then t.attempt"
+						  " else t.attempt operator(pg_catalog.+) 1 end";
+	const bool is_postponed = rule == OnConflict::postpone;
+	const bool expires = has_expiry(definition);
+	appendStringInfo(
+		&text, "run_at = w.run_at, leased_until = null, leased_by = null, attempt = %s", attempt);
 	if (definition::counts_releases(definition->source))
-		appendStringInfoString(
-			&text, ", released = case when t.leased_until is null then t.released"
-				   " else least(coalesce(t.released, 0), 2147483646) operator(pg_catalog.+) 1 end");
-	if (rule == OnConflict::postpone)
+		appendStringInfo(&text, ", released = %s",
+						 released_text(attempt, expires && !is_postponed));
+	if (expires)
+		appendStringInfo(
+			&text, is_postponed ? ", expires_at = coalesce(%s, t.expires_at)" : ", expires_at = %s",
+			placeholder(Parameter::expires_at));
+	if (is_postponed)
 		return text.data;
 	appendStringInfo(&text, ", payload = %s, priority = %s", placeholder(Parameter::payload),
 					 placeholder(Parameter::priority));
@@ -244,8 +286,8 @@ change_job(Definition *definition, const Conflict &conflict, int64 id, Arguments
 	arguments.set(Parameter::id, Int64GetDatum(id));
 	if (conflict.max_delay != nullptr)
 		arguments.set(Parameter::max_delay, IntervalPGetDatum(conflict.max_delay));
-	const char *grants = grants_to_update(definition->source);
-	if (grants != nullptr && !is_safe_as_owner(definition->source))
+	const char *grants = grants_to_update(definition);
+	if (grants != nullptr && !is_safe_as_owner(definition))
 		error::no_right(get_rel_name(definition->source), grants);
 	const Change change = grants == nullptr ? run_change(definition, conflict.rule, arguments)
 											: run_as_owner(definition, conflict.rule, arguments);
