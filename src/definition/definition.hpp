@@ -47,7 +47,7 @@ enum class ClaimMode {
 	session,     // an advisory lock, until the session ends
 };
 
-// What becomes of a job that nobody has started before it expires.
+// What becomes of a job that no worker has started before it expires.
 enum class OnExpire { none, dead, archive, remove };
 
 // The layers that keep something beside a definition: one struct each, which names its layer.

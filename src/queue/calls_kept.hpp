@@ -52,7 +52,7 @@ struct CallsKept
 {
 	static constexpr definition::Layer layer = definition::Layer::queue;
 	statement::Statement *statements[call_statement_count]; // each is null until it is needed
-	TimestampTz next_look; // when completions look for expired slots again (expiry.hpp)
+	TimestampTz next_look; // when completions look for expired slots again (archive_clearing.hpp)
 };
 
 // The statement beside the definition, and what it does. Raises 53200.

@@ -15,9 +15,9 @@
 #include "../row/rights.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "../wake/transaction_callbacks.hpp"
+#include "archive_clearing.hpp"
 #include "backoff.hpp"
 #include "calls_kept.hpp"
-#include "expiry.hpp"
 #include "removed.hpp"
 
 namespace queue_ext::queue {
