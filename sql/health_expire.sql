@@ -34,7 +34,9 @@ call add('6 min', started => 1);
 -- One that was given back was not started.
 update codes set released = 1 where expires_at between now() - interval '1 hour' and now() - interval '2 min';
 select finding from found;
-insert into codes (payload, created_at, expires_at, attempt) select '3', '2001-01-01', '2001-01-01', 1 from generate_series(1, 20);
+insert into codes (payload, created_at, expires_at, attempt) select '3', '2001-01-01', '2001-01-01', 1 from generate_series(1, 1900);
+select finding from found;
+insert into codes (payload, created_at, expires_at, attempt) select '3', '2001-01-01', '2001-01-01', 1 from generate_series(1, 100);
 table found;
 -- A paused queue.
 truncate codes;

@@ -84,7 +84,7 @@ constexpr AclMode all = ~static_cast<AclMode>(0);
 
 // What the others are written along with: claimed_at with leased_by by a claim, kind with priority by a sender, released
 // with max_attempts by a release. A failure, which writes last_error, also reads errors and leased_by. An extension, which
-// writes leased_until, also reads progress, which is nobody else's business. No caller writes origin. expires_at is said
+// writes leased_until, also reads progress, which no other caller does. No caller writes origin. expires_at is said
 // along with run_at, by a sender or a requeue.
 const AddedColumn added_table_columns[added_table_column_count] = {
 	{"claimed_at", "pg_catalog.timestamptz", "leased_by", all},
@@ -467,6 +467,20 @@ is_null_test(const List *predicate, AttrNumber column, NullTestType kind)
 		   is_null_test(static_cast<const Node *>(linitial(predicate)), column, kind);
 }
 
+bool
+are_null_tests(const List *predicate, AttrNumber column, NullTestType kind, AttrNumber absent)
+{
+	bool is_tested = false;
+	bool is_absent = false;
+	ListCell *cell;
+	foreach (cell, predicate) {
+		const auto *test = static_cast<const Node *>(lfirst(cell));
+		is_tested |= is_null_test(test, column, kind);
+		is_absent |= is_null_test(test, absent, IS_NULL);
+	}
+	return list_length(predicate) == 2 && is_tested && is_absent;
+}
+
 namespace {
 
 // An index that the table should have, by names of columns.
@@ -495,17 +509,9 @@ static bool
 is_wanted(const List *predicate, Oid table, const Wish &wish)
 {
 	const AttrNumber tested = get_attnum(table, wish.tested);
-	if (wish.absent == nullptr)
-		return is_null_test(predicate, tested, wish.test);
-	bool is_tested = false;
-	bool is_absent = false;
-	ListCell *cell;
-	foreach (cell, predicate) {
-		const auto *test = static_cast<const Node *>(lfirst(cell));
-		is_tested |= is_null_test(test, tested, wish.test);
-		is_absent |= is_null_test(test, get_attnum(table, wish.absent), IS_NULL);
-	}
-	return list_length(predicate) == 2 && is_tested && is_absent;
+	return wish.absent == nullptr
+			   ? is_null_test(predicate, tested, wish.test)
+			   : are_null_tests(predicate, tested, wish.test, get_attnum(table, wish.absent));
 }
 
 // An index with indcheckxmin is like others: it lacks row versions that no new snapshot sees.

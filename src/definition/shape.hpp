@@ -118,6 +118,9 @@ Oid find_archive(Oid table);
 bool is_null_test(const List *predicate, AttrNumber column, NullTestType kind);
 bool is_null_test(const Node *predicate, AttrNumber column, NullTestType kind); // null: false
 
+// Whether it is only that and IS NULL on the other column, in either order.
+bool are_null_tests(const List *predicate, AttrNumber column, NullTestType kind, AttrNumber absent);
+
 // Creates the indexes that a managed queue's table should have and lacks: the primary key, the
 // claim index, the index of unique inserts, and in the second layout that of dead jobs. Runs ordinary
 // commands as the caller. Raises what they raise: 23505 for duplicate ids.

@@ -96,24 +96,6 @@ find_id_index(Relation table, AttrNumber *column)
 	return InvalidOid;
 }
 
-// Whether the predicate is "expires_at is not null and dead_at is null".
-static bool
-is_of_expiry(const Node *predicate, const JobColumns &columns)
-{
-	if (predicate == nullptr || !is_andclause(predicate))
-		return false;
-	const List *tests = reinterpret_cast<const BoolExpr *>(predicate)->args;
-	if (list_length(tests) != 2)
-		return false;
-	const auto *first = static_cast<const Node *>(linitial(tests));
-	const auto *second = static_cast<const Node *>(lsecond(tests));
-	const auto is_it = [&](const Node *one, const Node *other) {
-		return definition::is_null_test(one, columns.expires_at, IS_NOT_NULL) &&
-			   definition::is_null_test(other, columns.dead_at, IS_NULL);
-	};
-	return is_it(first, second) || is_it(second, first);
-}
-
 JobIndexes
 find_job_indexes(Relation table, const JobColumns &columns)
 {
@@ -132,8 +114,10 @@ find_job_indexes(Relation table, const JobColumns &columns)
 				return definition::is_null_test(predicate, columns.dead_at, IS_NOT_NULL);
 			});
 		if (!OidIsValid(found.expiry) && columns.expires_at > 0)
-			found.expiry = accepted(index, &columns.expires_at, 1, [&](const Node *predicate) {
-				return is_of_expiry(predicate, columns);
+			found.expiry = accepted(index, &columns.expires_at, 1, [&](Node *predicate) {
+				return definition::are_null_tests(
+					make_ands_implicit(reinterpret_cast<Expr *>(predicate)), columns.expires_at,
+					IS_NOT_NULL, columns.dead_at);
 			});
 	}
 	list_free(indexes);
@@ -248,7 +232,7 @@ oldest_time(Relation table, Oid index, AttrNumber column)
 
 // Whether the index has the job though it will not be ended: a worker has it, or has started it.
 static bool
-was_started(TupleTableSlot *slot, const JobColumns &columns)
+is_to_stay(TupleTableSlot *slot, const JobColumns &columns)
 {
 	const auto number = [&](AttrNumber column) {
 		bool is_null = true;
@@ -266,13 +250,15 @@ oldest_expired(Relation table, Oid index, const JobColumns &columns, TimestampTz
 	ScanKeyInit(&until_now, 1, BTLessEqualStrategyNumber, F_TIMESTAMPTZ_LE,
 				TimestampTzGetDatum(now));
 	TimestampTz oldest = DT_NOEND;
-	visit_entries(
-		table, index, ForwardScanDirection, &until_now, 1, most_entries, [&](TupleTableSlot *slot) {
-			if (!was_started(slot, columns))
-				oldest = Min(oldest,
-							 Max(time_of(slot, columns.expires_at), made_time(slot, columns, now)));
-			return true;
-		});
+	int left = most_entries;
+	visit_entries(table, index, ForwardScanDirection, &until_now, 1, most_entries_of_expiry,
+				  [&](TupleTableSlot *slot) {
+					  if (is_to_stay(slot, columns))
+						  return true;
+					  oldest = Min(oldest, Max(time_of(slot, columns.expires_at),
+											   made_time(slot, columns, now)));
+					  return --left > 0;
+				  });
 	return oldest;
 }
 

@@ -29,6 +29,8 @@ with_unlocked(Oid oid, char kind, Body &&body)
 
 // Enough to see a trouble; each costs a look at a row, on a page of its own if it comes to the worst.
 constexpr int most_entries = 20;
+// Of jobs that expire so many more, as those that were started in time stand among the others.
+constexpr int most_entries_of_expiry = 2000;
 
 // The columns of the table that are read.
 struct JobColumns
