@@ -49,6 +49,8 @@ act_of(CallStatement which)
 			return "cancellation in";
 		case CallStatement::requeue:
 		case CallStatement::requeue_many:
+		case CallStatement::requeue_expiry:
+		case CallStatement::requeue_many_expiry:
 			return "requeue in";
 		case CallStatement::find_result:
 			return "search of a result in";

@@ -37,6 +37,8 @@ enum class CallStatement {
 	cancel_many_told,
 	requeue,
 	requeue_many,
+	requeue_expiry, // which clear the expiry
+	requeue_many_expiry,
 	find_result,
 	remove_dead,
 	complete_row,

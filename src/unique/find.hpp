@@ -23,16 +23,20 @@ enum class UniqueStatement {
 	insert_many_expiry,
 	insert_kind_expiry,
 	insert_many_kind_expiry,
-	replace, // changes a job that waits
+	find_expired, // which of the jobs have expired
+	replace,      // changes a job that waits
+	replace_expiry,
 	postpone,
+	postpone_expiry,
 };
-constexpr int unique_statement_count = static_cast<int>(UniqueStatement::postpone) + 1;
+constexpr int unique_statement_count = static_cast<int>(UniqueStatement::postpone_expiry) + 1;
 
 // The statement, and what it does. Raises 53200.
 definition::KeptStatement kept_for_unique(definition::Definition *definition,
 										  UniqueStatement which);
 
-// A job with the key that was looked up.
+// A job with the key that was looked up. One that has expired before a worker has started it has the state that its end gives
+// it, whether it has been ended or not: dead or done.
 struct FoundJob
 {
 	int64 id;

@@ -128,12 +128,13 @@ with_id(const Found &found, int64 id)
 
 // Sets the outcome if a duplicate counts: a job in the table with equal values, or else a recorded
 // one. A recorded job that is not in the table is done; one whose payload an UPDATE has changed
-// still counts by its state.
+// still counts by its state. One that is done and still in the table, as it has expired, counts if it is recorded.
 static void
 set_outcome(const Criteria &criteria, const Found &found, const List *remembered, Outcome *outcome)
 {
 	for (int i = 0; i < found.count; i++)
-		if (found.jobs[i].is_equal && criteria.does_count(found.jobs[i].state))
+		if (found.jobs[i].is_equal && found.jobs[i].state != State::done &&
+			criteria.does_count(found.jobs[i].state))
 			take_smallest(outcome, found.jobs[i].id);
 	if (outcome->has_id)
 		return;
@@ -176,7 +177,7 @@ change_duplicates(Definition *definition, const Criteria &criteria, const Confli
 	qsort(found.jobs, found.count, sizeof(FoundJob), by_id);
 	for (int i = 0; i < found.count; i++) {
 		const FoundJob &job = found.jobs[i];
-		if (!job.is_equal || job.state == State::dead)
+		if (!job.is_equal || job.state == State::dead || job.state == State::done)
 			continue;
 		const Change change = job.state == State::leased
 								  ? Change::none

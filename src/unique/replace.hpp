@@ -20,8 +20,8 @@ namespace queue_ext::unique {
 // What a unique insert does with a job that is there.
 enum class OnConflict {
 	keep,
-	replace,  // gives it the new payload, priority, run_at, kind and expiry
-	postpone, // moves its run_at to a later time, and its expiry if one is given
+	replace, // gives it the new payload, priority, run_at, kind and expiry
+	postpone, // moves its run_at to a later time, and its expiry with that, or to the one that is given
 };
 
 struct Conflict
