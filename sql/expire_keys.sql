@@ -86,6 +86,13 @@ select id, outcome from queue_unique_insert('dying', '{"k": 1}', '{k}', states =
 select id, outcome from queue_unique_insert('dying', '{"k": 1}', '{k}', states => '{ready,scheduled,leased}');
 commit;
 truncate dying restart identity;
+begin isolation level serializable;
+select id, outcome from queue_unique_insert('codes', '{"k": 1}', '{k}', expires_at => now());
+select id, outcome from queue_unique_insert('codes', '{"k": 1}', '{k}', states => '{done}', expires_at => now());
+select id, outcome from queue_unique_insert('codes', '{"k": 1}', '{k}', states => '{done}');
+commit;
+truncate codes restart identity;
+select queue_purge('codes', 'done') > 0 as purged;
 create function in_hour(queue text) returns table (id bigint, outcome text) language sql as $$
 	select id, outcome from queue_unique_insert(queue, '{"k": 2}', '{k}', period => '1 hour', run_at => '2020-01-01', expires_at => '2020-01-01') $$;
 begin isolation level serializable;
