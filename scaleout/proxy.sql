@@ -3,9 +3,9 @@
 select queue_proxy.make_type('@schema@.queue_job', array['id bigint', 'attempt integer', 'payload jsonb', 'priority smallint', 'run_at timestamp with time zone', 'max_attempts integer', 'leased_until timestamp with time zone', 'leased_by text', 'last_error text', 'created_at timestamp with time zone', 'kind text']);
 select queue_proxy.make_type('@schema@.queue_any_job', array['queue text', 'id bigint', 'attempt integer', 'payload jsonb', 'priority smallint', 'run_at timestamp with time zone', 'max_attempts integer', 'leased_until timestamp with time zone', 'leased_by text', 'last_error text', 'created_at timestamp with time zone', 'kind text']);
 select queue_proxy.make_type('@schema@.queue_finding', array['finding text', 'severity text', 'queue text', 'detail text', 'hint text']);
-select queue_proxy.make_type('queue_proxy.queue_row', array['id bigint', 'run_at timestamp with time zone', 'created_at timestamp with time zone', 'leased_until timestamp with time zone', 'dead_at timestamp with time zone', 'claimed_at timestamp with time zone', 'attempt integer', 'max_attempts integer', 'priority smallint', 'leased_by text', 'last_error text', 'payload jsonb', 'unique_key text', 'kind text', 'released integer', 'errors jsonb', 'progress jsonb', 'origin jsonb']);
-select queue_proxy.make_type('queue_proxy.queues_row', array['queue text', 'source text', 'managed boolean', 'claim_mode text', 'paused boolean', 'lease interval', 'max_attempts integer', 'backoff_base interval', 'backoff_cap interval', 'archive text', 'pending text', 'order_by text', 'on_claim text', 'on_complete text', 'on_release text', 'on_fail text', 'on_extend text', 'search_path text', 'created_at timestamp with time zone', 'ready_at text', 'claimed_at text', 'archive_keep interval', 'dead_keep interval', 'dead_queue text']);
-select queue_proxy.make_type('queue_proxy.queue_stats_row', array['queue text', 'source text', 'since timestamp with time zone', 'sent bigint', 'claimed bigint', 'completed bigint', 'failed bigint', 'retried bigint', 'dead bigint', 'moved bigint', 'released bigint', 'cancelled bigint', 'expired bigint', 'duplicates bigint', 'waits bigint', 'waiting integer', 'ready bigint', 'ready_exact boolean', 'scheduled bigint', 'leased bigint', 'oldest_ready_at timestamp with time zone', 'oldest_exact boolean']);
+select queue_proxy.make_type('queue_proxy.queue_row', array['id bigint', 'run_at timestamp with time zone', 'created_at timestamp with time zone', 'leased_until timestamp with time zone', 'dead_at timestamp with time zone', 'claimed_at timestamp with time zone', 'expires_at timestamp with time zone', 'attempt integer', 'max_attempts integer', 'priority smallint', 'leased_by text', 'last_error text', 'payload jsonb', 'unique_key text', 'kind text', 'released integer', 'errors jsonb', 'progress jsonb', 'origin jsonb']);
+select queue_proxy.make_type('queue_proxy.queues_row', array['queue text', 'source text', 'managed boolean', 'claim_mode text', 'paused boolean', 'lease interval', 'max_attempts integer', 'backoff_base interval', 'backoff_cap interval', 'archive text', 'pending text', 'order_by text', 'on_claim text', 'on_complete text', 'on_release text', 'on_fail text', 'on_extend text', 'search_path text', 'created_at timestamp with time zone', 'ready_at text', 'claimed_at text', 'archive_keep interval', 'dead_keep interval', 'dead_queue text', 'on_expire text']);
+select queue_proxy.make_type('queue_proxy.queue_stats_row', array['queue text', 'source text', 'since timestamp with time zone', 'sent bigint', 'claimed bigint', 'completed bigint', 'failed bigint', 'retried bigint', 'dead bigint', 'moved bigint', 'unstarted bigint', 'released bigint', 'cancelled bigint', 'expired bigint', 'duplicates bigint', 'waits bigint', 'waiting integer', 'ready bigint', 'ready_exact boolean', 'scheduled bigint', 'leased bigint', 'oldest_ready_at timestamp with time zone', 'oldest_exact boolean']);
 select queue_proxy.make_type('queue_proxy.queue_wait_histogram_row', array['queue text', 'source text', 'le double precision', 'jobs bigint', 'total_seconds double precision']);
 select queue_proxy.make_type('queue_proxy.queue_run_histogram_row', array['queue text', 'source text', 'le double precision', 'jobs bigint', 'total_seconds double precision']);
 select queue_proxy.make_type('queue_proxy.queue_schedules_row', array['queue text', 'name text', 'every interval', 'cron text', 'time_zone text', 'missed text', 'payload jsonb', 'next_run_at timestamp with time zone', 'last_claimed_at timestamp with time zone', 'job bigint']);
@@ -87,7 +87,8 @@ create or replace function queue_remote.queue_alter(
 	archive_keep interval,
 	dead_keep interval,
 	wake boolean,
-	dead_queue text
+	dead_queue text,
+	on_expire text
 ) returns boolean
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_alter; $$;
@@ -192,6 +193,7 @@ create or replace function queue_remote.queue_create(
 	archive_keep interval,
 	dead_keep interval,
 	dead_queue text,
+	on_expire text,
 	out existed boolean,
 	out schema_name text,
 	out table_name text,
@@ -415,7 +417,9 @@ create or replace function queue_remote.queue_send(
 	priority integer,
 	run_at timestamp with time zone,
 	max_attempts integer,
-	kind text
+	kind text,
+	expires_at timestamp with time zone,
+	expires_in interval
 ) returns bigint
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_send; $$;
@@ -429,7 +433,9 @@ create or replace function queue_remote.queue_send_many(
 	priority integer,
 	run_at timestamp with time zone,
 	max_attempts integer,
-	kind text
+	kind text,
+	expires_at timestamp with time zone,
+	expires_in interval
 ) returns setof bigint
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_send_many; $$;
@@ -459,6 +465,8 @@ create or replace function queue_remote.queue_unique_insert(
 	time_zone text,
 	on_conflict text,
 	max_delay interval,
+	expires_at timestamp with time zone,
+	expires_in interval,
 	out id bigint,
 	out inserted boolean,
 	out outcome text
@@ -482,6 +490,8 @@ create or replace function queue_remote.queue_unique_insert_many(
 	time_zone text,
 	on_conflict text,
 	max_delay interval,
+	expires_at timestamp with time zone,
+	expires_in interval,
 	out id bigint,
 	out inserted boolean,
 	out outcome text
@@ -1265,7 +1275,8 @@ create or replace function @schema@.queue_alter(
 	archive_keep interval default NULL::interval,
 	dead_keep interval default NULL::interval,
 	wake boolean default NULL::boolean,
-	dead_queue text default NULL::text
+	dead_queue text default NULL::text,
+	on_expire text default NULL::text
 ) returns void
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -1292,7 +1303,7 @@ begin
 		loop
 			_version := queue_proxy.version();
 			begin
-				perform queue_remote.queue_alter(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
+				perform queue_remote.queue_alter(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
 				exit;
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -1304,9 +1315,9 @@ begin
 	return;
 end
 $$;
-comment on function @schema@.queue_alter(text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval, boolean, text) is
+comment on function @schema@.queue_alter(text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval, boolean, text, text) is
 	'changes the settings of a queue; null leaves a setting unchanged';
-insert into queue_proxy.member values ('function', '@schema@.queue_alter(text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval, boolean, text)');
+insert into queue_proxy.member values ('function', '@schema@.queue_alter(text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval, boolean, text, text)');
 
 create or replace function @schema@.queue_cancel(
 	queue text,
@@ -1748,7 +1759,8 @@ create or replace function @schema@.queue_create(
 	kinds boolean default false,
 	archive_keep interval default NULL::interval,
 	dead_keep interval default NULL::interval,
-	dead_queue text default NULL::text
+	dead_queue text default NULL::text,
+	on_expire text default NULL::text
 ) returns regclass
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -1780,7 +1792,7 @@ begin
 			_version := queue_proxy.version();
 			begin
 				select * into _created
-				from queue_remote.queue_create(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+				from queue_remote.queue_create(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
 				exit;
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -1816,9 +1828,9 @@ begin
 	return _view::regclass;
 end
 $$;
-comment on function @schema@.queue_create(text, interval, integer, interval, interval, boolean, boolean, interval, interval, text) is
+comment on function @schema@.queue_create(text, interval, integer, interval, interval, boolean, boolean, interval, interval, text, text) is
 	'creates a queue and its table, and returns the table';
-insert into queue_proxy.member values ('function', '@schema@.queue_create(text, interval, integer, interval, interval, boolean, boolean, interval, interval, text)');
+insert into queue_proxy.member values ('function', '@schema@.queue_create(text, interval, integer, interval, interval, boolean, boolean, interval, interval, text, text)');
 
 create or replace function queue_proxy.call_queue_delete_where(
 	_ticket bigint,
@@ -2979,6 +2991,8 @@ create or replace function @schema@.queue_send(
 	run_at timestamp with time zone default NULL::timestamp with time zone,
 	max_attempts integer default NULL::integer,
 	kind text default NULL::text,
+	expires_at timestamp with time zone default NULL::timestamp with time zone,
+	expires_in interval default NULL::interval,
 	partition_key text default null
 ) returns bigint
 language plpgsql volatile parallel unsafe
@@ -2999,12 +3013,12 @@ declare
 	_refused integer;
 	_refusal text;
 begin
-	if $7 is not null then
-		_bucket := queue_proxy.bucket_of($7);
+	if $9 is not null then
+		_bucket := queue_proxy.bucket_of($9);
 		loop
 			select * into _shard, _version from queue_proxy.place_of_bucket(_bucket);
 			begin
-				return queue_remote.queue_send(_shard, _version, _bucket, $1, $2, $3, $4, $5, $6);
+				return queue_remote.queue_send(_shard, _version, _bucket, $1, $2, $3, $4, $5, $6, $7, $8);
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
 				_try := queue_proxy.failed(_shard, _try, sqlstate, _message, _detail, _hint);
@@ -3017,7 +3031,7 @@ begin
 		loop
 			_version := queue_proxy.version();
 			begin
-				return queue_remote.queue_send(_shard, _version, null, $1, $2, $3, $4, $5, $6);
+				return queue_remote.queue_send(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8);
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
 				_try := queue_proxy.failed(_shard, _try, sqlstate, _message, _detail, _hint, true);
@@ -3032,9 +3046,9 @@ begin
 	perform queue_proxy.none_reached(_refused, _refusal);
 end
 $$;
-comment on function @schema@.queue_send(text, jsonb, integer, timestamp with time zone, integer, text, text) is
+comment on function @schema@.queue_send(text, jsonb, integer, timestamp with time zone, integer, text, timestamp with time zone, interval, text) is
 	'adds a job to a queue and returns its id';
-insert into queue_proxy.member values ('function', '@schema@.queue_send(text, jsonb, integer, timestamp with time zone, integer, text, text)');
+insert into queue_proxy.member values ('function', '@schema@.queue_send(text, jsonb, integer, timestamp with time zone, integer, text, timestamp with time zone, interval, text)');
 
 create or replace function @schema@.queue_send_many(
 	queue text,
@@ -3043,6 +3057,8 @@ create or replace function @schema@.queue_send_many(
 	run_at timestamp with time zone default NULL::timestamp with time zone,
 	max_attempts integer default NULL::integer,
 	kind text default NULL::text,
+	expires_at timestamp with time zone default NULL::timestamp with time zone,
+	expires_in interval default NULL::interval,
 	partition_key text default null
 ) returns setof bigint
 language plpgsql volatile parallel unsafe rows 100
@@ -3063,12 +3079,12 @@ declare
 	_refused integer;
 	_refusal text;
 begin
-	if $7 is not null then
-		_bucket := queue_proxy.bucket_of($7);
+	if $9 is not null then
+		_bucket := queue_proxy.bucket_of($9);
 		loop
 			select * into _shard, _version from queue_proxy.place_of_bucket(_bucket);
 			begin
-				return query select * from queue_remote.queue_send_many(_shard, _version, _bucket, $1, $2, $3, $4, $5, $6);
+				return query select * from queue_remote.queue_send_many(_shard, _version, _bucket, $1, $2, $3, $4, $5, $6, $7, $8);
 				return;
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -3082,7 +3098,7 @@ begin
 		loop
 			_version := queue_proxy.version();
 			begin
-				return query select * from queue_remote.queue_send_many(_shard, _version, null, $1, $2, $3, $4, $5, $6);
+				return query select * from queue_remote.queue_send_many(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8);
 				return;
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -3098,9 +3114,9 @@ begin
 	perform queue_proxy.none_reached(_refused, _refusal);
 end
 $$;
-comment on function @schema@.queue_send_many(text, jsonb[], integer, timestamp with time zone, integer, text, text) is
+comment on function @schema@.queue_send_many(text, jsonb[], integer, timestamp with time zone, integer, text, timestamp with time zone, interval, text) is
 	'adds a job for each payload and returns their ids in the same order';
-insert into queue_proxy.member values ('function', '@schema@.queue_send_many(text, jsonb[], integer, timestamp with time zone, integer, text, text)');
+insert into queue_proxy.member values ('function', '@schema@.queue_send_many(text, jsonb[], integer, timestamp with time zone, integer, text, timestamp with time zone, interval, text)');
 
 create or replace function @schema@.queue_stats_reset(
 	queue text default NULL::text
@@ -3159,6 +3175,8 @@ create or replace function @schema@.queue_unique_insert(
 	time_zone text default NULL::text,
 	on_conflict text default 'keep'::text,
 	max_delay interval default NULL::interval,
+	expires_at timestamp with time zone default NULL::timestamp with time zone,
+	expires_in interval default NULL::interval,
 	out id bigint,
 	out inserted boolean,
 	out outcome text
@@ -3182,7 +3200,7 @@ begin
 	loop
 		select * into _shard, _version from queue_proxy.place_of_bucket(_bucket);
 		begin
-			select * into id, inserted, outcome from queue_remote.queue_unique_insert(_shard, _version, _bucket, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
+			select * into id, inserted, outcome from queue_remote.queue_unique_insert(_shard, _version, _bucket, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
 			return;
 		exception when others then
 			get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -3191,9 +3209,9 @@ begin
 	end loop;
 end
 $$;
-comment on function @schema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamp with time zone, integer, text, text, text, interval) is
+comment on function @schema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamp with time zone, integer, text, text, text, interval, timestamp with time zone, interval) is
 	'adds a job to a queue unless it is there already, or replaces or postpones the one that waits; returns its id and what happened';
-insert into queue_proxy.member values ('function', '@schema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamp with time zone, integer, text, text, text, interval)');
+insert into queue_proxy.member values ('function', '@schema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamp with time zone, integer, text, text, text, interval, timestamp with time zone, interval)');
 
 create or replace function @schema@.queue_unique_insert_many(
 	queue text,
@@ -3208,6 +3226,8 @@ create or replace function @schema@.queue_unique_insert_many(
 	time_zone text default NULL::text,
 	on_conflict text default 'keep'::text,
 	max_delay interval default NULL::interval,
+	expires_at timestamp with time zone default NULL::timestamp with time zone,
+	expires_in interval default NULL::interval,
 	out id bigint,
 	out inserted boolean,
 	out outcome text
@@ -3242,7 +3262,7 @@ begin
 			select * into _shard, _version from queue_proxy.place_of_id(null);
 			begin
 				return query select *
-				from queue_remote.queue_unique_insert_many(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
+				from queue_remote.queue_unique_insert_many(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
 				return;
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -3272,7 +3292,7 @@ begin
 				select array_agg(r.id order by r.n), array_agg(r.inserted order by r.n), array_agg(r.outcome order by r.n)
 				into _part_ids, _part_inserted, _part_outcome
 				from queue_remote.queue_unique_insert_many(
-					_shard, _version, null, $1, _part.payloads, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+					_shard, _version, null, $1, _part.payloads, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 					with ordinality as r(id, inserted, outcome, n);
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -3291,9 +3311,9 @@ begin
 	return query select * from unnest(_ids, _inserted, _outcome);
 end
 $$;
-comment on function @schema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamp with time zone, integer, text, text, text, interval) is
+comment on function @schema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamp with time zone, integer, text, text, text, interval, timestamp with time zone, interval) is
 	'adds a job for each payload that is not there already, or replaces or postpones the one that waits; returns ids in the same order';
-insert into queue_proxy.member values ('function', '@schema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamp with time zone, integer, text, text, text, interval)');
+insert into queue_proxy.member values ('function', '@schema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamp with time zone, integer, text, text, text, interval, timestamp with time zone, interval)');
 
 create or replace function @schema@.queue_unschedule(
 	queue text,

@@ -1,8 +1,8 @@
 -- Made by scaleout/generate from the extension's functions and scaleout/routes; do not edit.
 
-select queue_shard.make_type('queue_shard.queue_row', array['id bigint', 'run_at timestamp with time zone', 'created_at timestamp with time zone', 'leased_until timestamp with time zone', 'dead_at timestamp with time zone', 'claimed_at timestamp with time zone', 'attempt integer', 'max_attempts integer', 'priority smallint', 'leased_by text', 'last_error text', 'payload jsonb', 'unique_key text', 'kind text', 'released integer', 'errors jsonb', 'progress jsonb', 'origin jsonb']);
-select queue_shard.make_type('queue_shard.queues_row', array['queue text', 'source text', 'managed boolean', 'claim_mode text', 'paused boolean', 'lease interval', 'max_attempts integer', 'backoff_base interval', 'backoff_cap interval', 'archive text', 'pending text', 'order_by text', 'on_claim text', 'on_complete text', 'on_release text', 'on_fail text', 'on_extend text', 'search_path text', 'created_at timestamp with time zone', 'ready_at text', 'claimed_at text', 'archive_keep interval', 'dead_keep interval', 'dead_queue text']);
-select queue_shard.make_type('queue_shard.queue_stats_row', array['queue text', 'source text', 'since timestamp with time zone', 'sent bigint', 'claimed bigint', 'completed bigint', 'failed bigint', 'retried bigint', 'dead bigint', 'moved bigint', 'released bigint', 'cancelled bigint', 'expired bigint', 'duplicates bigint', 'waits bigint', 'waiting integer', 'ready bigint', 'ready_exact boolean', 'scheduled bigint', 'leased bigint', 'oldest_ready_at timestamp with time zone', 'oldest_exact boolean']);
+select queue_shard.make_type('queue_shard.queue_row', array['id bigint', 'run_at timestamp with time zone', 'created_at timestamp with time zone', 'leased_until timestamp with time zone', 'dead_at timestamp with time zone', 'claimed_at timestamp with time zone', 'expires_at timestamp with time zone', 'attempt integer', 'max_attempts integer', 'priority smallint', 'leased_by text', 'last_error text', 'payload jsonb', 'unique_key text', 'kind text', 'released integer', 'errors jsonb', 'progress jsonb', 'origin jsonb']);
+select queue_shard.make_type('queue_shard.queues_row', array['queue text', 'source text', 'managed boolean', 'claim_mode text', 'paused boolean', 'lease interval', 'max_attempts integer', 'backoff_base interval', 'backoff_cap interval', 'archive text', 'pending text', 'order_by text', 'on_claim text', 'on_complete text', 'on_release text', 'on_fail text', 'on_extend text', 'search_path text', 'created_at timestamp with time zone', 'ready_at text', 'claimed_at text', 'archive_keep interval', 'dead_keep interval', 'dead_queue text', 'on_expire text']);
+select queue_shard.make_type('queue_shard.queue_stats_row', array['queue text', 'source text', 'since timestamp with time zone', 'sent bigint', 'claimed bigint', 'completed bigint', 'failed bigint', 'retried bigint', 'dead bigint', 'moved bigint', 'unstarted bigint', 'released bigint', 'cancelled bigint', 'expired bigint', 'duplicates bigint', 'waits bigint', 'waiting integer', 'ready bigint', 'ready_exact boolean', 'scheduled bigint', 'leased bigint', 'oldest_ready_at timestamp with time zone', 'oldest_exact boolean']);
 select queue_shard.make_type('queue_shard.queue_wait_histogram_row', array['queue text', 'source text', 'le double precision', 'jobs bigint', 'total_seconds double precision']);
 select queue_shard.make_type('queue_shard.queue_run_histogram_row', array['queue text', 'source text', 'le double precision', 'jobs bigint', 'total_seconds double precision']);
 select queue_shard.make_type('queue_shard.queue_schedules_row', array['queue text', 'name text', 'every interval', 'cron text', 'time_zone text', 'missed text', 'payload jsonb', 'next_run_at timestamp with time zone', 'last_claimed_at timestamp with time zone', 'job bigint']);
@@ -134,14 +134,15 @@ create or replace function queue_shard.queue_alter(
 	archive_keep interval,
 	dead_keep interval,
 	wake boolean,
-	dead_queue text
+	dead_queue text,
+	on_expire text
 ) returns boolean
 language plpgsql volatile parallel unsafe
 as $$
 #variable_conflict use_variable
 begin
 	perform queue_shard.check_map($1, $2, $3);
-	perform @extschema@.queue_alter($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
+	perform @extschema@.queue_alter($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17);
 	return true;
 end
 $$;
@@ -286,6 +287,7 @@ create or replace function queue_shard.queue_create(
 	archive_keep interval,
 	dead_keep interval,
 	dead_queue text,
+	on_expire text,
 	out existed boolean,
 	out schema_name text,
 	out table_name text,
@@ -303,7 +305,7 @@ begin
 	perform queue_shard.check_map(_shard, _version, _bucket);
 	-- Of another role it is another queue.
 	begin
-		_table := @extschema@.queue_create($4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
+		_table := @extschema@.queue_create($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
 		existed := false;
 	exception when duplicate_object then
 		-- Whether it is that queue, and not a table of that name, is looked up below.
@@ -342,9 +344,10 @@ begin
 	from pg_catalog.pg_class c
 	join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace
 	where c.oid operator(pg_catalog.=) _table;
-	select pg_catalog.format('lease %s, max_attempts %s, backoff_base %s, backoff_cap %s, archive %s, archive_keep %s, dead_keep %s, dead_queue %s',
+	select pg_catalog.format('lease %s, max_attempts %s, backoff_base %s, backoff_cap %s, archive %s, archive_keep %s, dead_keep %s, dead_queue %s, on_expire %s',
 			q.lease, q.max_attempts, q.backoff_base, q.backoff_cap, q.archive is not null,
-			coalesce(q.archive_keep::text, 'null'), coalesce(q.dead_keep::text, 'null'), coalesce(q.dead_queue::text, 'null'))
+			coalesce(q.archive_keep::text, 'null'), coalesce(q.dead_keep::text, 'null'), coalesce(q.dead_queue::text, 'null'),
+			coalesce(q.on_expire, 'null'))
 		into settings
 	from @extschema@.queues q
 	where q.source operator(pg_catalog.=) _table and q.managed;
@@ -678,7 +681,9 @@ create or replace function queue_shard.queue_send(
 	priority integer,
 	run_at timestamp with time zone,
 	max_attempts integer,
-	kind text
+	kind text,
+	expires_at timestamp with time zone,
+	expires_in interval
 ) returns bigint
 language plpgsql volatile parallel unsafe
 as $$
@@ -687,7 +692,7 @@ begin
 	if queue_shard.check_map($1, $2, $3) then
 		perform queue_shard.check_moved('order', $4, '') where $3 is not null;
 	end if;
-	return @extschema@.queue_send($4, $5, $6, $7, $8, $9);
+	return @extschema@.queue_send($4, $5, $6, $7, $8, $9, $10, $11);
 end
 $$;
 
@@ -700,7 +705,9 @@ create or replace function queue_shard.queue_send_many(
 	priority integer,
 	run_at timestamp with time zone,
 	max_attempts integer,
-	kind text
+	kind text,
+	expires_at timestamp with time zone,
+	expires_in interval
 ) returns setof bigint
 language plpgsql volatile parallel unsafe
 as $$
@@ -709,7 +716,7 @@ begin
 	if queue_shard.check_map($1, $2, $3) then
 		perform queue_shard.check_moved('order', $4, '') where $3 is not null;
 	end if;
-	return query select * from @extschema@.queue_send_many($4, $5, $6, $7, $8, $9);
+	return query select * from @extschema@.queue_send_many($4, $5, $6, $7, $8, $9, $10, $11);
 	return;
 end
 $$;
@@ -746,6 +753,8 @@ create or replace function queue_shard.queue_unique_insert(
 	time_zone text,
 	on_conflict text,
 	max_delay interval,
+	expires_at timestamp with time zone,
+	expires_in interval,
 	out id bigint,
 	out inserted boolean,
 	out outcome text
@@ -760,7 +769,7 @@ begin
 	if $7 is not null or $8 is not null then
 		perform queue_shard.note_buckets(array[$3]);
 	end if;
-	select * into id, inserted, outcome from @extschema@.queue_unique_insert($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+	select * into id, inserted, outcome from @extschema@.queue_unique_insert($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17);
 	return;
 end
 $$;
@@ -781,6 +790,8 @@ create or replace function queue_shard.queue_unique_insert_many(
 	time_zone text,
 	on_conflict text,
 	max_delay interval,
+	expires_at timestamp with time zone,
+	expires_in interval,
 	out id bigint,
 	out inserted boolean,
 	out outcome text
@@ -797,7 +808,7 @@ begin
 			select queue_shard.bucket_of(queue_shard.unique_key(u.payload, $6))
 			from pg_catalog.unnest($5) with ordinality as u(payload, n) order by u.n));
 	end if;
-	return query select * from @extschema@.queue_unique_insert_many($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+	return query select * from @extschema@.queue_unique_insert_many($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17);
 	return;
 end
 $$;
@@ -948,7 +959,7 @@ language plpgsql volatile parallel unsafe
 as $$
 begin
 	perform queue_shard.check_map($1, $2, $3);
-	return query execute format('select v.id, v.run_at, v.created_at, v.leased_until, v.dead_at, v.claimed_at, v.attempt, v.max_attempts, v.priority, v.leased_by::text, v.last_error::text, v.payload, v.unique_key::text, v.kind::text, v.released, v.errors, v.progress, v.origin from %s v', $4::regclass);
+	return query execute format('select v.id, v.run_at, v.created_at, v.leased_until, v.dead_at, v.claimed_at, v.expires_at, v.attempt, v.max_attempts, v.priority, v.leased_by::text, v.last_error::text, v.payload, v.unique_key::text, v.kind::text, v.released, v.errors, v.progress, v.origin from %s v', $4::regclass);
 end
 $$;
 
@@ -961,7 +972,7 @@ language plpgsql volatile parallel unsafe
 as $$
 begin
 	perform queue_shard.check_map($1, $2, $3);
-	return query select v.queue::text, v.source::text, v.managed, v.claim_mode::text, v.paused, v.lease, v.max_attempts, v.backoff_base, v.backoff_cap, v.archive::text, v.pending::text, v.order_by::text, v.on_claim::text, v.on_complete::text, v.on_release::text, v.on_fail::text, v.on_extend::text, v.search_path::text, v.created_at, v.ready_at::text, v.claimed_at::text, v.archive_keep, v.dead_keep, v.dead_queue::text from @extschema@.queues v;
+	return query select v.queue::text, v.source::text, v.managed, v.claim_mode::text, v.paused, v.lease, v.max_attempts, v.backoff_base, v.backoff_cap, v.archive::text, v.pending::text, v.order_by::text, v.on_claim::text, v.on_complete::text, v.on_release::text, v.on_fail::text, v.on_extend::text, v.search_path::text, v.created_at, v.ready_at::text, v.claimed_at::text, v.archive_keep, v.dead_keep, v.dead_queue::text, v.on_expire::text from @extschema@.queues v;
 end
 $$;
 
@@ -974,7 +985,7 @@ language plpgsql volatile parallel unsafe
 as $$
 begin
 	perform queue_shard.check_map($1, $2, $3);
-	return query select v.queue::text, v.source::text, v.since, v.sent, v.claimed, v.completed, v.failed, v.retried, v.dead, v.moved, v.released, v.cancelled, v.expired, v.duplicates, v.waits, v.waiting, v.ready, v.ready_exact, v.scheduled, v.leased, v.oldest_ready_at, v.oldest_exact from @extschema@.queue_stats v;
+	return query select v.queue::text, v.source::text, v.since, v.sent, v.claimed, v.completed, v.failed, v.retried, v.dead, v.moved, v.unstarted, v.released, v.cancelled, v.expired, v.duplicates, v.waits, v.waiting, v.ready, v.ready_exact, v.scheduled, v.leased, v.oldest_ready_at, v.oldest_exact from @extschema@.queue_stats v;
 end
 $$;
 

@@ -104,7 +104,7 @@ from unnest(array[
 	'alter run_at type timestamptz(0)',
 	'drop unique_key',
 	'alter unique_key type text collate "default"',
-	'drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin',
+	'drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin, drop expires_at',
 	'alter kind set not null',
 	'alter leased_until set not null',
 	'alter priority type integer',

@@ -3,7 +3,7 @@
 set client_min_messages = error;
 create schema test_argument_table;
 set search_path = test_argument_table, public;
-select queue_create('jobs', lease => '1 hour', archive => true, kinds => true);
+select queue_create('jobs', lease => '1 hour', archive => true, kinds => true, on_expire => 'dead');
 select queue_create('others');
 create table t (id integer primary key, state integer not null default 0);
 create index on t (id) where state = 0;
@@ -17,12 +17,12 @@ select mutex_acquire('test');
 -- Good calls, with every argument by name: those that are not varied as they are here.
 create table calls (n integer generated always as identity, function text, arguments text[]);
 insert into calls (function, arguments) values
-	('queue_send', array['queue', $$'jobs'$$, 'payload', $$'1'::jsonb$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1', 'kind', $$'mail'$$]),
-	('queue_send_many', array['queue', $$'jobs'$$, 'payloads', $$'{1}'::jsonb[]$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1', 'kind', $$'mail'$$]),
+	('queue_send', array['queue', $$'jobs'$$, 'payload', $$'1'::jsonb$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1', 'kind', $$'mail'$$, 'expires_at', $$'2500-01-01'::timestamptz$$, 'expires_in', 'null::interval']),
+	('queue_send_many', array['queue', $$'jobs'$$, 'payloads', $$'{1}'::jsonb[]$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1', 'kind', $$'mail'$$, 'expires_at', $$'2500-01-01'::timestamptz$$, 'expires_in', 'null::interval']),
 	('queue_unique_insert', array['queue', $$'jobs'$$, 'payload', $$'{"a":1}'::jsonb$$, 'unique_by', $$'{a}'::text[]$$, 'period', $$'1 hour'::interval$$,
-		'states', $$'{ready,scheduled,leased}'::text[]$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1', 'kind', $$'mail'$$, 'time_zone', $$'UTC'$$, 'on_conflict', $$'postpone'$$, 'max_delay', $$'1 hour'::interval$$]),
+		'states', $$'{ready,scheduled,leased}'::text[]$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1', 'kind', $$'mail'$$, 'time_zone', $$'UTC'$$, 'on_conflict', $$'postpone'$$, 'max_delay', $$'1 hour'::interval$$, 'expires_at', 'null::timestamptz', 'expires_in', $$'1 hour'::interval$$]),
 	('queue_unique_insert_many', array['queue', $$'jobs'$$, 'payloads', $$array['{"a":1}']::jsonb[]$$, 'unique_by', $$'{a}'::text[]$$, 'period', $$'1 hour'::interval$$,
-		'states', $$'{ready,scheduled,leased}'::text[]$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1', 'kind', $$'mail'$$, 'time_zone', $$'UTC'$$, 'on_conflict', $$'postpone'$$, 'max_delay', $$'1 hour'::interval$$]),
+		'states', $$'{ready,scheduled,leased}'::text[]$$, 'priority', '0', 'run_at', 'now()', 'max_attempts', '1', 'kind', $$'mail'$$, 'time_zone', $$'UTC'$$, 'on_conflict', $$'postpone'$$, 'max_delay', $$'1 hour'::interval$$, 'expires_at', 'null::timestamptz', 'expires_in', $$'1 hour'::interval$$]),
 	('queue_unique_insert_row', array['job', $$'(5,0)'::t$$, 'unique_by', $$'{id}'::text[]$$, 'among', $$'state = 0'$$]),
 	('queue_unique_insert_rows', array['jobs', $$array['(5,0)']::t[]$$, 'unique_by', $$'{id}'::text[]$$, 'among', $$'state = 0'$$]),
 	('queue_unique_key', array['queue', $$'jobs'$$, 'payload', $$'{"a":1}'::jsonb$$, 'unique_by', $$'{a}'::text[]$$, 'period', $$'1 hour'::interval$$, 'run_at', 'now()', 'time_zone', $$'UTC'$$]),
@@ -66,10 +66,10 @@ insert into calls (function, arguments) values
 	('queue_pause', array['queue', $$'jobs'$$]),
 	('queue_resume', array['queue', $$'jobs'$$]),
 	('queue_create', array['queue', $$'test_argument_table.q'$$, 'lease', $$'1 hour'::interval$$, 'max_attempts', '1', 'backoff_base', $$'1 hour'::interval$$,
-		'backoff_cap', $$'1 day'::interval$$, 'archive', 'true', 'kinds', 'true', 'archive_keep', $$'30 days'::interval$$, 'dead_keep', $$'0'::interval$$, 'dead_queue', $$'others'$$]),
+		'backoff_cap', $$'1 day'::interval$$, 'archive', 'true', 'kinds', 'true', 'archive_keep', $$'30 days'::interval$$, 'dead_keep', $$'0'::interval$$, 'dead_queue', $$'others'$$, 'on_expire', $$'dead'$$]),
 	('queue_alter', array['queue', $$'jobs'$$, 'lease', $$'1 hour'::interval$$, 'max_attempts', '1', 'backoff_base', $$'1 hour'::interval$$,
 		'backoff_cap', $$'1 day'::interval$$, 'archive', 'false', 'ready_at', 'null::text', 'claimed_at', 'null::text', 'kinds', 'true',
-		'archive_keep', $$'30 days'::interval$$, 'dead_keep', $$'0'::interval$$, 'wake', 'true', 'dead_queue', $$'others'$$]),
+		'archive_keep', $$'30 days'::interval$$, 'dead_keep', $$'0'::interval$$, 'wake', 'true', 'dead_queue', $$'others'$$, 'on_expire', $$'dead'$$]),
 	('queue_attach', array['queue', $$'q'$$, 'source', $$'t'::regclass$$, 'pending', $$'state = 0'$$, 'order_by', $$'id'$$, 'on_claim', $$'state = 1'$$,
 		'on_complete', $$'state = 2'$$, 'on_release', $$'state = 0'$$, 'on_fail', $$'state = 0'$$, 'claim_mode', $$'update'$$, 'on_extend', $$'state = 1'$$,
 		'lease', $$'1 hour'::interval$$, 'wake', 'false', 'ready_at', $$''$$, 'claimed_at', $$''$$]),
@@ -133,12 +133,12 @@ from unnest(array['integer', 'id', 'interval', 'moment', 'boolean', 'payload', '
 create function kind_of(function text, argument text) returns text language sql as $$
 	select case
 		when argument in ('priority', 'max_attempts', 'attempt', 'max_jobs', 'grants', 'retries', 'prefix', 'token') then 'integer'
-		when argument in ('lease', 'period', 'retry_in', 'backoff_base', 'backoff_cap', 'throttle_interval', 'timeout') then 'interval'
+		when argument in ('lease', 'period', 'retry_in', 'backoff_base', 'backoff_cap', 'throttle_interval', 'timeout', 'expires_in') then 'interval'
 		when argument in ('archive', 'if_exists', 'wake') then 'boolean'
 		when argument = 'dead_queue' then 'queue'
 		when argument = 'kinds' and function in ('queue_create', 'queue_alter') then 'boolean'
 		when argument = 'kinds' then 'names'
-		when argument = 'run_at' then 'moment'
+		when argument in ('run_at', 'expires_at') then 'moment'
 		when argument in ('ids', 'attempts') then 'ids'
 		when argument = 'unique_by' then 'names'
 		when argument = 'source' and function = 'queue_pop_rows' then 'row'

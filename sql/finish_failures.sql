@@ -83,7 +83,7 @@ select released from jobs where payload = '1';
 -- A table of the first layout counts all claims; from its upgrade on it tells.
 select queue_create('old', backoff_base => '7300 days', backoff_cap => '7300000 days', lease => '1 hour');
 select queue_detach('old');
-alter table old drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin;
+alter table old drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin, drop expires_at;
 select queue_adopt('old');
 select queue_send('old', '1');
 select queue_release('old', id, attempt) from queue_pop('old');

@@ -247,7 +247,7 @@ set role regress_hostile_owner;
 delete from missed;
 create index noted on missed (plain(unique_key));
 revoke select on missed from regress_hostile_worker;
-grant select (id, attempt, max_attempts, payload, priority, run_at, leased_until, leased_by, dead_at, last_error, created_at, unique_key, kind, claimed_at, released, errors, progress, origin) on missed to regress_hostile_worker;
+grant select (id, attempt, max_attempts, payload, priority, run_at, leased_until, leased_by, dead_at, last_error, created_at, unique_key, kind, claimed_at, released, errors, progress, origin, expires_at) on missed to regress_hostile_worker;
 set role regress_hostile_worker;
 call try($$select queue_pop('missed')$$);
 

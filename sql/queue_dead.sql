@@ -284,7 +284,7 @@ truncate mail;
 set role regress_dead_owner;
 select queue_alter('graves', dead_queue => '');
 reset role;
-alter table mail drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin;
+alter table mail drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin, drop expires_at;
 select queue_alter('mail', dead_queue => 'graves', archive => false);
 select queue_send('mail', '23', max_attempts => 1);
 select queue_fail('mail', id, attempt, 'old') from queue_pop('mail');

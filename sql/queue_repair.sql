@@ -103,7 +103,7 @@ select count(*) from kept;
 -- A table of 0.1, and without the trigger: a session that has found it idle finds what was requeued.
 select queue_create('old', archive => true);
 select queue_detach('old');
-alter table old drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin;
+alter table old drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin, drop expires_at;
 alter table old_archive drop claimed_at, drop kind, drop errors, drop progress, drop origin;
 select queue_adopt('old');
 drop trigger queue_ext_wake on old;

@@ -22,7 +22,7 @@ select attrelid::regclass as relation, string_agg(format('%s %s%s', attname, for
 	case when attcollation <> 0 then format(' collate %s', attcollation::regcollation) end), ', ' order by attname) as added,
 	bool_or(attnotnull) as required
 from pg_attribute
-where attname in ('claimed_at', 'kind', 'released', 'result', 'errors', 'progress', 'origin') and not attisdropped
+where attname in ('claimed_at', 'kind', 'released', 'result', 'errors', 'progress', 'origin', 'expires_at') and not attisdropped
 	and attrelid in (select oid from pg_class where relnamespace = 'test_queue_upgrade'::regnamespace)
 group by attrelid;
 create view claims as
@@ -242,7 +242,7 @@ select id, attempt from queue_pop('granted', lease => '1 hour');
 reset role;
 select queue_upgrade('granted');
 select attname, regexp_replace(attacl::text, '/[^,}"]+', '', 'g') as acl from pg_attribute
-where attrelid in ('granted'::regclass, 'granted_archive'::regclass) and attname in ('claimed_at', 'kind', 'released', 'result', 'errors', 'progress', 'origin')
+where attrelid in ('granted'::regclass, 'granted_archive'::regclass) and attname in ('claimed_at', 'kind', 'released', 'result', 'errors', 'progress', 'origin', 'expires_at')
 order by attrelid, attname;
 set role "regress_upgrade 2";
 select id, attempt from queue_pop('granted', lease => '1 hour');

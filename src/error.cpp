@@ -533,6 +533,56 @@ keep_without_archive()
 }
 
 void
+unknown_on_expire(const char *name)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"on_expire\" must be dead, archive or delete"),
+					errdetail("The value is \"%s\".", name)));
+}
+
+void
+expire_without_archive()
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"on_expire\" cannot be archive without an archive"),
+					errhint("Add archive => true.")));
+}
+
+void
+two_expiries()
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"expires_at\" and \"expires_in\" exclude each other"),
+					errhint("Give one of them.")));
+}
+
+void
+no_on_expire(const char *queue, const char *text)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("queue \"%s\" does not say what becomes of jobs that expire", queue),
+					errhint("Run queue_alter(%s, on_expire => 'dead'), or 'archive', or 'delete'.",
+							quote_literal_cstr(text))));
+}
+
+void
+expired_suppressed(const char *table)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("a trigger of table %s has suppressed the end of an expired job", table),
+					errhint("Let it return the row, or drop it.")));
+}
+
+void
+log_expired_not_ended(const char *table, const ErrorData *cause)
+{
+	ereport(LOG, (errcode(cause->sqlerrcode),
+				  errmsg("could not end expired jobs of table %s as its queue says", table),
+				  errdetail_internal("%s", cause->message),
+				  cause->hint == nullptr ? 0 : errhint("%s", cause->hint)));
+}
+
+void
 result_of_no_job()
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -125,6 +125,16 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void no_archive_for_result(const char *name, const char *text);
 // 55000: a result is given, and the queue's archive lacks the column for it.
 [[noreturn]] void archive_without_results(const char *name, const char *text, const char *archive);
+// 22023: nothing of that name can become of jobs that expire.
+[[noreturn]] void unknown_on_expire(const char *name);
+// 22023: jobs that expire shall be archived, and there is no archive.
+[[noreturn]] void expire_without_archive();
+// 22023: a new job is given both.
+[[noreturn]] void two_expiries();
+// 55000: a job is to expire, and its queue does not say what becomes of it.
+[[noreturn]] void no_on_expire(const char *queue, const char *text);
+// 55000: expired jobs were to leave, and a trigger did not let one go.
+[[noreturn]] void expired_suppressed(const char *table);
 // 22023: archived jobs shall be kept for a time, and there is no archive.
 [[noreturn]] void keep_without_archive();
 // 22023: a result is given, and no job that it is of.
@@ -301,6 +311,8 @@ void notice_path(const char *queue, const char *path, const char *reason, const 
 void note_progress(const char *queue, const char *done, int64 jobs, int64 id, int64 highest);
 // For the server's log: why a completion has not cleared what the queue's archive need not keep.
 void log_slot_not_cleared(const char *queue, const ErrorData *cause);
+// The same: why expired jobs become dead, or stay, whatever the queue says.
+void log_expired_not_ended(const char *table, const ErrorData *cause);
 // The same: why dead jobs stay where they are.
 void log_dead_not_moved(const char *table, const char *dead_queue, const ErrorData *cause);
 // WARNING 01000: the comment of an adopted table names a dead queue that it cannot have any more. written: the queue as an

@@ -12,7 +12,7 @@
 #include "health/subject.hpp"
 #include "held/rows.hpp"
 #include "key/advisory_lock.hpp"
-#include "queue/expiry.hpp"
+#include "queue/archive_clearing.hpp"
 #include "ring/shared_memory.hpp"
 #include "row/use.hpp"
 #include "statement/plan.hpp"
@@ -52,5 +52,5 @@ _PG_init(void)
 	queue_ext::statement::register_planning();
 	queue_ext::row::register_uses();
 	queue_ext::unique::register_rules();
-	queue_ext::queue::register_expiry();
+	queue_ext::queue::register_archive_clearing();
 }

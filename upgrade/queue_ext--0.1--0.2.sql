@@ -115,6 +115,7 @@ create function @extschema@.queue_stats_counters(
 	out retried bigint,
 	out dead bigint,
 	out moved bigint,
+	out unstarted bigint,
 	out released bigint,
 	out cancelled bigint,
 	out expired bigint,
@@ -160,6 +161,7 @@ select
 	s.retried,
 	s.dead,
 	s.moved,
+	s.unstarted,
 	s.released,
 	s.cancelled,
 	s.expired,
@@ -501,14 +503,16 @@ as 'MODULE_PATHNAME', 'queue_ext_queue_wait_done';
 comment on procedure @extschema@.queue_wait_done(text, bigint, interval, text, jsonb) is
 	'waits until a job has ended, or the time is over, and returns its state and result';
 
--- The columns that say how old the jobs of attached queues are, how long jobs are kept, and where dead ones go.
+-- The columns that say how old the jobs of attached queues are, how long jobs are kept, where dead ones go, and what
+-- becomes of those that expire.
 
 alter table @extschema@.queue_definition
 	add column ready_at text,
 	add column claimed_at text,
 	add column archive_keep interval,
 	add column dead_keep interval,
-	add column dead_queue regclass;
+	add column dead_queue regclass,
+	add column on_expire text;
 
 create or replace view @extschema@.queues as
 select
@@ -535,7 +539,8 @@ select
 	d.claimed_at,
 	d.archive_keep,
 	d.dead_keep,
-	d.dead_queue
+	d.dead_queue,
+	d.on_expire
 from @extschema@.queue_definition d
 join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source
 join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace;
@@ -577,14 +582,15 @@ create function @extschema@.queue_alter(
 	archive_keep interval default null,
 	dead_keep interval default null,
 	wake boolean default null,
-	dead_queue text default null
+	dead_queue text default null,
+	on_expire text default null
 ) returns void
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_alter';
 
 comment on function @extschema@.queue_alter(
 	text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval,
-	boolean, text
+	boolean, text, text
 ) is
 	'changes the settings of a queue; null leaves a setting unchanged';
 
@@ -602,13 +608,15 @@ create function @extschema@.queue_create(
 	kinds boolean default false,
 	archive_keep interval default null,
 	dead_keep interval default null,
-	dead_queue text default null
+	dead_queue text default null,
+	on_expire text default null
 ) returns regclass
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_create';
 
 comment on function @extschema@.queue_create(
-	text, interval, integer, interval, interval, boolean, boolean, interval, interval, text
+	text, interval, integer, interval, interval, boolean, boolean, interval, interval, text,
+	text
 ) is
 	'creates a queue and its table, and returns the table';
 
@@ -631,12 +639,14 @@ create function @extschema@.queue_send(
 	priority integer default 0,
 	run_at timestamptz default null,
 	max_attempts integer default null,
-	kind text default null
+	kind text default null,
+	expires_at timestamptz default null,
+	expires_in interval default null
 ) returns bigint
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_send';
 
-comment on function @extschema@.queue_send(text, jsonb, integer, timestamptz, integer, text) is
+comment on function @extschema@.queue_send(text, jsonb, integer, timestamptz, integer, text, timestamptz, interval) is
 	'adds a job to a queue and returns its id';
 
 create function @extschema@.queue_send_many(
@@ -645,12 +655,14 @@ create function @extschema@.queue_send_many(
 	priority integer default 0,
 	run_at timestamptz default null,
 	max_attempts integer default null,
-	kind text default null
+	kind text default null,
+	expires_at timestamptz default null,
+	expires_in interval default null
 ) returns setof bigint
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_send_many';
 
-comment on function @extschema@.queue_send_many(text, jsonb[], integer, timestamptz, integer, text) is
+comment on function @extschema@.queue_send_many(text, jsonb[], integer, timestamptz, integer, text, timestamptz, interval) is
 	'adds a job for each payload and returns their ids in the same order';
 
 create function @extschema@.queue_unique_insert(
@@ -666,6 +678,8 @@ create function @extschema@.queue_unique_insert(
 	time_zone text default null,
 	on_conflict text default 'keep',
 	max_delay interval default null,
+	expires_at timestamptz default null,
+	expires_in interval default null,
 	out id bigint,
 	out inserted boolean,
 	out outcome text
@@ -673,7 +687,7 @@ create function @extschema@.queue_unique_insert(
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_unique_insert';
 
-comment on function @extschema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamptz, integer, text, text, text, interval) is
+comment on function @extschema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamptz, integer, text, text, text, interval, timestamptz, interval) is
 	'adds a job to a queue unless it is there already, or replaces or postpones the one that waits; returns its id and what happened';
 
 create function @extschema@.queue_unique_insert_many(
@@ -689,6 +703,8 @@ create function @extschema@.queue_unique_insert_many(
 	time_zone text default null,
 	on_conflict text default 'keep',
 	max_delay interval default null,
+	expires_at timestamptz default null,
+	expires_in interval default null,
 	out id bigint,
 	out inserted boolean,
 	out outcome text
@@ -696,7 +712,7 @@ create function @extschema@.queue_unique_insert_many(
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_unique_insert_many';
 
-comment on function @extschema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamptz, integer, text, text, text, interval) is
+comment on function @extschema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamptz, integer, text, text, text, interval, timestamptz, interval) is
 	'adds a job for each payload that is not there already, or replaces or postpones the one that waits; returns ids in the same order';
 
 create function @extschema@.queue_unique_key(

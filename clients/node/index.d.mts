@@ -6,6 +6,10 @@ export interface SendOptions {
 	runAt?: Date | string | null;
 	maxAttempts?: number | null;
 	kind?: string | null;
+	/** A job that no worker has started by then is not handed out. */
+	expiresAt?: Date | string | null;
+	/** An interval, such as '10 minutes'. */
+	expiresIn?: string | null;
 }
 
 export interface OnceOptions extends SendOptions {

@@ -18,7 +18,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Link } from './link.mjs';
 
 // The names that SQL has for the options of a send.
-const sendOptions = { priority: 'priority', runAt: 'run_at', maxAttempts: 'max_attempts', kind: 'kind' };
+const sendOptions = { priority: 'priority', runAt: 'run_at', maxAttempts: 'max_attempts', kind: 'kind',
+	expiresAt: 'expires_at', expiresIn: 'expires_in' };
 const onceOptions = { ...sendOptions, uniqueBy: 'unique_by', period: 'period', states: 'states', timeZone: 'time_zone',
 	onConflict: 'on_conflict', maxDelay: 'max_delay' };
 

@@ -379,7 +379,7 @@ function showQueue(queue, { definition, path, dead, wait, run, most }, listed, l
 		definition.managed ? `lease ${definition.lease}, ${definition.max_attempts} attempts` : `attached, ${definition.claim_mode} mode`,
 		path.error ? `path unknown: ${path.error}` : `path ${path.path}${path.reason ? `: ${path.reason}` : ''}`, path.hint,
 		queue?.since == null ? 'nothing counted' : `since ${new Date(queue.since).toLocaleString()}: ${['sent', 'completed', 'failed',
-			'retried', 'dead', 'moved', 'expired', 'cancelled', 'duplicates'].map((key) => `${queue[key] == null ? 'unknown' : number(queue[key])} ${key}`).join(', ')}`,
+			'retried', 'dead', 'moved', 'unstarted', 'expired', 'cancelled', 'duplicates'].map((key) => `${queue[key] == null ? 'unknown' : number(queue[key])} ${key}`).join(', ')}`,
 	].filter(Boolean).join(' · '));
 	drawRates(at('rates'), pasts.get(name) ?? []);
 	drawHistogram(at('wait'), wait);

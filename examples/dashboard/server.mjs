@@ -81,7 +81,7 @@ async function part(work) {
 	}
 }
 
-const statistics = ['sent', 'claimed', 'completed', 'failed', 'retried', 'dead', 'moved', 'released', 'cancelled', 'expired',
+const statistics = ['sent', 'claimed', 'completed', 'failed', 'retried', 'dead', 'moved', 'unstarted', 'released', 'cancelled', 'expired',
 	'duplicates', 'waits', 'waiting', 'ready', 'ready_exact', 'scheduled', 'leased', 'oldest_exact', 'since', 'oldest'];
 const queuesText = (at) => `
 	with path as materialized (

@@ -46,9 +46,10 @@ begin
 	from pg_catalog.pg_class c
 	join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace
 	where c.oid operator(pg_catalog.=) _table;
-	select pg_catalog.format('lease %s, max_attempts %s, backoff_base %s, backoff_cap %s, archive %s, archive_keep %s, dead_keep %s, dead_queue %s',
+	select pg_catalog.format('lease %s, max_attempts %s, backoff_base %s, backoff_cap %s, archive %s, archive_keep %s, dead_keep %s, dead_queue %s, on_expire %s',
 			q.lease, q.max_attempts, q.backoff_base, q.backoff_cap, q.archive is not null,
-			coalesce(q.archive_keep::text, 'null'), coalesce(q.dead_keep::text, 'null'), coalesce(q.dead_queue::text, 'null'))
+			coalesce(q.archive_keep::text, 'null'), coalesce(q.dead_keep::text, 'null'), coalesce(q.dead_queue::text, 'null'),
+			coalesce(q.on_expire, 'null'))
 		into settings
 	from @extschema@.queues q
 	where q.source operator(pg_catalog.=) _table and q.managed;

@@ -21,7 +21,7 @@ begin
 			_version := queue_proxy.version();
 			begin
 				select * into _created
-				from queue_remote.queue_create(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+				from queue_remote.queue_create(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
 				exit;
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;

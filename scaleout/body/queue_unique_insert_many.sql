@@ -21,7 +21,7 @@ begin
 			select * into _shard, _version from queue_proxy.place_of_id(null);
 			begin
 				return query select *
-				from queue_remote.queue_unique_insert_many(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
+				from queue_remote.queue_unique_insert_many(_shard, _version, null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
 				return;
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;
@@ -51,7 +51,7 @@ begin
 				select array_agg(r.id order by r.n), array_agg(r.inserted order by r.n), array_agg(r.outcome order by r.n)
 				into _part_ids, _part_inserted, _part_outcome
 				from queue_remote.queue_unique_insert_many(
-					_shard, _version, null, $1, _part.payloads, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+					_shard, _version, null, $1, _part.payloads, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 					with ordinality as r(id, inserted, outcome, n);
 			exception when others then
 				get stacked diagnostics _message = message_text, _detail = pg_exception_detail, _hint = pg_exception_hint;

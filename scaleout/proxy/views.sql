@@ -6,7 +6,7 @@ select distinct on (queue)
 	queue, pg_catalog.to_regclass(source) as source, managed, claim_mode, paused, lease, max_attempts, backoff_base,
 	backoff_cap, pg_catalog.to_regclass(archive) as archive, pending, order_by, on_claim, on_complete, on_release, on_fail,
 	on_extend, search_path, created_at, ready_at, claimed_at, archive_keep, dead_keep,
-	pg_catalog.to_regclass(dead_queue) as dead_queue
+	pg_catalog.to_regclass(dead_queue) as dead_queue, on_expire
 from queue_proxy.queues()
 order by queue;
 
@@ -22,6 +22,7 @@ select
 	sum(retried)::bigint as retried,
 	sum(dead)::bigint as dead,
 	sum(moved)::bigint as moved,
+	sum(unstarted)::bigint as unstarted,
 	sum(released)::bigint as released,
 	sum(cancelled)::bigint as cancelled,
 	sum(expired)::bigint as expired,

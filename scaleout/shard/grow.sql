@@ -721,7 +721,7 @@ as $$
 		'grants', queue_shard.grants_of(c.relacl, c.relowner),
 		'archive_grants', (select queue_shard.grants_of(a.relacl, a.relowner) from pg_class a where a.oid = q.archive),
 		'lease', q.lease, 'max_attempts', q.max_attempts, 'backoff_base', q.backoff_base, 'backoff_cap', q.backoff_cap,
-		'archive', q.archive is not null, 'archive_keep', q.archive_keep, 'dead_keep', q.dead_keep, 'paused', q.paused,
+		'archive', q.archive is not null, 'archive_keep', q.archive_keep, 'dead_keep', q.dead_keep, 'on_expire', q.on_expire, 'paused', q.paused,
 		'dead_queue', (select queue_shard.name_of(d.oid::regclass::text) from pg_class d where d.oid = q.dead_queue),
 		'kinds', exists (
 			select from pg_index i join pg_attribute a on a.attrelid = i.indexrelid and a.attnum = 1
@@ -795,7 +795,8 @@ begin
 		archive => (_definition ->> 'archive')::boolean,
 		kinds => (_definition ->> 'kinds')::boolean,
 		archive_keep => case when (_definition ->> 'archive')::boolean then coalesce((_definition ->> 'archive_keep')::interval, '0') end,
-		dead_keep => coalesce((_definition ->> 'dead_keep')::interval, '0'));
+		dead_keep => coalesce((_definition ->> 'dead_keep')::interval, '0'),
+		on_expire => coalesce(_definition ->> 'on_expire', ''));
 	if (_definition ->> 'paused')::boolean then
 		perform @extschema@.queue_pause(_name);
 	else

@@ -35,6 +35,7 @@
 #include "claim_text.hpp"
 #include "count.hpp"
 #include "drain.hpp"
+#include "expired_jobs.hpp"
 #include "own_update.hpp"
 #include "portable.hpp"
 #include "recurring.hpp"
@@ -48,7 +49,6 @@ using definition::ClaimMode;
 using definition::Definition;
 using ring::Candidate;
 using ring::Ring;
-using statement::Access;
 using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
@@ -436,6 +436,7 @@ finish_claim(const Claimer *claimer, const Request &request, uint64 count)
 		case ClaimMode::update:
 			check_written(definition, count);
 			count = take_occurrences(definition, claimer->output->occurrences, count);
+			count = take_unexpired(definition, claimer->output->expired, request.call_time, count);
 			put_rows(count, *claimer->output);
 			return count;
 		case ClaimMode::transaction:
@@ -485,7 +486,7 @@ leaf_statement(Definition *definition, Form form, Oid table)
 	const char *text = statement_text(definition, form, table);
 	statement::Tables tables = definition::tables_in(definition, text);
 	tables.leaf = table;
-	statement::prepare(&fresh, text, definition->row_type, Access::by_tid, tables,
+	statement::prepare(&fresh, text, definition->row_type, statement::Access::by_tid, tables,
 					   {act_of(ClaimStatement::claim_by_tid), definition->name});
 	fresh.follows_partitions = definition->is_partitioned;
 	definition::note_growth(definition);
@@ -516,7 +517,8 @@ statement_for(const Claimer *claimer, Form form, Oid table)
 	if (leaves_of(claimer->claim).tables != nullptr)
 		return leaf_statement(claimer->definition, form, table);
 	return prepared_of(claimer->definition,
-					   kept_for_claims(claimer->definition, prepared_for(form)), Access::by_tid,
+					   kept_for_claims(claimer->definition, prepared_for(form)),
+					   statement::Access::by_tid,
 					   [&] { return statement_text(claimer->definition, form, InvalidOid); });
 }
 
@@ -588,6 +590,22 @@ count_claimed(const Claimer *claimer, const Batch &batch, const Request &request
 						claimed_from(request));
 }
 
+// Leaves the rows out that were not handed out, though they were claimed: these are the first of the last statement.
+static void
+leave_out(Batch *batch, uint64 handed_out)
+{
+	uint64 next = 0;
+	for (int i = 0; i < batch->count; i++) {
+		Chosen *chosen = &batch->chosen[i];
+		if (chosen->row == nullptr)
+			continue;
+		if (next < handed_out && SPI_tuptable->vals[next] == chosen->row)
+			next++;
+		else
+			chosen->row = nullptr;
+	}
+}
+
 // See Trier (drain.hpp).
 static Tried
 try_by_tid(void *state, Request *request, Candidate *candidates, int count)
@@ -612,6 +630,8 @@ try_by_tid(void *state, Request *request, Candidate *candidates, int count)
 		tried.is_due_unknown = claimed > 0 && claimer->claim->due != nullptr;
 		tried.counters.locked += static_cast<int64>(returned - claimed);
 		count_vain(claimer, batch, candidates, &tried);
+		if (claimer->definition->claim_mode == ClaimMode::update)
+			leave_out(&batch, claimed);
 		count_claimed(claimer, batch, *request);
 	});
 	return tried;
@@ -638,10 +658,10 @@ bool
 claim_by_tid(Definition *definition, Ring *ring, Request *request, const Output &output,
 			 uint64 *claimed)
 {
-	Claimer claimer{definition, ring_claim_of(definition), &output, GetCurrentCommandId(false),
+	Claimer claimer{definition, ring_claim_of(definition), &output, *output.first_command,
 					nullptr,    may_lock_first(definition)};
 	const bool is_settled =
-		drain(definition, ring, request, {&claimer, try_by_tid, nullptr}, claimed);
+		drain(definition, ring, request, {&claimer, try_by_tid, nullptr, output.expired}, claimed);
 	for (Leaf *leaf = claimer.leaves; leaf != nullptr; leaf = leaf->next) {
 		close_candidate_row(&leaf->row);
 		relation_close(leaf->row.table, NoLock);

@@ -14,6 +14,7 @@
 #include "dead_jobs.hpp"
 #include "direct.hpp"
 #include "drain.hpp"
+#include "expired_jobs.hpp"
 #include "portable.hpp"
 #include "recurring.hpp"
 
@@ -27,13 +28,17 @@ using ring::RingCounters;
 using ring::RingKey;
 using ring::path_size;
 
-// Claims from the ring, and the rest by a statement if the ring cannot decide.
+// Claims from the ring, and the rest by a statement if the ring cannot decide. That does not know what the call has
+// claimed before, but for the clock: at the time of the call none of these leases has ended.
 static uint64
 claim_from(Ring *ring, Definition *definition, Path path, Request request, const Output &output)
 {
 	uint64 claimed = 0;
+	const TimestampTz called_at = request.call_time;
 	// Make what this command has written so far visible, and open to updates.
 	CommandCounterIncrement();
+	if (*output.first_command == InvalidCommandId)
+		*output.first_command = GetCurrentCommandId(false);
 	const HeldId begun = held::begin_passing();
 	const auto claim_rows = path == Path::direct ? claim_direct : claim_by_tid;
 	const bool is_settled = claim_rows(definition, ring, &request, output, &claimed);
@@ -46,6 +51,8 @@ claim_from(Ring *ring, Definition *definition, Path path, Request request, const
 	// The ring may have been given away: look it up again next time.
 	ring_claim_of(definition)->ring = nullptr;
 	request.max_jobs -= static_cast<int>(claimed);
+	if (claimed > 0 || count_expired(output.expired) > 0)
+		request.call_time = called_at;
 	return claimed + claim_portable(definition, request, output);
 }
 
@@ -82,7 +89,7 @@ claim_by_ring(Definition *definition, const Choice &choice, const Request &reque
 		!is_idle(definition, ring, request.call_time) ||
 		wake::owes_sweep_of_empty(ring, key, request.call_time))
 		claimed = claim_from(ring, definition, choice.path, request, output);
-	if (claimed == 0) {
+	if (claimed == 0 && !has_met_many(output.expired)) {
 		RingCounters counters{};
 		counters.empty_pops = 1;
 		add(ring, key, counters);
@@ -104,20 +111,40 @@ claim_by_path(Definition *definition, const Request &request, const Output &outp
 	return claimed;
 }
 
+// Where a claim has met many expired jobs, it ends early, and goes on when these have gone, and others with them that may
+// stand in its way. The clock of the call stays, as in claim_from().
+static uint64
+claim_past_expired(Definition *definition, Request request, Output output)
+{
+	CommandId first_command = InvalidCommandId;
+	output.first_command = &first_command;
+	uint64 claimed = claim_by_path(definition, request, output);
+	const auto wanted = static_cast<uint64>(request.max_jobs);
+	while (has_met_many(output.expired) && claimed < wanted) {
+		CHECK_FOR_INTERRUPTS();
+		end_expired(definition, output.expired);
+		expire_more(definition, GetCurrentTimestamp());
+		request.max_jobs = static_cast<int>(wanted - claimed);
+		claimed += claim_by_path(definition, request, output);
+	}
+	return claimed;
+}
+
 // A claim passes by rows that were written since it began. So if one of its fills has sent a lost
 // occurrence, and there was nothing else, it begins again.
 static uint64
 claim_with_lost(Definition *definition, const Request &request, const Output &output)
 {
 	send_lost_sometimes(definition, request.call_time);
+	expire_sometimes(definition, request.call_time);
 	move_dead_sometimes(definition, request.call_time);
 	const uint64 sent = recurrence_of(definition)->sent;
-	const uint64 claimed = claim_by_path(definition, request, output);
+	const uint64 claimed = claim_past_expired(definition, request, output);
 	if (claimed > 0 || recurrence_of(definition)->sent == sent)
 		return claimed;
 	Request again = request;
 	again.call_time = GetCurrentTimestamp();
-	return claim_by_path(definition, again, output);
+	return claim_past_expired(definition, again, output);
 }
 
 // Counts claims; no lease ends before that of one that was made when the call began.
@@ -175,9 +202,11 @@ uint64
 claim(Definition *definition, const Request &request, const Output &output)
 {
 	Occurrences occurrences{NIL, CurrentMemoryContext};
-	const uint64 claimed =
-		claim_and_note(definition, request, {output.store, output.descriptor, &occurrences});
+	Expired expired{CurrentMemoryContext, nullptr, 0, 0, 0};
+	const uint64 claimed = claim_and_note(
+		definition, request, {output.store, output.descriptor, &occurrences, &expired});
 	count_claims(definition, request, claimed);
+	end_expired(definition, &expired);
 	follow_occurrences(definition, occurrences);
 	return claimed;
 }

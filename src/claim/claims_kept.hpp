@@ -1,5 +1,5 @@
 // claims_kept.hpp - what claims keep beside a queue's definition: the claim compiled, the statements of the
-// paths, and when to look for lost occurrences of the queue's schedules, and for dead jobs.
+// paths, and when to look for lost occurrences of the queue's schedules, and for expired and dead jobs.
 //
 // Invariant: a plan may be gone, as the cache of definitions gives plans up; its statement is prepared again then.
 // A statement that another one replaces is freed when no call is under way, as a call further up the stack may be
@@ -35,8 +35,24 @@ enum class ClaimStatement {
 	move_failed,       // moves those of some jobs that are dead to the dead queue
 	look_for_dead,     // a batch of dead jobs, for a claim
 	move_dead,         // the same, for queue_maintain
+	expire_claimed,    // ends expired jobs as the queue says, which this transaction has claimed
+	look_for_expired,  // a batch that nobody has, for a claim
+	expire_unclaimed,  // the same, for queue_maintain
+	bury_expired,      // has them dead where they are, by the rights of a claimer
+	bury_expired_told, // and says why
 };
-constexpr int claim_statement_count = static_cast<int>(ClaimStatement::move_dead) + 1;
+constexpr int claim_statement_count = static_cast<int>(ClaimStatement::bury_expired_told) + 1;
+
+// What a claim looks for from time to time (looks.hpp).
+enum class Look { expired, dead };
+constexpr int look_count = static_cast<int>(Look::dead) + 1;
+
+// When it looks for that again.
+struct NextLook
+{
+	TimestampTz at;
+	int64 pause; // in microseconds, which that is the end of
+};
 
 // The statement of a claim has the number of jobs as a constant, which the planner can use; workers
 // rarely use more than a few different ones.
@@ -69,19 +85,14 @@ struct Recurrence
 	int checked;          // how many overdue schedules the last looks have passed, before its end
 };
 
-// When a claim looks for dead jobs again (dead_jobs.hpp).
-struct DeadLook
-{
-	TimestampTz next;
-	int64 pause; // in microseconds, which that is the end of
-};
-
 struct ClaimsKept
 {
 	static constexpr definition::Layer layer = definition::Layer::claim;
 	CompiledClaim *compiled; // null until it is needed
 	Recurrence recurrence;
-	DeadLook dead_look;
+	NextLook next_looks[look_count];
+	TimestampTz expired_from;  // the looks have seen what expires before that (expired_jobs.cpp),
+	TimestampTz expired_again; // and see it once more at that time
 	statement::Named
 		moved_tables[3]; // those that the moves of dead jobs name; the last is the archive
 	statement::Statement *statements[claim_statement_count]; // each is null until it is needed

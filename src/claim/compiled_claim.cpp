@@ -370,6 +370,8 @@ find_columns(CompiledClaim *claim, Relation table)
 	managed->unique_key = find_column(table, "unique_key", TEXTOID);
 	managed->dead_at = find_column(table, "dead_at", TIMESTAMPTZOID);
 	managed->kind = find_column(table, "kind", TEXTOID);
+	managed->released = find_column(table, "released", INT4OID);
+	managed->expires_at = find_column(table, "expires_at", TIMESTAMPTZOID);
 	const AttrNumber found[] = {managed->id,       managed->attempt, managed->leased_until,
 								managed->priority, managed->run_at,  managed->max_attempts,
 								managed->payload};

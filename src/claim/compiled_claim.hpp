@@ -40,7 +40,8 @@ struct Obstacle
 };
 
 // The columns and indexes of a managed queue's table. InvalidAttrNumber: the queue is an attached one, its claims are
-// portable, or the owner has dropped the column or given it another type; kind: or the table is of the first layout.
+// portable, or the owner has dropped the column or given it another type; the last three: or the table is of the first
+// layout.
 struct ManagedTable
 {
 	bool has_columns; // all of the first seven
@@ -54,6 +55,8 @@ struct ManagedTable
 	AttrNumber unique_key;
 	AttrNumber dead_at;
 	AttrNumber kind;
+	AttrNumber released;
+	AttrNumber expires_at;
 	// InvalidOid: the queue is an attached one, or the index is missing.
 	Oid index; // of the order; without it the ring is not sorted
 	Oid dead_index;

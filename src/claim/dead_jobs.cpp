@@ -9,7 +9,6 @@
 #include "../definition/open.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
-#include "../statement/subtransaction.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "claims_kept.hpp"
@@ -21,14 +20,6 @@ using definition::Definition;
 using definition::DeadQueue;
 using statement::Arguments;
 using statement::Parameter;
-
-// How long a backend does not look after a look, at least, by how much longer than that took, and after one that has failed.
-constexpr int64 least_pause = USECS_PER_SEC;
-constexpr int64 pause_factor = 20;
-constexpr int64 pause_failed = 60 * USECS_PER_SEC;
-
-// The dead jobs that a look tries, whoever has them locked.
-constexpr int most_tried = 4 * dead_batch_size;
 
 // The moment, as the errors of a job have theirs.
 static const char *
@@ -95,29 +86,18 @@ move_text(const Definition *definition, const char *ids)
 		copied, now, now, origin_text(definition), copied);
 }
 
-// The IDs of the first dead jobs.
 static const char *
-dead_ids(const Definition *definition, const char *which, int limit, const char *lock)
+ids_text(const Definition *definition, ClaimStatement which)
 {
-	return psprintf("array(select d.id from %s as d where %s operator(pg_catalog.<=) %s"
-					" order by d.dead_at limit %d%s)",
-					definition->source_name, which, placeholder(Parameter::call_time), limit, lock);
-}
-
-// Who requeues or cancels one has it locked, and another claim may be moving some. A look passes by some of these, as others
-// may have all locked. It finds those again by the primary key: not "dead_at <=", as in move_text().
-static const char *
-locked_ids(const Definition *definition, ClaimStatement which)
-{
-	constexpr const char *lock = " for update skip locked";
-	if (which == ClaimStatement::move_dead)
-		return dead_ids(definition, "d.dead_at", dead_batch_size, lock);
-	const char *tried = dead_ids(definition, "d.dead_at", most_tried, "");
-	return dead_ids(definition,
-					psprintf("d.id operator(pg_catalog.=) any (%s)"
-							 " and coalesce(d.dead_at, 'infinity')",
-							 tried),
-					dead_batch_size, lock);
+	constexpr Sought dead{"dead_at", "", ""};
+	switch (which) {
+		case ClaimStatement::look_for_dead:
+			return ids_of_first(definition, dead);
+		case ClaimStatement::move_dead:
+			return ids_of_all(definition, dead);
+		default:
+			return placeholder(Parameter::ids);
+	}
 }
 
 // The tables that the moves name. No other statement knows of the dead queue, whose schema its callers may not use.
@@ -136,10 +116,9 @@ statement_for(Definition *definition, ClaimStatement which)
 {
 	const definition::KeptStatement kept = kept_for_claims(definition, which);
 	if (!kept.statement->is_prepared()) {
-		const char *ids = which == ClaimStatement::move_failed ? placeholder(Parameter::ids)
-															   : locked_ids(definition, which);
-		prepare(kept.statement, move_text(definition, ids), definition->row_type,
-				statement::Access::by_key, moved_tables(definition), {kept.act, definition->name});
+		const char *text = move_text(definition, ids_text(definition, which));
+		prepare(kept.statement, text, definition->row_type, statement::Access::by_key,
+				moved_tables(definition), {kept.act, definition->name});
 		kept.statement->follows_partitions = definition->is_partitioned;
 		definition::note_growth(definition);
 	}
@@ -182,21 +161,6 @@ count_moved(Definition *definition, int64 sent)
 	if (counters != nullptr)
 		note_death_of(definition->source, counters, DatumGetTimestampTz(death));
 	return taken;
-}
-
-// Locks a table and its children as a statement that inserts does, unless another session has one of them locked.
-static bool
-lock_if_free(Oid table)
-{
-	if (!ConditionalLockRelationOid(table, RowExclusiveLock))
-		return false;
-	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(table)))
-		return true;
-	ListCell *cell;
-	foreach (cell, find_all_inheritors(table, NoLock, nullptr))
-		if (!ConditionalLockRelationOid(lfirst_oid(cell), RowExclusiveLock))
-			return false;
-	return true;
 }
 
 // Locks what a move writes besides the source. A worker, who has rows of the source locked, waits for no one: neither for
@@ -269,73 +233,20 @@ arguments_at(const Definition *definition, TimestampTz now)
 	return arguments;
 }
 
-Batch
+BatchResult
 move_dead_batch(Definition *definition, TimestampTz now, Manner manner)
 {
 	if (!has_dead_queue(definition))
-		return Batch::last;
+		return BatchResult::last;
 	const int64 moved =
 		move(definition, ClaimStatement::move_dead, arguments_at(definition, now), manner);
-	if (moved == dead_batch_size)
-		return Batch::full;
-	return moved > 0 || definition->dependent.is_valid ? Batch::last : Batch::not_tried;
+	return batch_of(definition, moved);
 }
 
-// Whether an error leaves the job dead, and the call as it is: a trigger, and the dead queue's disk, may raise anything. Not
-// if somebody ends the call, or the transaction must be repeated.
-static bool
-is_hindrance(const ErrorData *error)
-{
-	return ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_TRANSACTION_ROLLBACK &&
-		   !statement::is_interrupt(error);
-}
-
-namespace {
-
-// When it was last said that the dead jobs of a table could not be moved.
-struct LastWord
-{
-	Oid source; // the hash key
-	TimestampTz at;
-};
-
-} // namespace
-
-// Not beside definitions, which are made anew at any time. Grows with the queues whose moves were hindered in this backend.
-static HTAB *last_words = nullptr;
-
-// Says in the log what hinders a move, once in a minute for a queue.
 static void
-log_hindrance(const Definition *definition, const ErrorData *error)
+log_not_moved(const Definition *definition, const ErrorData *cause)
 {
-	if (last_words == nullptr) {
-		HASHCTL control{};
-		control.keysize = sizeof(LastWord::source);
-		control.entrysize = sizeof(LastWord);
-		last_words =
-			hash_create("queue_ext dead jobs not moved", 16, &control, HASH_ELEM | HASH_BLOBS);
-	}
-	bool is_found;
-	auto *last = static_cast<LastWord *>(
-		hash_search(last_words, &definition->source, HASH_ENTER, &is_found));
-	const TimestampTz now = GetCurrentTimestamp();
-	if (is_found && now >= last->at && now - last->at < pause_failed)
-		return;
-	last->at = now;
-	error::log_dead_not_moved(definition->source_name, definition->dead_queue_name, error);
-}
-
-// Calls body(), which moves jobs. False if it could not.
-template <typename Body>
-static bool
-try_to_move(const Definition *definition, Body &&body)
-{
-	return statement::in_subtransaction(body, [&](const ErrorData *error) {
-		if (!is_hindrance(error))
-			return false;
-		log_hindrance(definition, error);
-		return true;
-	});
+	error::log_dead_not_moved(definition->source_name, definition->dead_queue_name, cause);
 }
 
 void
@@ -350,32 +261,19 @@ move_failed(Definition *definition, const int64 *ids, int count, TimestampTz now
 	arguments.set(Parameter::ids,
 				  PointerGetDatum(construct_array(values, count, INT8OID, sizeof(int64),
 												  FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
-	(void) try_to_move(definition, [&] {
+	(void) unless_hindered(definition, Look::dead, log_not_moved, [&] {
 		(void) move(definition, ClaimStatement::move_failed, arguments, Manner::plain);
 	});
 }
 
-// At the level SERIALIZABLE a look would conflict with what others fail and requeue. The pause is set before the look, which
-// may end the call.
 void
 move_dead_sometimes(Definition *definition, TimestampTz now)
 {
-	if (!has_dead_queue(definition) || IsolationIsSerializable())
-		return;
-	DeadLook *look = &definition::beside<ClaimsKept>(definition)->dead_look;
-	// Not if the clock was set back.
-	if (now < look->next && look->next - now <= 2 * look->pause)
-		return;
-	*look = {now + pause_failed, pause_failed};
-	const TimestampTz begin = GetCurrentTimestamp();
-	if (!try_to_move(definition, [&] {
+	if (has_dead_queue(definition))
+		look_sometimes(definition, Look::dead, now, log_not_moved, [&] {
 			(void) move(definition, ClaimStatement::look_for_dead, arguments_at(definition, now),
 						Manner::plain);
-		}))
-		return;
-	const TimestampTz end = GetCurrentTimestamp();
-	look->pause = Max(least_pause, pause_factor * (end - begin));
-	look->next = end + look->pause;
+		});
 }
 
 } // namespace queue_ext::claim

@@ -14,6 +14,7 @@
 
 #include "../definition/definition.hpp"
 #include "as_owner.hpp"
+#include "looks.hpp"
 
 namespace queue_ext::claim {
 
@@ -24,29 +25,18 @@ has_dead_queue(const definition::Definition *definition)
 	return OidIsValid(definition->dead_queue);
 }
 
-// Moves those of the jobs, which a failure has ended, that are dead at that time, unless another session has a table locked that it writes. Waits for
-// who has one of the jobs locked. What hinders it, any error, is said in the server's log alone, once in a minute. Raises class 40, and what
-// ends the call from outside: a cancel, a timeout.
+// Moves those of the jobs, which a failure has ended, that are dead at that time, unless another session has a table locked
+// that it writes. Waits for who has one of the jobs locked. What hinders it, any error, is said in the server's log alone.
+// Raises what unless_hindered() raises.
 void move_failed(definition::Definition *definition, const int64 *ids, int count, TimestampTz now);
 
-// Moves a batch of dead jobs that nobody has locked, of those that died first, if this backend has not looked for some time:
-// a second, and 20 times what the last look took, so that a twentieth of a session's time goes into looks, at most. Raises as
+// Moves a batch of dead jobs that nobody has locked, of those that died first, if it is time (looks.hpp). Raises as
 // move_failed() does.
 void move_dead_sometimes(definition::Definition *definition, TimestampTz now);
 
-// The rows of a batch.
-constexpr int dead_batch_size = 500;
-
-// What came of a batch.
-enum class Batch {
-	full, // there may be more
-	last,
-	not_tried, // the tables have changed meanwhile
-};
-
 // Moves a batch of dead jobs that nobody has locked; none if there is no dead queue that can take them. Waits for locks on
-// that and the archive. Raises what as_owner() and the executor raise, and 55000 where the archive is gone, or a trigger has suppressed
-// a row.
-Batch move_dead_batch(definition::Definition *definition, TimestampTz now, Manner manner);
+// that and the archive. Raises what as_owner() and the executor raise, and 55000 where the archive is gone, or a trigger has
+// suppressed a row.
+BatchResult move_dead_batch(definition::Definition *definition, TimestampTz now, Manner manner);
 
 } // namespace queue_ext::claim

@@ -24,6 +24,7 @@
 #include "claim_text.hpp"
 #include "count.hpp"
 #include "drain.hpp"
+#include "expired_jobs.hpp"
 #include "recurring.hpp"
 #include "row_context.hpp"
 #include "writer.hpp"
@@ -75,7 +76,7 @@ open_claimer(Definition *definition, const Request &request, const Output *outpu
 	claimer.writer = open_writer(definition, arguments_for(definition, request),
 								 writes ? CMD_UPDATE : CMD_SELECT);
 	Relation table = claimer.writer.table;
-	claimer.old = open_candidate_row(table, claimer.writer.claim, GetCurrentCommandId(false));
+	claimer.old = open_candidate_row(table, claimer.writer.claim, *output->first_command);
 	claimer.leased =
 		static_cast<DueJob *>(palloc(sizeof(DueJob) * Min(request.max_jobs, run_length)));
 	claimer.map = convert_tuples_by_name(RelationGetDescr(table), output->descriptor);
@@ -187,22 +188,54 @@ is_unwritten(const Claimer *claimer, Candidate *candidate, CommandId command)
 	return is_there;
 }
 
+// Notes what the row, which was read and has been claimed, is in terms of schedules. False if it is an occurrence that has
+// been missed.
+static bool
+take_if_occurrence(const Claimer *claimer)
+{
+	const ManagedTable &managed = claimer->writer.claim->managed;
+	TupleTableSlot *row = claimer->old.slot;
+	if (managed.unique_key == InvalidAttrNumber)
+		return true;
+	bool is_null;
+	const Datum unique_key = slot_getattr(row, managed.unique_key, &is_null);
+	if (is_null || !is_occurrence(unique_key) ||
+		DatumGetInt32(slot_getattr(row, managed.attempt, &is_null)) != 0)
+		return true;
+	return take_occurrence(claimer->definition, claimer->output->occurrences, unique_key,
+						   DatumGetInt64(slot_getattr(row, managed.id, &is_null)));
+}
+
+// Notes the row, which was read and has been claimed, if it has expired. False then.
+static bool
+take_if_unexpired(const Claimer *claimer)
+{
+	const ManagedTable &managed = claimer->writer.claim->managed;
+	TupleTableSlot *row = claimer->old.slot;
+	if (!may_expire(claimer->definition) || managed.expires_at == InvalidAttrNumber)
+		return true;
+	bool is_null;
+	const TimestampTz expires_at =
+		DatumGetTimestampTz(slot_getattr(row, managed.expires_at, &is_null));
+	if (is_null || expires_at > claimer->request->call_time)
+		return true;
+	const int32 attempt = DatumGetInt32(slot_getattr(row, managed.attempt, &is_null));
+	bool is_none = true;
+	const Datum released =
+		managed.released == InvalidAttrNumber ? 0 : slot_getattr(row, managed.released, &is_none);
+	if (was_started(attempt, is_none ? 0 : DatumGetInt32(released)))
+		return true;
+	note_expired(claimer->output->expired, DatumGetInt64(slot_getattr(row, managed.id, &is_null)));
+	return false;
+}
+
 // Whether the row, which was read and has been claimed, is to be handed out: all are but occurrences
-// of a schedule that have been missed.
+// of a schedule that have been missed, and jobs that have expired.
 static bool
 is_to_be_handed_out(const Claimer *claimer)
 {
-	const DirectClaim *claim = claimer->writer.claim;
-	if (!claim->managed.has_columns || claim->managed.unique_key == InvalidAttrNumber)
-		return true;
-	bool is_null;
-	const Datum unique_key = slot_getattr(claimer->old.slot, claim->managed.unique_key, &is_null);
-	if (is_null || !is_occurrence(unique_key) ||
-		DatumGetInt32(slot_getattr(claimer->old.slot, claim->managed.attempt, &is_null)) != 0)
-		return true;
-	return take_occurrence(
-		claimer->definition, claimer->output->occurrences, unique_key,
-		DatumGetInt64(slot_getattr(claimer->old.slot, claim->managed.id, &is_null)));
+	return !claimer->writer.claim->managed.has_columns ||
+		   (take_if_occurrence(claimer) && take_if_unexpired(claimer));
 }
 
 // Notes when the job that was claimed is claimable again by itself, if it is.
@@ -382,7 +415,8 @@ claim_direct(Definition *definition, Ring *ring, Request *request, const Output 
 {
 	Claimer claimer = open_claimer(definition, *request, &output);
 	const bool is_settled =
-		drain(definition, ring, request, {&claimer, try_directly, claimer.writer.context}, claimed);
+		drain(definition, ring, request,
+			  {&claimer, try_directly, claimer.writer.context, output.expired}, claimed);
 	close_claimer(&claimer);
 	return is_settled;
 }

@@ -47,6 +47,9 @@ enum class ClaimMode {
 	session,     // an advisory lock, until the session ends
 };
 
+// What becomes of a job that no worker has started before it expires.
+enum class OnExpire { none, dead, archive, remove };
+
 // The layers that keep something beside a definition: one struct each, which names its layer.
 enum class Layer { stats, claim, wait, job, unique, queue };
 constexpr int layer_count = static_cast<int>(Layer::queue) + 1;
@@ -95,6 +98,7 @@ struct Definition
 	bool has_slots;              // of the archive (keep.hpp)
 	Interval archive_keep;       // of finished jobs; zero: for ever
 	Interval dead_keep;          // of dead jobs; zero: for ever
+	OnExpire on_expire;
 
 	Oid row_type; // of the table
 

@@ -78,6 +78,7 @@ const char *const create_table_text =
 	" leased_until pg_catalog.timestamptz,"
 	" dead_at pg_catalog.timestamptz,"
 	" claimed_at pg_catalog.timestamptz,"
+	" expires_at pg_catalog.timestamptz,"
 	" attempt pg_catalog.int4 not null default 0,"
 	" max_attempts pg_catalog.int4 not null default %d"
 	"  check (max_attempts operator(pg_catalog.>=) 1),"
@@ -113,6 +114,10 @@ const char *const create_dead_index_text = "create index on %s (dead_at) where d
 // Not made unless asked for: each job costs an entry more.
 const char *const create_kind_index_text =
 	"create index on %s (kind, priority, run_at, id) where dead_at is null";
+
+// Not made unless asked for, either, and has jobs that expire alone. Dead ones would stand in front for ever.
+const char *const create_expiry_index_text =
+	"create index on %s (expires_at) where expires_at is not null and dead_at is null";
 
 // Named like the columns of the queue's table, so that archived_columns() fits both.
 const char *const create_archive_text = "create table %s ("

@@ -2,7 +2,8 @@
 //
 // Invariants of the table:
 //   - attempt counts the claims of a job and never decreases: (id, attempt) identifies one
-//     claim, as long as commits are durable.
+//     claim, as long as commits are durable. (A claim that finds the job expired takes its own count back, before
+//     anybody sees it.)
 //   - leased_until and leased_by are set by a claim and cleared by what ends it.
 //   - dead_at is the time at which the job is, or will be, dead. The claim of the last
 //     attempt sets it to the end of the lease: if the worker dies, the job is dead from
@@ -13,13 +14,14 @@
 //     requeue. Null: none.
 //   - errors is an array of what the last ten failures have said, the newest last; a failure writes it, and nothing else.
 //     progress is what a worker has reported last (queue_extend). Null: none.
+//   - expires_at is until when the job may be started for the first time (claim/expired_jobs.hpp). Null: at any time.
 //   - No index has a column that a claim or a heartbeat writes, so both are HOT updates;
 //     except dead_at on the last attempt, which takes the row out of the claim index.
 //   - unique_key is null except for jobs of queue_unique_insert, and for occurrences of schedules
 //     (claim/recurring.hpp); these have an index of their own.
 //
-// There are two layouts. The second, since 0.2, has four more columns, claimed_at, kind, errors and progress, in the
-// table and in the archive, in the table also released, and an index of the dead jobs. queue_upgrade() adds them; without
+// There are two layouts. The second, since 0.2, has five more columns, claimed_at, kind, errors, progress and origin, in
+// the table and in the archive, in the table also released and expires_at, and an index of the dead jobs. queue_upgrade() adds them; without
 // it the first stays as it is. The archive may have another layout than the table. It also has a column for results, which
 // queue_upgrade() adds too.
 
@@ -50,6 +52,7 @@ extern const char *const create_claim_index_text;  // format: table
 extern const char *const create_unique_index_text; // format: table
 extern const char *const create_dead_index_text;   // format: table
 extern const char *const create_kind_index_text;   // format: table
+extern const char *const create_expiry_index_text; // format: table
 extern const char *const create_archive_text;      // format: table
 // Those of an archive with slots (keep.hpp).
 extern const char *const create_slotted_archive_text; // format: table

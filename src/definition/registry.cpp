@@ -247,6 +247,34 @@ claim_mode_of(const char *name)
 	error::unknown_claim_mode(name);
 }
 
+OnExpire
+on_expire_of(const char *name)
+{
+	if (name == nullptr || *name == '\0')
+		return OnExpire::none;
+	constexpr OnExpire all[] = {OnExpire::dead, OnExpire::archive, OnExpire::remove};
+	for (const OnExpire on_expire : all)
+		if (strcmp(name, name_of(on_expire)) == 0)
+			return on_expire;
+	error::unknown_on_expire(name);
+}
+
+const char *
+name_of(OnExpire on_expire)
+{
+	switch (on_expire) {
+		case OnExpire::none:
+			return nullptr;
+		case OnExpire::dead:
+			return "dead";
+		case OnExpire::archive:
+			return "archive";
+		case OnExpire::remove:
+			return "delete";
+	}
+	pg_unreachable();
+}
+
 // The strings are in the context, so it is made the current one while they are read.
 bool
 read_definition(Oid source, const char *name, MemoryContext context, Definition *definition)
@@ -270,6 +298,7 @@ read_definition(Oid source, const char *name, MemoryContext context, Definition 
 		definition->archive_keep = reader.interval(column_archive_keep);
 		definition->dead_keep = reader.interval(column_dead_keep);
 		definition->dead_queue = reader.oid(column_dead_queue);
+		definition->on_expire = on_expire_of(reader.string(column_on_expire));
 		definition->ages = {reader.string(column_ready_at), reader.string(column_claimed_at)};
 		definition->fragments = {
 			reader.string(column_pending),    reader.string(column_order_by),
@@ -363,7 +392,7 @@ open_to_write(const Options &options)
 	const bool has_new_ones = options.ages.ready_at != nullptr ||
 							  options.ages.claimed_at != nullptr ||
 							  options.archive_keep != nullptr || options.dead_keep != nullptr ||
-							  options.dead_queue != nullptr;
+							  options.dead_queue != nullptr || options.on_expire != nullptr;
 	Relation registry = table_open(catalog::registry_oid(), RowExclusiveLock);
 	check_columns(registry, registry_columns, has_new_ones ? column_count : first_column_count);
 	return registry;
@@ -440,6 +469,8 @@ set_options(const RowValues &row, const Options &options)
 	if (options.dead_queue != nullptr)
 		row.set(column_dead_queue, ObjectIdGetDatum(*options.dead_queue),
 				!OidIsValid(*options.dead_queue));
+	if (options.on_expire != nullptr)
+		row.set(column_on_expire, name_of(*options.on_expire));
 }
 
 // The row's created_at and paused have their defaults.

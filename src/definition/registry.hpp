@@ -90,6 +90,7 @@ struct Options
 	const Interval *archive_keep; // of finished jobs; zero: for ever
 	const Interval *dead_keep;    // of dead jobs; zero: for ever
 	const Oid *dead_queue;        // the table of the queue that takes them; InvalidOid: none
+	const OnExpire *on_expire;
 };
 
 // A queue to be added to the registry.
@@ -105,6 +106,12 @@ struct NewQueue
 
 // The claim mode of that name. Raises 22023 when there is none.
 ClaimMode claim_mode_of(const char *name);
+
+// What becomes of jobs that expire, of that name; none if it is null or empty. Raises 22023 when there is none of that name.
+OnExpire on_expire_of(const char *name);
+
+// Its name; null: none.
+const char *name_of(OnExpire on_expire);
 
 // Adds a queue. Its name and its table's queues must be locked. Also removes the rows of tables
 // that have been dropped, except those that another transaction has locked.

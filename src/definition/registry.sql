@@ -27,6 +27,7 @@ create table @extschema@.queue_definition (
 	archive_keep interval,
 	dead_keep interval,
 	dead_queue regclass,
+	on_expire text,
 	constraint queue_definition_pkey primary key (name, source),
 	constraint queue_definition_name_check
 		check (pg_catalog.octet_length(name) operator(pg_catalog.>=) 1
@@ -75,7 +76,8 @@ select
 	d.claimed_at,
 	d.archive_keep,
 	d.dead_keep,
-	d.dead_queue
+	d.dead_queue,
+	d.on_expire
 from @extschema@.queue_definition d
 join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) d.source
 join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace;

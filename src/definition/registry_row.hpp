@@ -35,7 +35,8 @@ enum Column : AttrNumber {
 	column_archive_keep,
 	column_dead_keep,
 	column_dead_queue,
-	column_count = column_dead_queue,
+	column_on_expire,
+	column_count = column_on_expire,
 };
 
 // Those of 0.1, which has neither names of columns nor times to keep.
@@ -68,6 +69,7 @@ static constexpr catalog::OwnColumn registry_columns[] = {
 	{"archive_keep", INTERVALOID, false},
 	{"dead_keep", INTERVALOID, false},
 	{"dead_queue", REGCLASSOID, false},
+	{"on_expire", TEXTOID, false},
 };
 static_assert(lengthof(registry_columns) == column_count);
 

@@ -54,6 +54,13 @@ dead_queue_text(const char *dead_queue)
 	return member.data;
 }
 
+static const char *
+on_expire_text(OnExpire on_expire)
+{
+	return on_expire == OnExpire::none ? ""
+									   : psprintf(", \"on_expire\": \"%s\"", name_of(on_expire));
+}
+
 // Leaves an up-to-date comment alone, which saves a row version in pg_description.
 void
 write_comment(Oid table, const Settings &settings)
@@ -63,11 +70,12 @@ write_comment(Oid table, const Settings &settings)
 		return;
 	const char *comment = psprintf(
 		"%s{\"lease\": \"%s\", \"max_attempts\": %d, \"backoff_base\": \"%s\","
-		" \"backoff_cap\": \"%s\", \"archive\": %s%s%s%s}",
+		" \"backoff_cap\": \"%s\", \"archive\": %s%s%s%s%s}",
 		beginning, to_text(&settings.lease), settings.max_attempts, to_text(&settings.backoff_base),
 		to_text(&settings.backoff_cap), settings.is_archived ? "true" : "false",
 		keep_text("archive_keep", settings.archive_keep),
-		keep_text("dead_keep", settings.dead_keep), dead_queue_text(settings.dead_queue));
+		keep_text("dead_keep", settings.dead_keep), dead_queue_text(settings.dead_queue),
+		on_expire_text(settings.on_expire));
 	if (present != nullptr && strcmp(present, comment) == 0)
 		return;
 	// CreateComments() instead of COMMENT, whose SHARE UPDATE EXCLUSIVE lock would wait for VACUUM.
@@ -83,7 +91,8 @@ write_registered_comment(Oid table, const char *queue)
 		return;
 	write_comment(table, {now.lease, now.backoff_base, now.backoff_cap, now.max_attempts,
 						  now.is_archived, now.archive_keep, now.dead_keep,
-						  OidIsValid(now.dead_queue) ? qualified_name(now.dead_queue) : nullptr});
+						  OidIsValid(now.dead_queue) ? qualified_name(now.dead_queue) : nullptr,
+						  now.on_expire});
 }
 
 // Error context callback.
@@ -142,6 +151,9 @@ settings_of_row()
 	settings.archive_keep = keep_of(6, "archive_keep");
 	settings.dead_keep = keep_of(7, "dead_keep");
 	settings.dead_queue = SPI_getvalue(row, shape, 8);
+	settings.on_expire = on_expire_of(SPI_getvalue(row, shape, 9));
+	if (settings.on_expire == OnExpire::archive && !settings.is_archived)
+		error::expire_without_archive();
 	return settings;
 }
 
@@ -154,7 +166,7 @@ static constexpr const char *read_text =
 	" (s operator(pg_catalog.->>) 'archive')::pg_catalog.bool,"
 	" (s operator(pg_catalog.->>) 'archive_keep')::pg_catalog.interval,"
 	" (s operator(pg_catalog.->>) 'dead_keep')::pg_catalog.interval,"
-	" s operator(pg_catalog.->>) 'dead_queue'"
+	" s operator(pg_catalog.->>) 'dead_queue', s operator(pg_catalog.->>) 'on_expire'"
 	" from (select $1::pg_catalog.jsonb) as c(s)";
 
 // A statement parses the JSON, so that bad text raises PostgreSQL's own errors.

@@ -23,6 +23,7 @@ struct Settings
 	Interval archive_keep;  // of finished jobs; zero: for ever
 	Interval dead_keep;     // of dead jobs; zero: for ever
 	const char *dead_queue; // the table of the queue that takes them, as SQL names it; null: none
+	OnExpire on_expire;
 };
 
 // The defaults of queue_create (queue/queue.sql).
@@ -35,6 +36,7 @@ constexpr Settings default_settings = {
 	{},
 	{},
 	nullptr,
+	OnExpire::none,
 };
 
 // Writes the comment, unless the table has one of another kind. The caller must own the table, and

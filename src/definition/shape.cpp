@@ -71,6 +71,7 @@ static constexpr Column second_columns[] = {
 	{"origin", JSONBOID, Kind::nullable},
 };
 static constexpr Column released_column = {"released", INT4OID, Kind::nullable};
+static constexpr Column expires_at_column = {"expires_at", TIMESTAMPTZOID, Kind::nullable};
 static constexpr Column result_column = {"result", JSONBOID, Kind::nullable};
 
 // The places of four of them.
@@ -83,19 +84,22 @@ constexpr AclMode all = ~static_cast<AclMode>(0);
 
 // What the others are written along with: claimed_at with leased_by by a claim, kind with priority by a sender, released
 // with max_attempts by a release. A failure, which writes last_error, also reads errors and leased_by. An extension, which
-// writes leased_until, also reads progress, which is nobody else's business. No caller writes origin.
-const AddedColumn added_table_columns[added_column_count] = {
+// writes leased_until, also reads progress, which no other caller does. No caller writes origin. expires_at is said
+// along with run_at, by a sender or a requeue.
+const AddedColumn added_table_columns[added_table_column_count] = {
 	{"claimed_at", "pg_catalog.timestamptz", "leased_by", all},
 	{"kind", "pg_catalog.text collate pg_catalog.\"C\"", "priority", all},
 	{"released", "pg_catalog.int4", "max_attempts", all},
 	{"errors", "pg_catalog.jsonb", "last_error", all, ACL_SELECT, "leased_by"},
 	{"progress", "pg_catalog.jsonb", "leased_until", ACL_UPDATE, ACL_SELECT},
 	{"origin", "pg_catalog.jsonb", "payload", ACL_SELECT},
+	{"expires_at", "pg_catalog.timestamptz", "run_at", all},
 };
+static_assert(lengthof(second_columns) + 2 == added_table_column_count);
 
 // In an archive whoever may write the last error may write a result, and whoever may see the payload may see how far the job
 // had got, and where it has come from.
-const AddedColumn added_archive_columns[added_column_count] = {
+const AddedColumn added_archive_columns[added_archive_column_count] = {
 	{"claimed_at", "pg_catalog.timestamptz", "leased_by", all},
 	{"kind", "pg_catalog.text collate pg_catalog.\"C\"", "priority", all},
 	{"result", "pg_catalog.jsonb", "last_error", all},
@@ -103,7 +107,7 @@ const AddedColumn added_archive_columns[added_column_count] = {
 	{"progress", "pg_catalog.jsonb", "payload", all},
 	{"origin", "pg_catalog.jsonb", "payload", all},
 };
-static_assert(lengthof(second_columns) + 1 == added_column_count);
+static_assert(lengthof(second_columns) + 1 == added_archive_column_count);
 
 // Of archives alone.
 static constexpr Column slot_column = {"slot", INT2OID, Kind::required};
@@ -218,7 +222,9 @@ find_layout(Table table)
 	for (const Column &column : second_columns)
 		if (!has_column(table, column))
 			return Layout::first;
-	return has_column(table, released_column) ? Layout::second : Layout::first;
+	return has_column(table, released_column) && has_column(table, expires_at_column)
+			   ? Layout::second
+			   : Layout::first;
 }
 
 Layout
@@ -257,6 +263,12 @@ counts_releases(Oid table)
 }
 
 bool
+has_expires_at(Oid table)
+{
+	return has_column(table, expires_at_column);
+}
+
+bool
 keeps_results(Oid archive)
 {
 	return has_column(archive, result_column);
@@ -269,6 +281,8 @@ column_of(const AddedColumn &added)
 	for (const Column &second : second_columns)
 		if (strcmp(second.name, added.name) == 0)
 			return second;
+	if (strcmp(added.name, expires_at_column.name) == 0)
+		return expires_at_column;
 	return strcmp(added.name, released_column.name) == 0 ? released_column : result_column;
 }
 
@@ -453,6 +467,20 @@ is_null_test(const List *predicate, AttrNumber column, NullTestType kind)
 		   is_null_test(static_cast<const Node *>(linitial(predicate)), column, kind);
 }
 
+bool
+are_null_tests(const List *predicate, AttrNumber column, NullTestType kind, AttrNumber absent)
+{
+	bool is_tested = false;
+	bool is_absent = false;
+	ListCell *cell;
+	foreach (cell, predicate) {
+		const auto *test = static_cast<const Node *>(lfirst(cell));
+		is_tested |= is_null_test(test, column, kind);
+		is_absent |= is_null_test(test, absent, IS_NULL);
+	}
+	return list_length(predicate) == 2 && is_tested && is_absent;
+}
+
 namespace {
 
 // An index that the table should have, by names of columns.
@@ -461,6 +489,7 @@ struct Wish
 	const char *keys[4]; // up to the first null
 	const char *tested;  // the predicate's column
 	NullTestType test;
+	const char *absent; // another one, which is null there; or null
 };
 
 } // namespace
@@ -475,6 +504,16 @@ has_plain_order(Relation index, int column)
 			index->rd_indcollation[column] == C_COLLATION_OID);
 }
 
+// Whether the predicate is that of the wish.
+static bool
+is_wanted(const List *predicate, Oid table, const Wish &wish)
+{
+	const AttrNumber tested = get_attnum(table, wish.tested);
+	return wish.absent == nullptr
+			   ? is_null_test(predicate, tested, wish.test)
+			   : are_null_tests(predicate, tested, wish.test, get_attnum(table, wish.absent));
+}
+
 // An index with indcheckxmin is like others: it lacks row versions that no new snapshot sees.
 static bool
 is_like(Relation index, const Wish &wish)
@@ -482,7 +521,7 @@ is_like(Relation index, const Wish &wish)
 	const Form_pg_index form = index->rd_index;
 	const Oid table = form->indrelid;
 	if (!form->indisvalid || index->rd_rel->relam != BTREE_AM_OID ||
-		!is_null_test(catalog::index_predicate(index), get_attnum(table, wish.tested), wish.test))
+		!is_wanted(catalog::index_predicate(index), table, wish))
 		return false;
 	int count = 0;
 	for (const char *key : wish.keys) {
@@ -580,6 +619,24 @@ make_kind_index(Oid table)
 		return;
 	const char *name = qualified_name(table);
 	run_command_on({table, name}, psprintf(create_kind_index_text, name));
+}
+
+static constexpr Wish by_expiry = {{"expires_at"}, "expires_at", IS_NOT_NULL, "dead_at"};
+
+Oid
+expiry_index(Oid table)
+{
+	return has_expires_at(table) ? find_index(table, by_expiry) : InvalidOid;
+}
+
+bool
+make_missing_expiry_index(Oid table)
+{
+	if (!has_expires_at(table) || has_index(table, by_expiry))
+		return false;
+	const char *name = qualified_name(table);
+	run_command_on({table, name}, psprintf(create_expiry_index_text, name));
+	return true;
 }
 
 void

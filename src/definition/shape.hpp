@@ -45,6 +45,9 @@ bool has_progress(Oid table);
 // Whether the table has the column of the second layout for the origin of its jobs. Reads the catalogs; takes no lock.
 bool has_origin(Oid table);
 
+// Whether the table has the column of the second layout for the expiry of its jobs. Reads the catalogs; takes no lock.
+bool has_expires_at(Oid table);
+
 // A column that the second layout has in addition.
 struct AddedColumn
 {
@@ -57,9 +60,10 @@ struct AddedColumn
 };
 
 // Those of a table and those of an archive.
-constexpr int added_column_count = 6;
-extern const AddedColumn added_table_columns[added_column_count];
-extern const AddedColumn added_archive_columns[added_column_count];
+constexpr int added_table_column_count = 7;
+constexpr int added_archive_column_count = 6;
+extern const AddedColumn added_table_columns[added_table_column_count];
+extern const AddedColumn added_archive_columns[added_archive_column_count];
 
 // Whether the archive has the column for results. Reads the catalogs; takes no lock.
 bool keeps_results(Oid archive);
@@ -114,16 +118,21 @@ Oid find_archive(Oid table);
 bool is_null_test(const List *predicate, AttrNumber column, NullTestType kind);
 bool is_null_test(const Node *predicate, AttrNumber column, NullTestType kind); // null: false
 
+// Whether it is only that and IS NULL on the other column, in either order.
+bool are_null_tests(const List *predicate, AttrNumber column, NullTestType kind, AttrNumber absent);
+
 // Creates the indexes that a managed queue's table should have and lacks: the primary key, the
 // claim index, the index of unique inserts, and in the second layout that of dead jobs. Runs ordinary
 // commands as the caller. Raises what they raise: 23505 for duplicate ids.
 void make_missing_indexes(Oid table);
 
-// The claim index of a managed queue's table, that of dead jobs, and the one by kind that queue_create makes with kinds => true;
-// InvalidOid: there is none. Lock the table and its indexes ACCESS SHARE while they look.
+// The claim index of a managed queue's table, that of dead jobs, the one by kind that queue_create makes with kinds => true,
+// and the one by expiry that it makes with on_expire; InvalidOid: there is none. Lock the table and its indexes ACCESS SHARE
+// while they look.
 Oid claim_index(Oid table);
 Oid dead_index(Oid table);
 Oid kind_index(Oid table);
+Oid expiry_index(Oid table);
 
 // Creates the index by kind, or drops it, unless that has been done. Locks the table and its indexes
 // ACCESS SHARE while it looks, and runs ordinary commands as the caller. Raises what they raise, and what
@@ -135,5 +144,8 @@ void drop_kind_index(Oid table);
 // indexes ACCESS SHARE while it looks, and runs an ordinary command as the caller. Raises what that raises,
 // and what run_command_on() raises.
 bool make_missing_dead_index(Oid table);
+
+// The same of the index by expiry, where the table has the column.
+bool make_missing_expiry_index(Oid table);
 
 } // namespace queue_ext::definition

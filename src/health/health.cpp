@@ -72,6 +72,7 @@ check_open(const Findings &findings, const Known &known, Relation table, Definit
 	if (!definition->is_managed)
 		return;
 	check_jobs(subject, table, are_claims_noted);
+	check_expiry(subject, table);
 	check_dead_queue(subject, table);
 	check_keep(subject, table);
 	if (subject.may_read)

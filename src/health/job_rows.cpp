@@ -23,10 +23,14 @@ find_job_columns(Relation table, JobColumns *columns)
 		find_column(table, "dead_at", TIMESTAMPTZOID),
 		find_column(table, "priority", INT2OID),
 		find_column(table, "created_at", TIMESTAMPTZOID),
+		find_column(table, "attempt", INT4OID),
 		find_column(table, "origin", JSONBOID),
+		find_column(table, "expires_at", TIMESTAMPTZOID),
+		find_column(table, "released", INT4OID),
 	};
 	return columns->id > 0 && columns->run_at > 0 && columns->leased_until > 0 &&
-		   columns->dead_at > 0 && columns->priority > 0 && columns->created_at > 0;
+		   columns->dead_at > 0 && columns->priority > 0 && columns->created_at > 0 &&
+		   columns->attempt > 0;
 }
 
 // Whether the index's first keys are these columns. Reads its row in pg_index: opening an index
@@ -108,6 +112,12 @@ find_job_indexes(Relation table, const JobColumns &columns)
 		if (!OidIsValid(found.dead))
 			found.dead = accepted(index, &columns.dead_at, 1, [&](const Node *predicate) {
 				return definition::is_null_test(predicate, columns.dead_at, IS_NOT_NULL);
+			});
+		if (!OidIsValid(found.expiry) && columns.expires_at > 0)
+			found.expiry = accepted(index, &columns.expires_at, 1, [&](Node *predicate) {
+				return definition::are_null_tests(
+					make_ands_implicit(reinterpret_cast<Expr *>(predicate)), columns.expires_at,
+					IS_NOT_NULL, columns.dead_at);
 			});
 	}
 	list_free(indexes);
@@ -218,6 +228,38 @@ oldest_time(Relation table, Oid index, AttrNumber column)
 					  return false;
 				  });
 	return first;
+}
+
+// Whether the index has the job though it will not be ended: a worker has it, or has started it.
+static bool
+is_to_stay(TupleTableSlot *slot, const JobColumns &columns)
+{
+	const auto number = [&](AttrNumber column) {
+		bool is_null = true;
+		const Datum value = column > 0 ? slot_getattr(slot, column, &is_null) : 0;
+		return is_null ? 0 : DatumGetInt32(value);
+	};
+	return !slot_attisnull(slot, columns.leased_until) ||
+		   number(columns.attempt) > number(columns.released);
+}
+
+TimestampTz
+oldest_expired(Relation table, Oid index, const JobColumns &columns, TimestampTz now)
+{
+	ScanKeyData until_now;
+	ScanKeyInit(&until_now, 1, BTLessEqualStrategyNumber, F_TIMESTAMPTZ_LE,
+				TimestampTzGetDatum(now));
+	TimestampTz oldest = DT_NOEND;
+	int left = most_entries;
+	visit_entries(table, index, ForwardScanDirection, &until_now, 1, most_entries_of_expiry,
+				  [&](TupleTableSlot *slot) {
+					  if (is_to_stay(slot, columns))
+						  return true;
+					  oldest = Min(oldest, Max(time_of(slot, columns.expires_at),
+											   made_time(slot, columns, now)));
+					  return --left > 0;
+				  });
+	return oldest;
 }
 
 TimestampTz

@@ -29,6 +29,8 @@ with_unlocked(Oid oid, char kind, Body &&body)
 
 // Enough to see a trouble; each costs a look at a row, on a page of its own if it comes to the worst.
 constexpr int most_entries = 20;
+// Of jobs that expire so many more, as those that were started in time stand among the others.
+constexpr int most_entries_of_expiry = 2000;
 
 // The columns of the table that are read.
 struct JobColumns
@@ -39,7 +41,10 @@ struct JobColumns
 	AttrNumber dead_at;
 	AttrNumber priority;
 	AttrNumber created_at;
-	AttrNumber origin; // InvalidAttrNumber in a table of 0.1
+	AttrNumber attempt;
+	AttrNumber origin; // these are InvalidAttrNumber in a table of 0.1
+	AttrNumber expires_at;
+	AttrNumber released;
 };
 
 // False if the table lacks one, or one has another type.
@@ -48,8 +53,9 @@ bool find_job_columns(Relation table, JobColumns *columns);
 // The indexes of the table that are read; InvalidOid where there is none that can be trusted.
 struct JobIndexes
 {
-	Oid claim; // of jobs that are not dead, in the order of claims
-	Oid dead;  // of dead jobs
+	Oid claim;  // of jobs that are not dead, in the order of claims
+	Oid dead;   // of dead jobs
+	Oid expiry; // of jobs that expire and are not dead
 };
 
 // Locks each index that it looks at ACCESS SHARE meanwhile.
@@ -84,6 +90,10 @@ DeadJobs read_dead(Relation table, Oid index, const JobColumns &columns, Timesta
 // The time in the column of the first row of the index, dead entries not counted: the lowest where the index
 // begins with that column. DT_NOEND: none was found.
 TimestampTz oldest_time(Relation table, Oid index, AttrNumber column);
+
+// Since when a job has been there that has expired, of the first ones in the index of those, and that no worker has started;
+// DT_NOEND: none was found.
+TimestampTz oldest_expired(Relation table, Oid index, const JobColumns &columns, TimestampTz now);
 
 // The lowest finished_at of an archive that has an index of that, as slots have; else that of the lowest
 // id. DT_NOEND: none was found. Locks each index that it looks at ACCESS SHARE meanwhile.

@@ -252,6 +252,34 @@ check_dead_queue(const Subject &subject, Relation table)
 }
 
 void
+check_expiry(const Subject &subject, Relation table)
+{
+	JobColumns columns;
+	if (subject.definition->on_expire == definition::OnExpire::none ||
+		!find_job_columns(table, &columns) || columns.expires_at == InvalidAttrNumber)
+		return;
+	const char *name = quote_literal_cstr(subject.name);
+	const Oid index = find_job_indexes(table, columns).expiry;
+	if (!OidIsValid(index)) {
+		subject.put({"expiry_index_missing", Severity::warning,
+					 "No index has the jobs that expire: claims do not look for those that have, "
+					 "and queue_maintain() reads all jobs.",
+					 psprintf("SELECT queue_upgrade(%s);", name)});
+		return;
+	}
+	const TimestampTz oldest =
+		subject.may_read ? oldest_expired(table, index, columns, subject.now()) : DT_NOEND;
+	if (oldest < subject.now() - patience_us())
+		subject.put(
+			{"expired_not_ended", Severity::warning,
+			 psprintf("A job that has expired is still here since %s: %s, or the job cannot "
+					  "be ended.",
+					  moment_text(oldest),
+					  subject.definition->is_paused ? "the queue is paused" : "no worker comes"),
+			 psprintf("CALL queue_maintain(%s); which raises what is in the way.", name)});
+}
+
+void
 check_jobs(const Subject &subject, Relation table, bool are_claims_noted)
 {
 	JobColumns columns;

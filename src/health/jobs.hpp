@@ -16,6 +16,9 @@ void check_keep(const Subject &subject, Relation table);
 // no_worker only if all claims are noted in a ring.
 void check_jobs(const Subject &subject, Relation table, bool are_claims_noted);
 
+// expiry_index_missing, expired_not_ended. The last only where the caller may read the table.
+void check_expiry(const Subject &subject, Relation table);
+
 // dead_not_moved. The dead jobs only where the caller may read the table.
 void check_dead_queue(const Subject &subject, Relation table);
 

@@ -50,7 +50,8 @@ can_insert_directly(Definition *definition, const NewJobs &jobs)
 	return claim::is_direct_allowed() && direct != nullptr && direct->defaults != nullptr &&
 		   !claim::is_writing(definition) && may_insert(definition->source, managed) &&
 		   (jobs.unique_keys == nullptr || may_give(definition->source, managed.unique_key)) &&
-		   (jobs.kind == nullptr || may_give(definition->source, managed.kind));
+		   (jobs.kind == nullptr || may_give(definition->source, managed.kind)) &&
+		   (!jobs.has_expiry || may_give(definition->source, managed.expires_at));
 }
 
 static void
@@ -66,7 +67,8 @@ name_given(const Writer *writer)
 {
 	const ManagedTable &managed = writer->claim->managed;
 	const AttrNumber given[] = {managed.payload,      managed.priority,   managed.run_at,
-								managed.max_attempts, managed.unique_key, managed.kind};
+								managed.max_attempts, managed.unique_key, managed.kind,
+								managed.expires_at};
 	Bitmapset *columns = nullptr;
 	for (const AttrNumber number : given)
 		if (number != InvalidAttrNumber && !writer->row->tts_isnull[number - 1])
@@ -92,6 +94,8 @@ make_row(const Writer *writer, const NewJobs &jobs, int index)
 		set_value(row, managed.unique_key, jobs.unique_keys[index]);
 	if (jobs.kind != nullptr)
 		set_value(row, managed.kind, PointerGetDatum(jobs.kind));
+	if (jobs.has_expiry)
+		set_value(row, managed.expires_at, TimestampTzGetDatum(jobs.expires_at));
 	ExecStoreVirtualTuple(row);
 	row->tts_tableOid = RelationGetRelid(writer->table);
 	if (!row::keeps_constraints(writer->claim->checks, defaults.columns, defaults.count, row,

@@ -33,6 +33,8 @@ struct NewJobs
 	int count;
 	const Datum *unique_keys; // text, one for each payload; null: none have one
 	const text *kind;         // of all; null: the column's default
+	bool has_expiry;          // all have that one; else the column's default
+	TimestampTz expires_at;
 };
 
 // The jobs with these payloads and the arguments' options, without unique keys.
@@ -52,7 +54,9 @@ new_jobs(const statement::Arguments &arguments, const Datum *payloads, int count
 			nullptr,
 			arguments.has(statement::Parameter::kind)
 				? DatumGetTextPP(value(statement::Parameter::kind))
-				: nullptr};
+				: nullptr,
+			arguments.has(statement::Parameter::expires_at),
+			DatumGetTimestampTz(value(statement::Parameter::expires_at))};
 }
 
 } // namespace queue_ext::job

@@ -148,6 +148,8 @@ adopt(const char *written)
 	const char *name_of_archive =
 		OidIsValid(archive) ? definition::qualified_name(archive) : nullptr;
 	definition::make_missing_indexes(table);
+	if (settings.on_expire != definition::OnExpire::none)
+		(void) definition::make_missing_expiry_index(table);
 	if (name_of_archive != nullptr)
 		statement::check_named({archive, name_of_archive});
 	advance_sequence(table, archive);
@@ -165,6 +167,8 @@ adopt(const char *written)
 		options.archive_keep = &settings.archive_keep;
 		options.dead_keep = &settings.dead_keep;
 	}
+	if (settings.on_expire != definition::OnExpire::none)
+		options.on_expire = &settings.on_expire;
 	Oid dead_queue = InvalidOid;
 	if (settings.dead_queue != nullptr) {
 		dead_queue = kept_dead_queue(settings.dead_queue, table);

@@ -19,6 +19,7 @@
 namespace queue_ext::queue {
 
 using definition::Definition;
+using definition::OnExpire;
 using definition::Options;
 using definition::Use;
 
@@ -52,6 +53,18 @@ alter_kinds(const Definition *definition, bool has_kinds)
 		definition::drop_kind_index(definition->source);
 }
 
+// Makes the index by expiry if jobs are to expire from now on, unless that has been done; it stays when they are to no
+// more, as it has those alone that were given an expiry. Raises 55000 for a table that lacks the column.
+static void
+alter_expiry(const Definition *definition, OnExpire on_expire)
+{
+	if (on_expire == OnExpire::none)
+		return;
+	if (!definition::has_expires_at(definition->source))
+		error::column_missing(definition->name, "expires_at", definition->source_name);
+	(void) definition::make_missing_expiry_index(definition->source);
+}
+
 // Makes or mends the trigger, or drops that of an attached queue. Raises 55000 where the table has a managed queue,
 // which needs it.
 static void
@@ -75,9 +88,10 @@ alter(const text *name, Options options, const bool *archived, const bool *kinds
 {
 	const Definition *definition = open_queue(name, Use::own);
 	check_ages(definition, options.ages);
-	if (!definition->is_managed && (options.max_attempts != nullptr || archived != nullptr ||
-									kinds != nullptr || options.archive_keep != nullptr ||
-									options.dead_keep != nullptr || dead_queue_name != nullptr))
+	if (!definition->is_managed &&
+		(options.max_attempts != nullptr || archived != nullptr || kinds != nullptr ||
+		 options.archive_keep != nullptr || options.dead_keep != nullptr ||
+		 dead_queue_name != nullptr || options.on_expire != nullptr))
 		error::not_managed(definition->name,
 						   "Only its lease, its backoff, ready_at, claimed_at and "
 						   "wake can be altered; detach it "
@@ -90,6 +104,10 @@ alter(const text *name, Options options, const bool *archived, const bool *kinds
 							  get_rel_persistence(source) == RELPERSISTENCE_TEMP});
 		options.dead_queue = &dead_queue;
 	}
+	const bool is_archived = archived == nullptr ? definition->is_archived : *archived;
+	if (!is_archived && OnExpire::archive == (options.on_expire == nullptr ? definition->on_expire
+																		   : *options.on_expire))
+		error::expire_without_archive();
 	if (options.max_attempts != nullptr)
 		definition::run_command_on(
 			definition->tables[0],
@@ -97,6 +115,8 @@ alter(const text *name, Options options, const bool *archived, const bool *kinds
 					 definition->source_name, *options.max_attempts));
 	if (kinds != nullptr)
 		alter_kinds(definition, *kinds);
+	if (options.on_expire != nullptr)
+		alter_expiry(definition, *options.on_expire);
 	if (wakes != nullptr)
 		alter_wake(definition, *wakes);
 	// An archive that was switched off still exists and is used again.
@@ -134,6 +154,10 @@ queue_ext_queue_alter(PG_FUNCTION_ARGS)
 		options.archive_keep = argument::optional_keep(fcinfo, 9, "archive_keep");
 		options.dead_keep = argument::optional_keep(fcinfo, 10, "dead_keep");
 	}
+	const char *on_expire_name = PG_NARGS() > 13 ? argument::optional_string(fcinfo, 13) : nullptr;
+	const OnExpire on_expire = definition::on_expire_of(on_expire_name);
+	if (on_expire_name != nullptr)
+		options.on_expire = &on_expire;
 	const bool wakes = PG_NARGS() > 11 && !PG_ARGISNULL(11) && PG_GETARG_BOOL(11);
 	alter(name, options, PG_ARGISNULL(5) ? nullptr : &archived,
 		  PG_NARGS() <= 8 || PG_ARGISNULL(8) ? nullptr : &has_kinds,

@@ -16,6 +16,10 @@ act_of(CallStatement which)
 		case CallStatement::send_many:
 		case CallStatement::send_kind:
 		case CallStatement::send_many_kind:
+		case CallStatement::send_expiry:
+		case CallStatement::send_many_expiry:
+		case CallStatement::send_kind_expiry:
+		case CallStatement::send_many_kind_expiry:
 			return job::act_of_send;
 		case CallStatement::complete:
 		case CallStatement::complete_many:
@@ -45,6 +49,8 @@ act_of(CallStatement which)
 			return "cancellation in";
 		case CallStatement::requeue:
 		case CallStatement::requeue_many:
+		case CallStatement::requeue_expiry:
+		case CallStatement::requeue_many_expiry:
 			return "requeue in";
 		case CallStatement::find_result:
 			return "search of a result in";

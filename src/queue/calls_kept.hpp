@@ -14,6 +14,10 @@ enum class CallStatement {
 	send_many,
 	send_kind, // sends a job with a kind
 	send_many_kind,
+	send_expiry, // sends a job that expires
+	send_many_expiry,
+	send_kind_expiry,
+	send_many_kind_expiry,
 	complete,
 	complete_many,
 	complete_timed, // which also return when the job was claimed
@@ -33,6 +37,8 @@ enum class CallStatement {
 	cancel_many_told,
 	requeue,
 	requeue_many,
+	requeue_expiry, // which clear the expiry
+	requeue_many_expiry,
 	find_result,
 	remove_dead,
 	complete_row,
@@ -48,7 +54,7 @@ struct CallsKept
 {
 	static constexpr definition::Layer layer = definition::Layer::queue;
 	statement::Statement *statements[call_statement_count]; // each is null until it is needed
-	TimestampTz next_look; // when completions look for expired slots again (expiry.hpp)
+	TimestampTz next_look; // when completions look for expired slots again (archive_clearing.hpp)
 };
 
 // The statement beside the definition, and what it does. Raises 53200.

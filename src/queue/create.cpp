@@ -30,6 +30,7 @@
 namespace queue_ext::queue {
 
 using definition::Name;
+using definition::OnExpire;
 using definition::Options;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_create);
@@ -81,6 +82,8 @@ create(const text *name_text, const Options &options, const char *dead_queue_nam
 	definition::run_command_on(named, psprintf(definition::create_dead_index_text, table));
 	if (has_kinds)
 		definition::run_command_on(named, psprintf(definition::create_kind_index_text, table));
+	if (options.on_expire != nullptr)
+		definition::run_command_on(named, psprintf(definition::create_expiry_index_text, table));
 	const Interval archive_keep = definition::interval_or_zero(options.archive_keep);
 	const Oid archive = archived ? definition::make_archive(source, archive_keep) : InvalidOid;
 
@@ -97,10 +100,10 @@ create(const text *name_text, const Options &options, const char *dead_queue_nam
 					   statement::bare_search_path},
 					  stored);
 	const char *dead_queue = OidIsValid(dead) ? definition::qualified_name(dead) : nullptr;
-	definition::write_comment(source,
-							  {*options.lease, *options.backoff_base, *options.backoff_cap,
-							   *options.max_attempts, archived, archive_keep,
-							   definition::interval_or_zero(options.dead_keep), dead_queue});
+	definition::write_comment(
+		source, {*options.lease, *options.backoff_base, *options.backoff_cap, *options.max_attempts,
+				 archived, archive_keep, definition::interval_or_zero(options.dead_keep),
+				 dead_queue, options.on_expire == nullptr ? OnExpire::none : *options.on_expire});
 	wake::create_wake_trigger(source, true);
 	stats::note_begin(source, name.name, true, true);
 	return source;
@@ -129,7 +132,14 @@ queue_ext_queue_create(PG_FUNCTION_ARGS)
 		options.dead_keep = argument::optional_keep(fcinfo, 8, "dead_keep");
 	}
 	const char *dead_queue = PG_NARGS() > 9 ? argument::optional_string(fcinfo, 9) : nullptr;
+	const OnExpire on_expire = PG_NARGS() > 10
+								   ? definition::on_expire_of(argument::optional_string(fcinfo, 10))
+								   : OnExpire::none;
+	if (on_expire != OnExpire::none)
+		options.on_expire = &on_expire;
 	const bool archived = PG_GETARG_BOOL(5);
+	if (!archived && on_expire == OnExpire::archive)
+		error::expire_without_archive();
 	if (!archived && !definition::is_for_ever(definition::interval_or_zero(options.archive_keep)))
 		error::keep_without_archive();
 	PG_RETURN_OID(create(name, options, dead_queue, archived, has_kinds));

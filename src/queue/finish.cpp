@@ -15,9 +15,9 @@
 #include "../row/rights.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "../wake/transaction_callbacks.hpp"
+#include "archive_clearing.hpp"
 #include "backoff.hpp"
 #include "calls_kept.hpp"
-#include "expiry.hpp"
 #include "removed.hpp"
 
 namespace queue_ext::queue {
@@ -68,15 +68,27 @@ rule_of(Action action)
 	pg_unreachable();
 }
 
-// The job is ready and has the queue's number of attempts left; the backoff begins anew. attempt itself never falls.
+// Whether a requeue clears the expiry. Where the queue does not say what becomes of expired jobs, no right on the column is
+// needed; but it could say so later, of a job that has been asked for once more meanwhile.
+static bool
+clears_expiry(const Definition *definition)
+{
+	const Oid source = definition->source;
+	return definition::has_expires_at(source) &&
+		   (definition->on_expire != definition::OnExpire::none ||
+			row::may_write(source, get_attnum(source, "expires_at")));
+}
+
+// The job is ready and has the queue's number of attempts left; the backoff begins anew. attempt itself never falls. Who
+// asks for a job once more wants it done, late or not: one that has expired would only end the same way again.
 const char *
 on_requeue(const Definition *definition)
 {
 	return psprintf("run_at = %s, leased_until = null, leased_by = null, dead_at = null,"
-					" max_attempts = t.attempt operator(pg_catalog.+) %d%s",
+					" max_attempts = t.attempt operator(pg_catalog.+) %d%s%s",
 					placeholder(Parameter::call_time), definition->max_attempts,
-					definition::counts_releases(definition->source) ? ", released = t.attempt"
-																	: "");
+					definition::counts_releases(definition->source) ? ", released = t.attempt" : "",
+					clears_expiry(definition) ? ", expires_at = null" : "");
 }
 
 // Returns what the action writes, or null if it deletes the row.
@@ -348,17 +360,27 @@ telling_more(CallStatement which)
 	}
 }
 
-// The statement is kept beside the definition and so goes with it.
+static CallStatement
+clearing_expiry(CallStatement which)
+{
+	return which == CallStatement::requeue ? CallStatement::requeue_expiry
+										   : CallStatement::requeue_many_expiry;
+}
+
+// The statement is kept beside the definition and so goes with it. It differs by the rights of the caller.
 static const statement::Statement &
 statement_for(Definition *definition, Action action, bool is_many)
 {
 	const Rule rule = rule_of(action);
-	const CallStatement which = is_many ? rule.many : rule.one;
+	CallStatement which = is_many ? rule.many : rule.one;
 	const bool is_more = tells_more(definition, action);
-	return prepared_of(
-		definition, kept_for_calls(definition, is_more ? telling_more(which) : which), [&] {
-			return text_of(definition, action, is_many ? many_receipts() : one_receipt(), is_more);
-		});
+	if (is_more)
+		which = telling_more(which);
+	if (action == Action::requeue && clears_expiry(definition))
+		which = clearing_expiry(which);
+	return prepared_of(definition, kept_for_calls(definition, which), [&] {
+		return text_of(definition, action, is_many ? many_receipts() : one_receipt(), is_more);
+	});
 }
 
 // Returns an array of what value_of(receipt, &is_null) returns for each receipt.

@@ -13,8 +13,8 @@
 #include "../job/complete_row.hpp"
 #include "../job/remove.hpp"
 #include "../wake/transaction_callbacks.hpp"
+#include "archive_clearing.hpp"
 #include "calls_kept.hpp"
-#include "expiry.hpp"
 #include "removed.hpp"
 
 namespace queue_ext::queue {

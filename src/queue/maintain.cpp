@@ -1,15 +1,17 @@
-// maintain.cpp - queue_maintain: removes what queues need not keep any longer, and moves dead jobs to dead queues.
+// maintain.cpp - queue_maintain: removes what queues need not keep any longer, ends expired jobs, and moves dead jobs to dead queues.
 //
 // Each step is a transaction of its own, so that no lock lasts: a batch of dead jobs; a slot of the
 // archive, which is truncated if all that it has is past its keep; a batch of rows of a slot that has come
-// round again before it was truncated, or of an archive without slots; a batch of jobs for the dead queue. What comes after a step looks
-// anew. The steps run as the owner of the table (slots.hpp), and do nothing that the owner has not set.
+// round again before it was truncated, or of an archive without slots; a batch of expired jobs, or of jobs for the dead queue.
+// What comes after a step looks anew. The steps run as the owner of the table (slots.hpp), and do nothing that the owner has not set.
 
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
 #include "../claim/as_owner.hpp"
 #include "../claim/dead_jobs.hpp"
+#include "../claim/expired_jobs.hpp"
+#include "../claim/looks.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/name.hpp"
 #include "../definition/open.hpp"
@@ -137,22 +139,25 @@ remove_dead(Definition *definition, const Round &round)
 	return removed;
 }
 
-// Moves dead jobs to the dead queue, batch by batch. While others keep altering the tables, the rest is left for another call.
+// Calls see_to(definition, now, manner) for one batch after the other, as claims do (claim/looks.hpp). While others keep altering the
+// tables, the rest is left for another call.
+template <typename SeeTo>
 static void
-move_all_dead(const Registered &queue, const Round &round)
+see_to_all(const Registered &queue, const Round &round, SeeTo &&see_to)
 {
-	using claim::Batch;
+	using claim::BatchResult;
 	constexpr int most_changes = 10;
 	int changes = 0;
-	Batch batch;
+	BatchResult batch;
 	do {
-		batch = Batch::last;
+		batch = BatchResult::last;
 		if (!in_transaction(queue, round, [&](Definition *definition) {
-				batch = claim::move_dead_batch(definition, GetCurrentTimestamp(), manner_of(round));
+				batch = see_to(definition, GetCurrentTimestamp(), manner_of(round));
 			}))
 			return;
-		changes += batch == Batch::not_tried ? 1 : 0;
-	} while (batch == Batch::full || (batch == Batch::not_tried && changes < most_changes));
+		changes += batch == BatchResult::not_tried ? 1 : 0;
+	} while (batch == BatchResult::full ||
+			 (batch == BatchResult::not_tried && changes < most_changes));
 }
 
 // Also counts dead jobs that are locked as those of a full batch are not: they are left for another call.
@@ -294,8 +299,9 @@ queue_ext_queue_maintain(PG_FUNCTION_ARGS)
 		const auto *queue = static_cast<const Registered *>(lfirst(cell));
 		if (remove_all_dead(*queue, round))
 			maintain_archive(*queue, round);
-		// Last, as what hinders that may be raised.
-		move_all_dead(*queue, round);
+		// Last, as what hinders these may be raised. What has expired may be dead then.
+		see_to_all(*queue, round, claim::expire_batch);
+		see_to_all(*queue, round, claim::move_dead_batch);
 	}
 	SPI_finish();
 	return static_cast<Datum>(0);

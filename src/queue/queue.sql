@@ -8,13 +8,15 @@ create function @extschema@.queue_create(
 	kinds boolean default false,
 	archive_keep interval default null,
 	dead_keep interval default null,
-	dead_queue text default null
+	dead_queue text default null,
+	on_expire text default null
 ) returns regclass
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_create';
 
 comment on function @extschema@.queue_create(
-	text, interval, integer, interval, interval, boolean, boolean, interval, interval, text
+	text, interval, integer, interval, interval, boolean, boolean, interval, interval, text,
+	text
 ) is
 	'creates a queue and its table, and returns the table';
 
@@ -45,14 +47,15 @@ create function @extschema@.queue_alter(
 	archive_keep interval default null,
 	dead_keep interval default null,
 	wake boolean default null,
-	dead_queue text default null
+	dead_queue text default null,
+	on_expire text default null
 ) returns void
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_alter';
 
 comment on function @extschema@.queue_alter(
 	text, interval, integer, interval, interval, boolean, text, text, boolean, interval, interval,
-	boolean, text
+	boolean, text, text
 ) is
 	'changes the settings of a queue; null leaves a setting unchanged';
 

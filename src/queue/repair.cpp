@@ -28,7 +28,7 @@
 #include "../statement/subtransaction.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "../steady_time.hpp"
-#include "expiry.hpp"
+#include "archive_clearing.hpp"
 #include "finish.hpp"
 #include "procedure.hpp"
 #include "repair_text.hpp"

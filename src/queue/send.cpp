@@ -20,34 +20,59 @@ using statement::Parameter;
 QUEUE_EXT_FUNCTION(queue_ext_queue_send);
 QUEUE_EXT_FUNCTION(queue_ext_queue_send_many);
 
-// Returns the statement that adds one job, or one job for each payload. One without a kind does not
+namespace {
+
+// What a statement adds.
+struct SendForm
+{
+	bool is_many; // a job for each payload
+	bool has_kind;
+	bool has_expiry;
+};
+
+} // namespace
+
+static CallStatement
+statement_of(const SendForm &form)
+{
+	static constexpr CallStatement of_one[] = {CallStatement::send, CallStatement::send_kind,
+											   CallStatement::send_expiry,
+											   CallStatement::send_kind_expiry};
+	static constexpr CallStatement of_many[] = {
+		CallStatement::send_many, CallStatement::send_many_kind, CallStatement::send_many_expiry,
+		CallStatement::send_many_kind_expiry};
+	const int index = (form.has_expiry ? 2 : 0) + (form.has_kind ? 1 : 0);
+	return form.is_many ? of_many[index] : of_one[index];
+}
+
+// Returns the statement that adds one job, or one job for each payload. One without a kind, or an expiry, does not
 // name the column, which a table of 0.1 does not have, and the sender may have no right on.
 static const char *
-send_text(const Definition *definition, CallStatement which)
+send_text(const Definition *definition, const SendForm &form)
 {
-	const bool is_many =
-		which == CallStatement::send_many || which == CallStatement::send_many_kind;
-	const bool has_kind =
-		which == CallStatement::send_kind || which == CallStatement::send_many_kind;
-	const char *source = is_many ? psprintf(" from pg_catalog.unnest(%s) as p(payload)",
-											placeholder(Parameter::payloads))
-								 : "";
-	return psprintf("insert into %s (payload, priority, run_at, max_attempts%s)"
+	const auto value = [](bool is_given, Parameter parameter) {
+		return is_given ? psprintf(", %s", placeholder(parameter)) : "";
+	};
+	const char *source = form.is_many ? psprintf(" from pg_catalog.unnest(%s) as p(payload)",
+												 placeholder(Parameter::payloads))
+									  : "";
+	return psprintf("insert into %s (payload, priority, run_at, max_attempts%s%s)"
 					" select %s, %s, coalesce(%s, pg_catalog.now()), %s%s%s%s returning id",
-					definition->source_name, has_kind ? ", kind" : "",
-					is_many ? "p.payload" : placeholder(Parameter::payload),
+					definition->source_name, form.has_kind ? ", kind" : "",
+					form.has_expiry ? ", expires_at" : "",
+					form.is_many ? "p.payload" : placeholder(Parameter::payload),
 					placeholder(Parameter::priority), placeholder(Parameter::run_at),
-					placeholder(Parameter::max_attempts), has_kind ? ", " : "",
-					has_kind ? placeholder(Parameter::kind) : "", source);
+					placeholder(Parameter::max_attempts), value(form.has_kind, Parameter::kind),
+					value(form.has_expiry, Parameter::expires_at), source);
 }
 
 static const statement::Statement &
-statement_for(Definition *definition, CallStatement plain, CallStatement of_kind,
-			  const Arguments &arguments)
+statement_for(Definition *definition, bool is_many, const Arguments &arguments)
 {
-	const CallStatement which = arguments.has(Parameter::kind) ? of_kind : plain;
-	return prepared_of(definition, kept_for_calls(definition, which),
-					   [&] { return send_text(definition, which); });
+	const SendForm form{is_many, arguments.has(Parameter::kind),
+						arguments.has(Parameter::expires_at)};
+	return prepared_of(definition, kept_for_calls(definition, statement_of(form)),
+					   [&] { return send_text(definition, form); });
 }
 
 namespace {
@@ -69,8 +94,7 @@ send_by_statement(Definition *definition, const Arguments &arguments)
 	Sent sent{};
 	const int64 counted = stats::counted(definition, stats::Counter::sent);
 	statement::with_spi([&] {
-		if (run(statement_for(definition, CallStatement::send, CallStatement::send_kind, arguments),
-				arguments) == 0)
+		if (run(statement_for(definition, false, arguments), arguments) == 0)
 			return;
 		bool is_null;
 		sent.id =
@@ -104,9 +128,7 @@ send_many(Definition *definition, const Arguments &arguments, ArrayType *payload
 	if (!job::can_insert_directly(definition, jobs)) {
 		const int64 counted = stats::counted(definition, stats::Counter::sent);
 		statement::with_spi([&] {
-			const uint64 inserted = run(statement_for(definition, CallStatement::send_many,
-													  CallStatement::send_many_kind, arguments),
-										arguments);
+			const uint64 inserted = run(statement_for(definition, true, arguments), arguments);
 			result::put_first_columns(result);
 			claim::count_sent(definition, counted, static_cast<int64>(inserted));
 		});
@@ -130,6 +152,7 @@ queue_ext_queue_send(PG_FUNCTION_ARGS)
 	Definition *definition =
 		open_managed_queue(name, definition::Use::insert, "Insert into its table.");
 	Arguments arguments = read_send_options(fcinfo, 2, definition);
+	read_expiry(fcinfo, 6, definition, &arguments);
 	arguments.set(Parameter::payload, PG_GETARG_DATUM(1));
 	const Sent sent = send(definition, arguments);
 	if (!sent.is_there) // a trigger suppressed the row
@@ -149,6 +172,7 @@ queue_ext_queue_send_many(PG_FUNCTION_ARGS)
 	Definition *definition =
 		open_managed_queue(name, definition::Use::insert, "Insert into its table.");
 	Arguments arguments = read_send_options(fcinfo, 2, definition);
+	read_expiry(fcinfo, 6, definition, &arguments);
 	arguments.set(Parameter::payloads, PointerGetDatum(payloads));
 	send_many(definition, arguments, payloads, result);
 	return static_cast<Datum>(0);

@@ -24,7 +24,7 @@ namespace {
 // A row of a result, whose columns are set one after the other.
 struct StatsRow
 {
-	static constexpr int most_columns = 24;
+	static constexpr int most_columns = 25;
 	Datum values[most_columns];
 	bool nulls[most_columns];
 	int count;
@@ -151,15 +151,16 @@ put_counters(const ReturnSetInfo *result, const Entry &entry, const Rings &rings
 	StatsRow row = begin_row(entry);
 	row.set(TimestampTzGetDatum(entry.since));
 	const Counter counters[] = {
-		Counter::sent,      Counter::claimed, Counter::completed,  Counter::failed,
-		Counter::retried,   Counter::dead,    Counter::moved,      Counter::released,
-		Counter::cancelled, Counter::expired, Counter::duplicates, Counter::waits,
+		Counter::sent,     Counter::claimed,   Counter::completed, Counter::failed,
+		Counter::retried,  Counter::dead,      Counter::moved,     Counter::unstarted,
+		Counter::released, Counter::cancelled, Counter::expired,   Counter::duplicates,
+		Counter::waits,
 	};
 	for (const Counter counter : counters) {
 		const bool is_known =
-			entry.key.is_managed ||
-			(counter != Counter::retried && counter != Counter::dead && counter != Counter::moved &&
-			 counter != Counter::cancelled && counter != Counter::expired);
+			entry.key.is_managed || (counter != Counter::retried && counter != Counter::dead &&
+									 counter != Counter::moved && counter != Counter::unstarted &&
+									 counter != Counter::cancelled && counter != Counter::expired);
 		if (is_known)
 			row.set(Int64GetDatum(entry.counts.get(counter)));
 		else

@@ -42,6 +42,7 @@ enum Argument : int {
 	argument_time_zone,
 	argument_on_conflict,
 	argument_max_delay,
+	argument_expires_at, // and expires_in
 };
 
 } // namespace
@@ -130,11 +131,12 @@ static OnConflict
 insert_all(FunctionCallInfo fcinfo, Definition *definition, const Datum *payloads, int count,
 		   Outcome *outcomes)
 {
-	const Arguments arguments = read_send_options(fcinfo, argument_priority, definition);
+	Arguments arguments = read_send_options(fcinfo, argument_priority, definition);
+	read_expiry(fcinfo, argument_expires_at, definition, &arguments);
 	const Criteria criteria = read_insert_criteria(fcinfo, definition);
 	const Conflict conflict = read_conflict(fcinfo);
 	if (conflict.rule != OnConflict::keep)
-		unique::check_may_change(definition);
+		unique::check_may_change(definition, arguments);
 	statement::with_spi([&] {
 		insert_unique(definition, criteria, conflict, payloads, count, arguments, outcomes);
 	});

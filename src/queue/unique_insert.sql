@@ -11,6 +11,8 @@ create function @extschema@.queue_unique_insert(
 	time_zone text default null,
 	on_conflict text default 'keep',
 	max_delay interval default null,
+	expires_at timestamptz default null,
+	expires_in interval default null,
 	out id bigint,
 	out inserted boolean,
 	out outcome text
@@ -18,7 +20,7 @@ create function @extschema@.queue_unique_insert(
 language c volatile parallel unsafe
 as 'MODULE_PATHNAME', 'queue_ext_queue_unique_insert';
 
-comment on function @extschema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamptz, integer, text, text, text, interval) is
+comment on function @extschema@.queue_unique_insert(text, jsonb, text[], interval, text[], integer, timestamptz, integer, text, text, text, interval, timestamptz, interval) is
 	'adds a job to a queue unless it is there already, or replaces or postpones the one that waits; returns its id and what happened';
 
 create function @extschema@.queue_unique_insert_many(
@@ -34,6 +36,8 @@ create function @extschema@.queue_unique_insert_many(
 	time_zone text default null,
 	on_conflict text default 'keep',
 	max_delay interval default null,
+	expires_at timestamptz default null,
+	expires_in interval default null,
 	out id bigint,
 	out inserted boolean,
 	out outcome text
@@ -41,7 +45,7 @@ create function @extschema@.queue_unique_insert_many(
 language c volatile parallel unsafe rows 100
 as 'MODULE_PATHNAME', 'queue_ext_queue_unique_insert_many';
 
-comment on function @extschema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamptz, integer, text, text, text, interval) is
+comment on function @extschema@.queue_unique_insert_many(text, jsonb[], text[], interval, text[], integer, timestamptz, integer, text, text, text, interval, timestamptz, interval) is
 	'adds a job for each payload that is not there already, or replaces or postpones the one that waits; returns ids in the same order';
 
 create function @extschema@.queue_unique_key(

@@ -30,6 +30,8 @@ upgrade(const Definition *definition)
 	const statement::Named &table = definition->tables[0];
 	bool is_changed = add_missing_columns(table);
 	is_changed |= definition::make_missing_dead_index(table.table);
+	if (definition->on_expire != definition::OnExpire::none)
+		is_changed |= definition::make_missing_expiry_index(table.table);
 	if (definition::has_own_archive(definition))
 		is_changed |= add_missing_archive_columns(definition->tables[1]);
 	definition::Options options{};

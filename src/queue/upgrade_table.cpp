@@ -88,14 +88,15 @@ copy_privileges(const Named &table, const AddedColumn &column)
 
 // One command, so that the table is locked once and at once as strongly as it must be.
 static bool
-add_missing(const Named &table, const AddedColumn *columns)
+add_missing(const Named &table, const AddedColumn *columns, int count)
 {
 	StringInfoData command;
 	initStringInfo(&command);
 	appendStringInfo(&command, "alter table %s", table.name);
-	const AddedColumn *missing[definition::added_column_count];
+	const AddedColumn *missing[definition::added_table_column_count];
+	static_assert(definition::added_archive_column_count <= definition::added_table_column_count);
 	int missing_count = 0;
-	for (int i = 0; i < definition::added_column_count; i++) {
+	for (int i = 0; i < count; i++) {
 		const AddedColumn &column = columns[i];
 		if (!lacks(table.table, column))
 			continue;
@@ -114,13 +115,15 @@ add_missing(const Named &table, const AddedColumn *columns)
 bool
 add_missing_columns(const Named &table)
 {
-	return add_missing(table, definition::added_table_columns);
+	return add_missing(table, definition::added_table_columns,
+					   definition::added_table_column_count);
 }
 
 bool
 add_missing_archive_columns(const Named &archive)
 {
-	return add_missing(archive, definition::added_archive_columns);
+	return add_missing(archive, definition::added_archive_columns,
+					   definition::added_archive_column_count);
 }
 
 // By its name: a publication of all tables, or of the schema, has the new one as well.

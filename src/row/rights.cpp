@@ -45,6 +45,12 @@ may_read(Oid table, AttrNumber column)
 }
 
 bool
+may_write(Oid table, AttrNumber column)
+{
+	return is_granted(table, ACL_UPDATE, &column, 1);
+}
+
+bool
 may_read_all(Oid table)
 {
 	return pg_class_aclcheck(table, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&

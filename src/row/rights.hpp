@@ -23,6 +23,9 @@ bool has_right_on(Oid table, AclMode right, const AttrNumber *columns, int count
 // checked.
 bool may_read(Oid table, AttrNumber column);
 
+// The same, of writing it by an UPDATE.
+bool may_write(Oid table, AttrNumber column);
+
 // Whether the caller may read all rows and columns. An extension that checks statements is not asked.
 bool may_read_all(Oid table);
 

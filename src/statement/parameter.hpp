@@ -42,7 +42,8 @@ enum class Parameter {
 	max_delay,
 	new_progress,
 	progresses,
+	expires_at,
 };
-constexpr int parameter_count = static_cast<int>(Parameter::progresses) + 1;
+constexpr int parameter_count = static_cast<int>(Parameter::expires_at) + 1;
 
 } // namespace queue_ext::statement

@@ -59,6 +59,7 @@ static constexpr ParameterType parameters[] = {
 	{"$32", INTERVALOID},         // max_delay
 	{"$33", JSONBOID},            // new_progress
 	{"$34", JSONBARRAYOID},       // progresses
+	{"$35", TIMESTAMPTZOID},      // expires_at
 };
 static_assert(lengthof(parameters) == parameter_count);
 

@@ -12,9 +12,10 @@ enum class Counter {
 	claimed,
 	completed,
 	failed,
-	retried, // of the failed: those that are tried again
-	dead,    // of the failed: those that are not
-	moved,   // to the dead queue
+	retried,   // of the failed: those that are tried again
+	dead,      // of the failed: those that are not
+	moved,     // to the dead queue
+	unstarted, // expired before a worker has started them
 	released,
 	cancelled,
 	expired,    // claimed again after the end of a lease

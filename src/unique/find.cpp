@@ -6,15 +6,20 @@
 
 #include "../catalog/column.hpp"
 #include "../catalog/indexes.hpp"
+#include "../catalog/owner.hpp"
+#include "../claim/as_owner.hpp"
+#include "../claim/expired_jobs.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/shape.hpp"
 #include "../job/job.hpp"
+#include "../missing_rights.hpp"
 #include "../row/newest.hpp"
 #include "../row/rights.hpp"
 
 namespace queue_ext::unique {
 
 using catalog::find_column;
+using claim::may_expire;
 using definition::Definition;
 using row::close_newest;
 using row::NewestScan;
@@ -36,6 +41,9 @@ struct Lookup
 	AttrNumber leased_until;
 	AttrNumber dead_at;
 	AttrNumber payload;
+	AttrNumber expires_at; // InvalidAttrNumber: jobs do not expire
+	AttrNumber attempt;
+	AttrNumber released; // or there is none
 };
 
 struct UniqueKept
@@ -108,6 +116,10 @@ lookup_of(Definition *definition)
 		lookup->leased_until = find_column(source, "leased_until", TIMESTAMPTZOID);
 		lookup->dead_at = find_column(source, "dead_at", TIMESTAMPTZOID);
 		lookup->payload = find_column(source, "payload", JSONBOID);
+		if (may_expire(definition))
+			lookup->expires_at = find_column(source, "expires_at", TIMESTAMPTZOID);
+		lookup->attempt = find_column(source, "attempt", INT4OID);
+		lookup->released = find_column(source, "released", INT4OID);
 		const bool has_all = lookup->id > 0 && lookup->run_at > 0 && lookup->leased_until > 0 &&
 							 lookup->dead_at > 0 && lookup->payload > 0;
 		const bool is_plain = !definition->is_partitioned && !definition->has_children &&
@@ -159,17 +171,46 @@ has_values(const Criteria &criteria, Datum payload, const JobKey &key)
 	return is_equal;
 }
 
+// What becomes of a job that has expired.
+static State
+state_of_expired(const Definition *definition)
+{
+	return definition->on_expire == definition::OnExpire::dead ? State::dead : State::done;
+}
+
+// Whether the job, which is neither dead nor claimed, has expired. See expired_text().
+static bool
+is_expired(const Lookup &lookup, TupleTableSlot *row, TimestampTz now)
+{
+	if (lookup.expires_at == InvalidAttrNumber || lookup.attempt == InvalidAttrNumber)
+		return false;
+	bool is_null;
+	const Datum expires_at = slot_getattr(row, lookup.expires_at, &is_null);
+	if (is_null || DatumGetTimestampTz(expires_at) > now)
+		return false;
+	const auto number = [&](AttrNumber column) {
+		is_null = true;
+		const Datum value = column == InvalidAttrNumber ? 0 : slot_getattr(row, column, &is_null);
+		return is_null ? 0 : DatumGetInt32(value);
+	};
+	return !claim::was_started(number(lookup.attempt), number(lookup.released));
+}
+
 // Computes the state as definition::job_state() does in SQL.
 static State
-state_of_row(const Lookup &lookup, TupleTableSlot *row, TimestampTz now)
+state_of_row(const Definition *definition, const Lookup &lookup, TupleTableSlot *row,
+			 TimestampTz now)
 {
 	bool is_null;
 	Datum value = slot_getattr(row, lookup.dead_at, &is_null);
 	if (!is_null && DatumGetTimestampTz(value) <= now)
 		return State::dead;
+	const bool may_die = !is_null;
 	value = slot_getattr(row, lookup.leased_until, &is_null);
 	if (!is_null && DatumGetTimestampTz(value) > now)
 		return State::leased;
+	if (!may_die && is_null && is_expired(lookup, row, now))
+		return state_of_expired(definition);
 	value = slot_getattr(row, lookup.run_at, &is_null);
 	return !is_null && DatumGetTimestampTz(value) > now ? State::scheduled : State::ready;
 }
@@ -191,7 +232,7 @@ read_at_once(Definition *definition, const Criteria &criteria, const JobKey *key
 		while (next_row(scan)) {
 			bool is_null;
 			const int64 id = DatumGetInt64(slot_getattr(scan.row, lookup.id, &is_null));
-			const State state = state_of_row(lookup, scan.row, now);
+			const State state = state_of_row(definition, lookup, scan.row, now);
 			const Datum payload = slot_getattr(scan.row, lookup.payload, &is_null);
 			add(&found[i], {id, state, !is_null && has_values(criteria, payload, keys[i])});
 		}
@@ -249,14 +290,144 @@ read_by_statement(Definition *definition, const Criteria &criteria, const JobKey
 	SPI_freetuptable(SPI_tuptable);
 }
 
+// Those of an array of IDs that have expired, as queue_maintain() finds them (claim/expired_jobs.cpp).
+static const char *
+expired_text(const Definition *definition)
+{
+	const char *released =
+		definition::counts_releases(definition->source) ? "coalesce(t.released, 0)" : "0";
+	return psprintf("select t.id::pg_catalog.int8 from %s as t"
+					" where t.id operator(pg_catalog.=) any (%s)"
+					" and t.expires_at operator(pg_catalog.<=) %s"
+					" and coalesce(t.dead_at, t.leased_until) is null"
+					" and t.attempt operator(pg_catalog.<=) %s",
+					definition->source_name, statement::placeholder(Parameter::ids),
+					statement::placeholder(Parameter::call_time), released);
+}
+
+// Whether the caller may read what the statement reads.
+static bool
+may_read_expiry(const Definition *definition)
+{
+	static constexpr const char *columns[] = {"id",           "expires_at", "dead_at",
+											  "leased_until", "attempt",    "released"};
+	const Oid source = definition->source;
+	missing_rights::Need *need = missing_rights::need_of(source, ACL_SELECT);
+	need->selected = missing_rights::column_set(
+		source, columns, lengthof(columns) - (definition::counts_releases(source) ? 0 : 1));
+	return missing_rights::grants_for(list_make1(need)) == nullptr;
+}
+
+namespace {
+
+// The found jobs that wait, by their IDs.
+struct Waiting
+{
+	FoundJob **jobs;
+	int count;
+};
+
+} // namespace
+
+static int
+compare_ids(const void *left, const void *right)
+{
+	const int64 left_id = (*static_cast<FoundJob *const *>(left))->id;
+	const int64 right_id = (*static_cast<FoundJob *const *>(right))->id;
+	return left_id < right_id ? -1 : left_id > right_id;
+}
+
+static Waiting
+waiting_of(const Found *found, int count)
+{
+	int most = 0;
+	for (int i = 0; i < count; i++)
+		most += found[i].count;
+	Waiting waiting{static_cast<FoundJob **>(palloc(sizeof(FoundJob *) * Max(most, 1))), 0};
+	for (int i = 0; i < count; i++)
+		for (int j = 0; j < found[i].count; j++) {
+			FoundJob *job = &found[i].jobs[j];
+			if (job->state == State::ready || job->state == State::scheduled)
+				waiting.jobs[waiting.count++] = job;
+		}
+	qsort(waiting.jobs, waiting.count, sizeof(FoundJob *), compare_ids);
+	return waiting;
+}
+
+static Datum
+ids_of(const Waiting &waiting)
+{
+	auto *ids = static_cast<Datum *>(palloc(sizeof(Datum) * waiting.count));
+	for (int i = 0; i < waiting.count; i++)
+		ids[i] = Int64GetDatum(waiting.jobs[i]->id);
+	return PointerGetDatum(construct_array(ids, waiting.count, INT8OID, sizeof(int64),
+										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+// A job may be among them several times, as keys of unequal values may be equal.
+static void
+set_state(const Waiting &waiting, int64 id, State state)
+{
+	FoundJob like{id, State::ready, false};
+	FoundJob *key = &like;
+	auto *found = static_cast<FoundJob **>(
+		bsearch(&key, waiting.jobs, waiting.count, sizeof(FoundJob *), compare_ids));
+	if (found == nullptr)
+		return;
+	while (found > waiting.jobs && found[-1]->id == id)
+		found--;
+	for (; found < waiting.jobs + waiting.count && (*found)->id == id; found++)
+		(*found)->state = state;
+}
+
+// Needs SPI open.
+static void
+run_find_expired(Definition *definition, const Waiting &waiting)
+{
+	Arguments arguments(GetCurrentTimestamp());
+	arguments.set(Parameter::ids, ids_of(waiting));
+	const Statement &statement = definition::prepared_of(
+		definition, kept_for_unique(definition, UniqueStatement::find_expired),
+		[&] { return expired_text(definition); });
+	statement::run_newest(statement, arguments);
+	for (uint64 i = 0; i < SPI_tuptable->numvals; i++) {
+		bool is_null;
+		const Datum id = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null);
+		set_state(waiting, DatumGetInt64(id), state_of_expired(definition));
+	}
+	SPI_freetuptable(SPI_tuptable);
+}
+
+// Gives the jobs that have expired their state. The owner of the table says which those are if the caller may not read it,
+// and that runs no code of users; else they wait until they are ended.
+static void
+find_expired(Definition *definition, Found *found, int count)
+{
+	if (!may_expire(definition) || !definition::has_expires_at(definition->source))
+		return;
+	const Waiting waiting = waiting_of(found, count);
+	if (waiting.count == 0)
+		return;
+	if (may_read_expiry(definition))
+		run_find_expired(definition, waiting);
+	else if (claim::may_run_as_owner(definition->source, 0))
+		catalog::as_owner_of(definition->source, [&] {
+			statement::with_search_path(statement::bare_search_path, [&] {
+				statement::with_spi([&] { run_find_expired(definition, waiting); });
+			});
+		});
+}
+
 void
 find_jobs(Definition *definition, const Criteria &criteria, const JobKey *keys, int count,
 		  Found *found)
 {
-	if (may_read_at_once(definition))
+	if (may_read_at_once(definition)) {
 		read_at_once(definition, criteria, keys, count, found);
-	else
-		read_by_statement(definition, criteria, keys, count, found);
+		return;
+	}
+	read_by_statement(definition, criteria, keys, count, found);
+	find_expired(definition, found, count);
 }
 
 } // namespace queue_ext::unique

@@ -19,16 +19,24 @@ enum class UniqueStatement {
 	insert_many,
 	insert_kind, // adds a job with a kind
 	insert_many_kind,
-	replace, // changes a job that waits
+	insert_expiry, // one that expires
+	insert_many_expiry,
+	insert_kind_expiry,
+	insert_many_kind_expiry,
+	find_expired, // which of the jobs have expired
+	replace,      // changes a job that waits
+	replace_expiry,
 	postpone,
+	postpone_expiry,
 };
-constexpr int unique_statement_count = static_cast<int>(UniqueStatement::postpone) + 1;
+constexpr int unique_statement_count = static_cast<int>(UniqueStatement::postpone_expiry) + 1;
 
 // The statement, and what it does. Raises 53200.
 definition::KeptStatement kept_for_unique(definition::Definition *definition,
 										  UniqueStatement which);
 
-// A job with the key that was looked up.
+// A job with the key that was looked up. One that has expired before a worker has started it has the state that its end gives
+// it, whether it has been ended or not: dead or done.
 struct FoundJob
 {
 	int64 id;

@@ -128,12 +128,13 @@ with_id(const Found &found, int64 id)
 
 // Sets the outcome if a duplicate counts: a job in the table with equal values, or else a recorded
 // one. A recorded job that is not in the table is done; one whose payload an UPDATE has changed
-// still counts by its state.
+// still counts by its state. One that is done and still in the table, as it has expired, counts if it is recorded.
 static void
 set_outcome(const Criteria &criteria, const Found &found, const List *remembered, Outcome *outcome)
 {
 	for (int i = 0; i < found.count; i++)
-		if (found.jobs[i].is_equal && criteria.does_count(found.jobs[i].state))
+		if (found.jobs[i].is_equal && found.jobs[i].state != State::done &&
+			criteria.does_count(found.jobs[i].state))
 			take_smallest(outcome, found.jobs[i].id);
 	if (outcome->has_id)
 		return;
@@ -176,7 +177,7 @@ change_duplicates(Definition *definition, const Criteria &criteria, const Confli
 	qsort(found.jobs, found.count, sizeof(FoundJob), by_id);
 	for (int i = 0; i < found.count; i++) {
 		const FoundJob &job = found.jobs[i];
-		if (!job.is_equal || job.state == State::dead)
+		if (!job.is_equal || job.state == State::dead || job.state == State::done)
 			continue;
 		const Change change = job.state == State::leased
 								  ? Change::none
@@ -213,29 +214,56 @@ look(Definition *definition, const Criteria &criteria, const Conflict &conflict,
 	}
 }
 
-// Returns the statement for one job, or for arrays of payloads and keys, whose order take_ids()
-// relies on. One without a kind does not name the column, as in queue_send.
-static const char *
-insert_text(const Definition *definition, UniqueStatement which)
+namespace {
+
+// What a statement inserts.
+struct InsertForm
 {
-	const bool is_many =
-		which == UniqueStatement::insert_many || which == UniqueStatement::insert_many_kind;
-	const bool has_kind =
-		which == UniqueStatement::insert_kind || which == UniqueStatement::insert_many_kind;
+	bool is_many; // arrays of payloads and keys
+	bool has_kind;
+	bool has_expiry;
+};
+
+} // namespace
+
+static UniqueStatement
+statement_of(const InsertForm &form)
+{
+	static constexpr UniqueStatement of_one[] = {
+		UniqueStatement::insert, UniqueStatement::insert_kind, UniqueStatement::insert_expiry,
+		UniqueStatement::insert_kind_expiry};
+	static constexpr UniqueStatement of_many[] = {
+		UniqueStatement::insert_many, UniqueStatement::insert_many_kind,
+		UniqueStatement::insert_many_expiry, UniqueStatement::insert_many_kind_expiry};
+	const int index = (form.has_expiry ? 2 : 0) + (form.has_kind ? 1 : 0);
+	return form.is_many ? of_many[index] : of_one[index];
+}
+
+// Returns the statement for one job, or for arrays of payloads and keys, whose order take_ids()
+// relies on. One without a kind, or an expiry, does not name the column, as in queue_send.
+static const char *
+insert_text(const Definition *definition, const InsertForm &form)
+{
+	const auto value = [](bool is_given, Parameter parameter) {
+		return is_given ? psprintf(", %s", placeholder(parameter)) : "";
+	};
 	const char *source =
-		is_many ? psprintf(" from rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
-						   " as p(payload, unique_key)",
-						   placeholder(Parameter::payloads), placeholder(Parameter::unique_keys))
-				: "";
-	return psprintf("insert into %s (payload, priority, run_at, max_attempts, unique_key%s)"
+		form.is_many
+			? psprintf(" from rows from (pg_catalog.unnest(%s), pg_catalog.unnest(%s))"
+					   " as p(payload, unique_key)",
+					   placeholder(Parameter::payloads), placeholder(Parameter::unique_keys))
+			: "";
+	return psprintf("insert into %s (payload, priority, run_at, max_attempts, unique_key%s%s)"
 					" select %s, %s, coalesce(%s, pg_catalog.now()), %s, %s%s%s%s"
 					" returning id::pg_catalog.int8, unique_key",
-					definition->source_name, has_kind ? ", kind" : "",
-					is_many ? "p.payload" : placeholder(Parameter::payload),
+					definition->source_name, form.has_kind ? ", kind" : "",
+					form.has_expiry ? ", expires_at" : "",
+					form.is_many ? "p.payload" : placeholder(Parameter::payload),
 					placeholder(Parameter::priority), placeholder(Parameter::run_at),
 					placeholder(Parameter::max_attempts),
-					is_many ? "p.unique_key" : placeholder(Parameter::unique_key),
-					has_kind ? ", " : "", has_kind ? placeholder(Parameter::kind) : "", source);
+					form.is_many ? "p.unique_key" : placeholder(Parameter::unique_key),
+					value(form.has_kind, Parameter::kind),
+					value(form.has_expiry, Parameter::expires_at), source);
 }
 
 static Datum
@@ -306,24 +334,17 @@ take_ids(const Batch &batch, const int *indexes, int count)
 	}
 }
 
-static UniqueStatement
-insert_of(const Rows &rows, const Arguments &arguments)
-{
-	if (arguments.has(Parameter::kind))
-		return rows.count > 1 ? UniqueStatement::insert_many_kind : UniqueStatement::insert_kind;
-	return rows.count > 1 ? UniqueStatement::insert_many : UniqueStatement::insert;
-}
-
 // Inserts where the direct path does not serve the table, and notes a wake-up for the rows.
 static void
 insert_by_statement(Definition *definition, Arguments arguments, const Rows &rows,
 					const Batch &batch, const int *indexes)
 {
-	const UniqueStatement which = insert_of(rows, arguments);
+	const InsertForm form{rows.count > 1, arguments.has(Parameter::kind),
+						  arguments.has(Parameter::expires_at)};
 	set_rows(&arguments, rows);
 	const Statement &statement =
-		definition::prepared_of(definition, kept_for_unique(definition, which),
-								[&] { return insert_text(definition, which); });
+		definition::prepared_of(definition, kept_for_unique(definition, statement_of(form)),
+								[&] { return insert_text(definition, form); });
 	const int64 counted = stats::counted(definition, stats::Counter::sent);
 	const uint64 inserted = statement::run_newest(statement, arguments);
 	claim::count_sent(definition, counted, static_cast<int64>(inserted));

@@ -14,6 +14,7 @@
 #include "../error.hpp"
 #include "../missing_rights.hpp"
 #include "../row/plain.hpp"
+#include "../row/rights.hpp"
 #include "../statement/search_path.hpp"
 #include "find.hpp"
 
@@ -24,10 +25,24 @@ using statement::Arguments;
 using statement::Parameter;
 using statement::placeholder;
 
-// The columns that a change may write.
-static Bitmapset *
-written_columns(Oid source)
+// Whether the current role is to write the expiry. Where the queue does not say what becomes of expired jobs, none expires, and
+// no right on the column is needed: an expiry that the job has from before is cleared if the role has that.
+static bool
+writes_expiry(const Definition *definition)
 {
+	const Oid source = definition->source;
+	if (!definition::has_expires_at(source))
+		return false;
+	const AttrNumber column = get_attnum(source, "expires_at");
+	return definition->on_expire != definition::OnExpire::none ||
+		   (row::may_read(source, column) && row::may_write(source, column));
+}
+
+// The columns that a change may write, with the expiry or without.
+static Bitmapset *
+written_columns(const Definition *definition, bool has_expiry)
+{
+	const Oid source = definition->source;
 	static constexpr const char *always[] = {"payload", "priority",     "run_at",
 											 "attempt", "leased_until", "leased_by"};
 	const struct
@@ -38,6 +53,7 @@ written_columns(Oid source)
 		{"kind", definition::has_kind(source)},
 		{"released", definition::counts_releases(source)},
 		{"progress", definition::has_progress(source)},
+		{"expires_at", has_expiry},
 	};
 	Bitmapset *columns = missing_rights::column_set(source, always, lengthof(always));
 	for (const auto &[name, is_there] : others)
@@ -98,10 +114,11 @@ are_plain(Relation table, const Bitmapset *columns)
 }
 
 static bool
-is_safe_as_owner(Oid source)
+is_safe_as_owner(const Definition *definition)
 {
+	const Oid source = definition->source;
 	Relation table = table_open(source, NoLock);
-	const Bitmapset *columns = written_columns(source);
+	const Bitmapset *columns = written_columns(definition, definition::has_expires_at(source));
 	const bool is_safe =
 		row::is_plain(table) &&
 		claim::has_no_users_code(source, TRIGGER_TYPE_UPDATE, catalog::owner_of(source)) &&
@@ -113,29 +130,41 @@ is_safe_as_owner(Oid source)
 
 // The GRANT that the caller needs to run the statement; null if the caller may.
 static const char *
-grants_to_update(Oid source)
+grants_to_update(const Definition *definition)
 {
+	const Oid source = definition->source;
 	static constexpr const char *read[] = {"id",           "run_at",  "created_at",
 										   "leased_until", "dead_at", "attempt"};
 	missing_rights::Need *need = missing_rights::need_of(source, ACL_SELECT | ACL_UPDATE);
-	need->updated = written_columns(source);
+	const bool has_expiry = writes_expiry(definition);
+	need->updated = written_columns(definition, has_expiry);
 	need->selected = missing_rights::column_set(source, read, lengthof(read));
 	if (definition::counts_releases(source)) {
 		static constexpr const char *released[] = {"released"};
 		need->selected =
 			bms_add_members(need->selected, missing_rights::column_set(source, released, 1));
 	}
+	if (has_expiry) {
+		static constexpr const char *expiry[] = {"expires_at"};
+		need->selected =
+			bms_add_members(need->selected, missing_rights::column_set(source, expiry, 1));
+	}
 	return missing_rights::grants_for(list_make1(need));
 }
 
 void
-check_may_change(const Definition *definition)
+check_may_change(const Definition *definition, const Arguments &arguments)
 {
 	static constexpr const char *inserted[] = {"payload", "priority", "run_at", "kind"};
 	const Oid source = definition->source;
 	missing_rights::Need *need = missing_rights::need_of(source, ACL_INSERT);
 	need->inserted =
 		missing_rights::column_set(source, inserted, definition::has_kind(source) ? 4 : 3);
+	if (arguments.has(Parameter::expires_at)) {
+		static constexpr const char *expiry[] = {"expires_at"};
+		need->inserted =
+			bms_add_members(need->inserted, missing_rights::column_set(source, expiry, 1));
+	}
 	const char *grants = missing_rights::grants_for(list_make1(need));
 	if (grants != nullptr)
 		error::no_right(get_rel_name(source), grants);
@@ -144,7 +173,7 @@ check_may_change(const Definition *definition)
 		error::changed_under_row_security(get_rel_name(source));
 	if (definition::has_other_queue(source, definition->name))
 		error::changed_beside_queue(definition->name, get_rel_name(source));
-	grants = is_safe_as_owner(source) ? nullptr : grants_to_update(source);
+	grants = is_safe_as_owner(definition) ? nullptr : grants_to_update(definition);
 	if (grants != nullptr)
 		error::no_right(get_rel_name(source), grants);
 }
@@ -157,20 +186,61 @@ later_text()
 					placeholder(Parameter::run_at), placeholder(Parameter::max_delay));
 }
 
+// How many of the claims are no failures, after the change. With another payload that has an expiry of its own, all: no
+// worker has started that (claim/expired_jobs.hpp).
+static const char *
+released_text(const char *attempt, bool is_new)
+{
+	const char *released =
+		"case when t.leased_until is null then t.released"
+		" else least(coalesce(t.released, 0), 2147483646) operator(pg_catalog.+) 1 end";
+	return is_new ? psprintf("case when %s is null then %s else %s end",
+							 placeholder(Parameter::expires_at), released, attempt)
+				  : released;
+}
+
+// The expiry of a job whose run_at moves to w.run_at: it moves as far as the time from which the job can be claimed. Days
+// have 24 hours, whatever the time zone.
+static const char *
+later_expiry_text()
+{
+	const auto beginning = [](const char *run_at) {
+		return psprintf("greatest(%s, t.created_at)", run_at);
+	};
+	const char *before = beginning("t.run_at");
+	const char *after = beginning("w.run_at");
+	const auto in_utc = [](const char *time) {
+		return psprintf("pg_catalog.timezone('UTC'::pg_catalog.text, %s)", time);
+	};
+	const char *moved = in_utc(psprintf("%s operator(pg_catalog.+) (%s operator(pg_catalog.-) %s)",
+										in_utc("t.expires_at"), in_utc(after), in_utc(before)));
+	return psprintf("case when t.expires_at is null or %s operator(pg_catalog.<=) %s"
+					" or not pg_catalog.isfinite(%s) then t.expires_at"
+					" when pg_catalog.isfinite(%s) then %s"
+					" else 'infinity'::pg_catalog.timestamptz end",
+					after, before, before, after, moved);
+}
+
 // What to write, of the row of "t", whose new run_at is w.run_at. It takes over a job whose lease has ended.
 static const char *
-assignments_of(const Definition *definition, OnConflict rule)
+assignments_of(const Definition *definition, OnConflict rule, bool has_expiry)
 {
 	StringInfoData text;
 	initStringInfo(&text);
-	appendStringInfoString(&text, "run_at = w.run_at, leased_until = null, leased_by = null,"
-								  " attempt = case when t.leased_until is null then t.attempt"
-								  " else t.attempt operator(pg_catalog.+) 1 end");
+	const char *attempt = "case when t.leased_until is null then t.attempt"
+						  " else t.attempt operator(pg_catalog.+) 1 end";
+	const bool is_postponed = rule == OnConflict::postpone;
+	appendStringInfo(
+		&text, "run_at = w.run_at, leased_until = null, leased_by = null, attempt = %s", attempt);
 	if (definition::counts_releases(definition->source))
-		appendStringInfoString(
-			&text, ", released = case when t.leased_until is null then t.released"
-				   " else least(coalesce(t.released, 0), 2147483646) operator(pg_catalog.+) 1 end");
-	if (rule == OnConflict::postpone)
+		appendStringInfo(&text, ", released = %s",
+						 released_text(attempt, has_expiry && !is_postponed));
+	if (has_expiry && is_postponed)
+		appendStringInfo(&text, ", expires_at = coalesce(%s, %s)",
+						 placeholder(Parameter::expires_at), later_expiry_text());
+	else if (has_expiry)
+		appendStringInfo(&text, ", expires_at = %s", placeholder(Parameter::expires_at));
+	if (is_postponed)
 		return text.data;
 	appendStringInfo(&text, ", payload = %s, priority = %s", placeholder(Parameter::payload),
 					 placeholder(Parameter::priority));
@@ -185,7 +255,7 @@ assignments_of(const Definition *definition, OnConflict rule)
 // Returns a row if the job waits and is not locked, and in that whether it has changed. Why not "id =" is
 // said at fence_text() in queue/finish.cpp.
 static const char *
-change_text(const Definition *definition, OnConflict rule)
+change_text(const Definition *definition, OnConflict rule, bool has_expiry)
 {
 	const char *id = placeholder(Parameter::id);
 	return psprintf(
@@ -200,21 +270,28 @@ change_text(const Definition *definition, OnConflict rule)
 			? later_text()
 			: psprintf("coalesce(%s, pg_catalog.now())", placeholder(Parameter::run_at)),
 		definition->source_name, id, id, placeholder(Parameter::call_time), definition->source_name,
-		assignments_of(definition, rule), id, id,
+		assignments_of(definition, rule, has_expiry), id, id,
 		rule == OnConflict::postpone
 			? " and (t.run_at operator(pg_catalog.<) w.run_at or t.leased_until is not null)"
 			: "");
+}
+
+static UniqueStatement
+statement_of(OnConflict rule, bool has_expiry)
+{
+	if (rule == OnConflict::postpone)
+		return has_expiry ? UniqueStatement::postpone_expiry : UniqueStatement::postpone;
+	return has_expiry ? UniqueStatement::replace_expiry : UniqueStatement::replace;
 }
 
 // Returns what became of the job by the row that the statement has returned, if any.
 static Change
 run_change(Definition *definition, OnConflict rule, const Arguments &arguments)
 {
-	const UniqueStatement which =
-		rule == OnConflict::postpone ? UniqueStatement::postpone : UniqueStatement::replace;
-	const statement::Statement &statement =
-		definition::prepared_of(definition, kept_for_unique(definition, which),
-								[&] { return change_text(definition, rule); });
+	const bool has_expiry = writes_expiry(definition);
+	const statement::Statement &statement = definition::prepared_of(
+		definition, kept_for_unique(definition, statement_of(rule, has_expiry)),
+		[&] { return change_text(definition, rule, has_expiry); });
 	if (statement::run(statement, arguments) == 0)
 		return Change::none;
 	bool is_null;
@@ -244,8 +321,8 @@ change_job(Definition *definition, const Conflict &conflict, int64 id, Arguments
 	arguments.set(Parameter::id, Int64GetDatum(id));
 	if (conflict.max_delay != nullptr)
 		arguments.set(Parameter::max_delay, IntervalPGetDatum(conflict.max_delay));
-	const char *grants = grants_to_update(definition->source);
-	if (grants != nullptr && !is_safe_as_owner(definition->source))
+	const char *grants = grants_to_update(definition);
+	if (grants != nullptr && !is_safe_as_owner(definition))
 		error::no_right(get_rel_name(definition->source), grants);
 	const Change change = grants == nullptr ? run_change(definition, conflict.rule, arguments)
 											: run_as_owner(definition, conflict.rule, arguments);

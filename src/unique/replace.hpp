@@ -20,8 +20,8 @@ namespace queue_ext::unique {
 // What a unique insert does with a job that is there.
 enum class OnConflict {
 	keep,
-	replace,  // gives it the new payload, priority, run_at and kind
-	postpone, // moves its run_at to a later time
+	replace, // gives it the new payload, priority, run_at, kind and expiry
+	postpone, // moves its run_at to a later time, and its expiry with that, or to the one that is given
 };
 
 struct Conflict
@@ -40,7 +40,8 @@ enum class Change {
 // Raises 42501 unless the caller has the right to insert what the change writes, and either to update it, or the
 // owner may do that instead; 0A000 where row level security applies to the caller or to the owner, as no policy for
 // INSERT says which rows a sender may change, and where another queue of the table may have the row.
-void check_may_change(const definition::Definition *definition);
+void check_may_change(const definition::Definition *definition,
+					  const statement::Arguments &arguments);
 
 // Changes the job of that ID. The arguments have the payload and options of the new job. The lock of the
 // job's key must be held. Raises what an UPDATE raises, and what check_may_change() does.

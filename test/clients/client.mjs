@@ -49,9 +49,9 @@ async function tests(client) {
 	await client.query('begin');
 	if (mode === 'send') {
 		const runAt = new Date(Date.now() + 86_400_000);
-		const first = await a.send(client, { n: 1 }, { priority: 5, runAt, maxAttempts: 3, kind: 'k' });
+		const first = await a.send(client, { n: 1 }, { priority: 5, runAt, maxAttempts: 3, kind: 'k', expiresIn: '1 hour' });
 		ok('send takes its options', await one(`select payload = '{"n": 1}' and priority = 5 and run_at > now()
-			and max_attempts = 3 and kind = 'k' from ${a.name} where id = ${first}`));
+			and max_attempts = 3 and kind = 'k' and expires_at = run_at + interval '1 hour' from ${a.name} where id = ${first}`));
 		const ids = await a.sendMany(client, [2, null, ['x'], { '€': '日' }], { priority: 1 });
 		ok('send_many returns the ids', ids.length === 4 && equal(ids, [...ids].sort((one, other) => one - other)));
 		ok('and none of none', equal(await a.sendMany(client, []), []));

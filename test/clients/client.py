@@ -107,9 +107,9 @@ async def main():
 
     if mode == "send":
         tomorrow = datetime.now(timezone.utc) + timedelta(days=1)
-        first = await got(a.send(db, {"n": 1}, priority=5, run_at=tomorrow, max_attempts=3, kind="k"))
+        first = await got(a.send(db, {"n": 1}, priority=5, run_at=tomorrow, max_attempts=3, kind="k", expires_in=timedelta(hours=1)))
         ok("send takes its options", await one(
-            f"select payload = '{{\"n\": 1}}' and priority = 5 and run_at > now() and max_attempts = 3 and kind = 'k'"
+            f"select payload = '{{\"n\": 1}}' and priority = 5 and run_at > now() and max_attempts = 3 and kind = 'k' and expires_at = run_at + interval '1 hour'"
             f" from {a.name} where id = {first}"))
         ids = await got(a.send_many(db, [2, None, ["x"], {"\u20ac": "\u65e5"}], priority=1))
         ok("send_many returns the ids", len(ids) == 4 and ids == sorted(ids))

@@ -30,7 +30,7 @@ async function log(client: JobClient, to: string): Promise<void> {
 export const delays = (error: Retry | Release) => ('delay' in error ? error.delay : error.runAt);
 
 export async function main(client: pg.Client, pool: pg.Pool): Promise<void> {
-	const id: string = await emails.send(client, { to: 'ann' }, { priority: -1, runAt: new Date() });
+	const id: string = await emails.send(client, { to: 'ann' }, { priority: -1, runAt: new Date(), expiresIn: '1 hour' });
 	const ids: string[] = await emails.sendMany(pool, [{ to: 'bob' }]);
 	const { inserted } = await emails.sendOnce(pool, { to: id }, { uniqueBy: ['to'], period: '1 hour', onConflict: 'replace' });
 	const waiting: { to: string }[] = inserted ? await sent(client, emails) : [];

@@ -23,7 +23,8 @@ insert into wanted values
 		'backoff_base interval DEFAULT ''00:00:01''::interval, '
 		'backoff_cap interval DEFAULT ''01:00:00''::interval, archive boolean DEFAULT false, '
 		'kinds boolean DEFAULT false, '
-		'archive_keep interval DEFAULT NULL::interval, dead_keep interval DEFAULT NULL::interval, dead_queue text DEFAULT NULL::text)', 'regclass'),
+		'archive_keep interval DEFAULT NULL::interval, dead_keep interval DEFAULT NULL::interval, dead_queue text DEFAULT NULL::text, '
+		'on_expire text DEFAULT NULL::text)', 'regclass'),
 	('queue_adopt(queue text)', 'regclass'),
 	('queue_upgrade(queue text DEFAULT NULL::text)', 'SETOF text'),
 	('queue_schedule(queue text, name text, every interval DEFAULT NULL::interval, cron text DEFAULT NULL::text, '
@@ -36,7 +37,7 @@ insert into wanted values
 		'archive boolean DEFAULT NULL::boolean, ready_at text DEFAULT NULL::text, claimed_at text DEFAULT NULL::text, '
 		'kinds boolean DEFAULT NULL::boolean, '
 		'archive_keep interval DEFAULT NULL::interval, dead_keep interval DEFAULT NULL::interval, '
-		'wake boolean DEFAULT NULL::boolean, dead_queue text DEFAULT NULL::text)', 'void'),
+		'wake boolean DEFAULT NULL::boolean, dead_queue text DEFAULT NULL::text, on_expire text DEFAULT NULL::text)', 'void'),
 	('queue_attach(queue text, source regclass, pending text, order_by text DEFAULT NULL::text, '
 		'on_claim text DEFAULT NULL::text, on_complete text DEFAULT NULL::text, on_release text DEFAULT NULL::text, '
 		'on_fail text DEFAULT NULL::text, claim_mode text DEFAULT ''update''::text, '
@@ -72,7 +73,7 @@ insert into wanted values
 		'OUT candidates integer, OUT fill_time double precision, OUT path text, OUT waiting integer, OUT wakes bigint)', 'SETOF record'),
 	('queue_claim_stats_reset()', 'void'),
 	('queue_stats_counters(OUT source oid, OUT name text, OUT since timestamp with time zone, OUT sent bigint, '
-		'OUT claimed bigint, OUT completed bigint, OUT failed bigint, OUT retried bigint, OUT dead bigint, OUT moved bigint, '
+		'OUT claimed bigint, OUT completed bigint, OUT failed bigint, OUT retried bigint, OUT dead bigint, OUT moved bigint, OUT unstarted bigint, '
 		'OUT released bigint, OUT cancelled bigint, OUT expired bigint, OUT duplicates bigint, OUT waits bigint, '
 		'OUT waiting integer, OUT ready bigint, OUT ready_exact boolean, OUT scheduled bigint, OUT leased bigint, '
 		'OUT oldest_ready_at timestamp with time zone, OUT oldest_exact boolean)', 'SETOF record'),
@@ -108,22 +109,26 @@ insert into wanted values
 	('queue_counts(queue text, OUT ready bigint, OUT scheduled bigint, OUT leased bigint, OUT dead bigint)', 'record'),
 	('queue_send(queue text, payload jsonb, priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
-		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text)', 'bigint'),
+		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text, '
+		'expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, expires_in interval DEFAULT NULL::interval)', 'bigint'),
 	('queue_send_many(queue text, payloads jsonb[], priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
-		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text)', 'SETOF bigint'),
+		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text, '
+		'expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, expires_in interval DEFAULT NULL::interval)', 'SETOF bigint'),
 	('queue_lock(key text)', 'void'),
 	('queue_try_lock(key text)', 'boolean'),
 	('queue_unique_insert(queue text, payload jsonb, unique_by text[] DEFAULT NULL::text[], '
 		'period interval DEFAULT NULL::interval, states text[] DEFAULT NULL::text[], priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
 		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text, time_zone text DEFAULT NULL::text, '
-		'on_conflict text DEFAULT ''keep''::text, max_delay interval DEFAULT NULL::interval, OUT id bigint, OUT inserted boolean, OUT outcome text)', 'record'),
+		'on_conflict text DEFAULT ''keep''::text, max_delay interval DEFAULT NULL::interval, '
+		'expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, expires_in interval DEFAULT NULL::interval, OUT id bigint, OUT inserted boolean, OUT outcome text)', 'record'),
 	('queue_unique_insert_many(queue text, payloads jsonb[], unique_by text[] DEFAULT NULL::text[], '
 		'period interval DEFAULT NULL::interval, states text[] DEFAULT NULL::text[], priority integer DEFAULT 0, '
 		'run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, '
 		'max_attempts integer DEFAULT NULL::integer, kind text DEFAULT NULL::text, time_zone text DEFAULT NULL::text, '
-		'on_conflict text DEFAULT ''keep''::text, max_delay interval DEFAULT NULL::interval, OUT id bigint, OUT inserted boolean, OUT outcome text)', 'SETOF record'),
+		'on_conflict text DEFAULT ''keep''::text, max_delay interval DEFAULT NULL::interval, '
+		'expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, expires_in interval DEFAULT NULL::interval, OUT id bigint, OUT inserted boolean, OUT outcome text)', 'SETOF record'),
 	('queue_unique_insert_row(job anyelement, unique_by text[], among text DEFAULT NULL::text, '
 		'OUT inserted boolean, OUT job anyelement)', 'record'),
 	('queue_unique_insert_rows(jobs anyarray, unique_by text[], among text DEFAULT NULL::text, '

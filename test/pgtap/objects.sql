@@ -74,7 +74,7 @@ select results_eq(
 	         ('pending', 'text'), ('order_by', 'text'), ('on_claim', 'text'), ('on_complete', 'text'),
 	         ('on_release', 'text'), ('on_fail', 'text'), ('on_extend', 'text'),
 	         ('search_path', 'text'), ('created_at', 'timestamp with time zone'), ('ready_at', 'text'), ('claimed_at', 'text'),
-	         ('archive_keep', 'interval'), ('dead_keep', 'interval'), ('dead_queue', 'regclass')$$,
+	         ('archive_keep', 'interval'), ('dead_keep', 'interval'), ('dead_queue', 'regclass'), ('on_expire', 'text')$$,
 	'the view queues'
 );
 

@@ -250,6 +250,16 @@ is(sql(q{set datestyle = 'German'; call queue_wait('dates', '0.1 s'); set datest
 is(sql(q{select queue_create('one'); select count(*) filter (where inserted) from unnest(array['"x"', '1', '[1]', '{"a": 1}', '{}']::jsonb[]) as p, queue_unique_insert('one', p, unique_by => '{}')}),
 	"one\n1", 'unique by nothing is one job');
 
+# The last arguments get there, too.
+is(sql(q{select queue_create('graves'); select queue_create('codes', dead_queue => 'graves', on_expire => 'dead')}), "graves\ncodes", 'a queue with all its settings');
+is(sql(q{select dead_queue, on_expire from queues where queue = 'public.codes'}), 'graves|dead', 'it has them');
+sql(q{select count(*) from (select queue_send('codes', '1', expires_at => now()) union all select queue_send_many('codes', array['2', '3']::jsonb[], expires_at => now())
+	union all select id from queue_unique_insert('codes', '{"n": 4}', expires_at => now()) union all select id from queue_unique_insert_many('codes', array['{"n": 5}', '{"n": 6}']::jsonb[], expires_at => now())) as s});
+sql(q{select queue_send('codes', '7', expires_in => '1 hour')});
+is(sql(q{call queue_maintain('codes'); select payload from queue_pop('codes', 9)}), '7', 'what has expired is not handed out');
+is(sql(q{select count(*) from graves where last_error = 'expired'}), 6, 'but goes where the queue says');
+is(sql(q{select unstarted, moved from queue_stats where queue = 'public.codes'}), '6|6', 'and is counted');
+
 # A call without a version is none.
 is(state_of(q{select queue_remote.mutex_acquire(1, null, null, 'nobody')}), '55000', 'a call without a version of the map is refused');
 

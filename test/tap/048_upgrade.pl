@@ -22,8 +22,8 @@ sql(q{
 	create extension queue_ext version '0.1';
 	select queue_create('q', lease => '1 minute', max_attempts => 1000, archive => true), queue_create('plain', lease => '1 minute');
 	-- The tables as the library of 0.1 has made them.
-	alter table q drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin;
-	alter table plain drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin;
+	alter table q drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin, drop expires_at;
+	alter table plain drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin, drop expires_at;
 	alter table q_archive drop claimed_at, drop kind, drop result, drop errors, drop progress, drop origin;
 	update queue_definition set on_claim = replace(on_claim, ', claimed_at = call_time', ''), on_release = replace(on_release, ', released = least(coalesce(released, 0), 2147483646) + 1', ''),
 		on_fail = replace(replace(regexp_replace(on_fail, ', errors = .*', ''), ' and retry', ''), ' or not retry', ''), on_extend = replace(on_extend, ', progress = coalesce(new_progress, progress)', '');

@@ -49,6 +49,8 @@ class SendOptions(TypedDict, total=False):
     run_at: Optional[datetime]
     max_attempts: Optional[int]
     kind: Optional[str]
+    expires_at: Optional[datetime]  # a job that no worker has started by then is not handed out
+    expires_in: Optional[timedelta]
 
 
 class OnceOptions(SendOptions, total=False):

@@ -10,7 +10,7 @@ use Time::HiRes qw(sleep time);
 
 use Storm::Schema;
 
-my @managed = qw(jobs kept big mended mortal fleeting various);
+my @managed = qw(jobs kept big mended mortal perishable fleeting various);
 my @rows = qw(items audited parts);
 my @all = (@managed, @rows, qw(locked held));
 
@@ -21,7 +21,7 @@ sub undo_steps
 	$db->do("update $_ set leased_until = least(leased_until, clock_timestamp() + '2 s'), run_at = least(run_at, clock_timestamp())
 		where leased_until > clock_timestamp() + '10 s' or run_at > clock_timestamp() + '10 s'") for @managed, 'recurring', 'unique_jobs', 'other';
 	$db->do("update $_ set until = clock_timestamp() where until > clock_timestamp() + '10 s'") for @rows;
-	$db->do("update $_ set dead_at = clock_timestamp() where dead_at > clock_timestamp()") for qw(mortal fleeting);
+	$db->do("update $_ set dead_at = clock_timestamp() where dead_at > clock_timestamp()") for qw(mortal perishable fleeting);
 	$db->do('update fleeting_archive set finished_at = clock_timestamp() where finished_at > clock_timestamp()');
 	# For how long these have been kept is not known any more.
 	$db->do(q{update done set at = null where queue = 'fleeting' and at is not null});
@@ -68,7 +68,7 @@ sub drain
 	my $left;
 	$db->do("select queue_resume(q) from unnest('{jobs,items,held}'::text[]) as q");
 	# Some became dead by a clock that was ahead.
-	$db->do("update $_ set dead_at = clock_timestamp() where dead_at > clock_timestamp()") for qw(mended mortal fleeting);
+	$db->do("update $_ set dead_at = clock_timestamp() where dead_at > clock_timestamp()") for qw(mended mortal perishable fleeting);
 	$db->do(q{select queue_alter('various', kinds => true)});
 	# One that a client makes and ends may have been left.
 	$db->do(q{select queue_unschedule(queue, name) from queue_schedules});
@@ -83,8 +83,8 @@ sub drain
 	do
 	{
 		# Again and again: a repair leaves out what a backend that is ending has locked.
-		$db->do("call queue_requeue_where('$_', 'true')") for qw(mended fleeting);
-		$db->do(q{call queue_maintain('mortal')});
+		$db->do("call queue_requeue_where('$_', 'true')") for qw(mended perishable fleeting);
+		$db->do("call queue_maintain('$_')") for qw(mortal perishable);
 		$db->do(q{with l as (delete from letters returning payload, origin),
 				a as (insert into sent_again select payload ->> 't', origin from l)
 			select queue_send('mortal', payload) from l});
@@ -126,6 +126,7 @@ my @needed = (
 	[ 'kind_claimed where cardinality(kinds) > 1', 'jobs of several kinds were claimed' ],
 	[ 'kind_claimed where kind is null', 'jobs of no kind were claimed' ],
 	[ 'done where client = -5', 'repairs have cancelled jobs' ],
+	[ 'done where client = -8', 'jobs have expired' ],
 	[ 'done where client = -6', 'dead jobs were archived' ],
 	(map { [ "occurred where name ~ ' $_\$' and attempt = 1", "jobs recur by the rule $_" ] } @Storm::Schema::rules),
 	(map { [ "done where queue = '$_'", "$_ was used" ] } @all, 'unique_jobs'),
@@ -228,7 +229,7 @@ sub check
 		'handed out twice: no claim, by what clients heard');
 	$none->(q{heard_claim h where phase <> 'async' and not exists
 		(select from claimed c where (c.queue, c.id, c.attempt) = (h.queue, h.id, h.attempt))}, 'lost: no claim that a client heard of');
-	$none->(q{done d where queue not in ('unique_jobs', 'locked', 'held') and not exists
+	$none->(q{done d where queue not in ('unique_jobs', 'locked', 'held') and not (client = -8 and attempt = 0) and not exists
 		(select from claimed c where (c.queue, c.id, c.attempt) = (d.queue, d.id, d.attempt))}, 'done without a claim: no job');
 	$none->(q{heard_sent h where outcome = 'refused' and exists (select from sent s where (s.queue, s.token) = (h.queue, h.token))},
 		'refused and yet there: no job');
@@ -241,6 +242,9 @@ sub check
 	$none->(q{(select task, token from acquired group by 1, 2 having count(*) > 1) as t}, 'acquired twice: no token');
 	$none->(q{counter c where value <> (select count(*) from released r where r.task = c.task)}, 'what a mutex protects adds up');
 	$none->(q{(select origin -> 'id' as id from sent_again group by 1 having count(*) > 1) as t}, 'moved twice: no dead job');
+	$none->(q{perishable_archive a where state = 'expired' and attempt > 0
+		and not exists (select from claimed c where (c.queue, c.id, c.attempt) = ('perishable', a.id, a.attempt))}, 'expired and claimed for nothing: no job');
+	$none->(q{perishable_archive a where state not in ('completed', 'cancelled', 'expired')}, 'ended in another way: no job of these');
 	$none->(q{sent_again a where origin is null or origin ->> 'queue' <> 'public.mortal'
 		or not exists (select from claimed c where (c.queue, c.id) = ('mortal', (a.origin ->> 'id')::bigint))}, 'moved and not claimed before: no dead job');
 	is($count->('audit'), $count->(q{claimed where queue = 'audited'}), 'each claim of a table with a trigger has fired it once');

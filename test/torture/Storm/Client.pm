@@ -139,26 +139,29 @@ sub some_kinds
 	return $queue eq 'various' ? pick('{a}', '{b}', '{c}', '{c,a}', '{a,b,c}', undef) : undef;
 }
 
+# How long a worker may take to start a job; null: for ever.
+sub an_expiry { return $_[0] eq 'perishable' ? pick(undef, '1 ms', '50 ms', '500 ms', '1 hour') : undef }
+
 # Sending
 
 $action{send} = sub {
 	my ($self) = @_;
-	my ($queue, $token) = (pick(qw(jobs jobs kept big mended mortal fleeting fleeting various various)), $self->token);
+	my ($queue, $token) = (pick(qw(jobs jobs kept big mended mortal perishable perishable fleeting fleeting various various)), $self->token);
 	$self->sending($queue, [$token], sub {
 		$self->rows(q{with s as materialized (select queue_send($1, jsonb_build_object('t', $2::text, 'k', $5::text),
-				priority => $3, run_at => now() + $4::integer * interval '100 ms', kind => $5) as id)
-			insert into sent select $1, $2 from s returning 1}, $queue, $token, pick(0, 0, 0, 1, -1), pick(0, 0, 0, 0, 1, 5), a_kind($queue));
+				priority => $3, run_at => now() + $4::integer * interval '100 ms', kind => $5, expires_in => $6::interval) as id)
+			insert into sent select $1, $2 from s returning 1}, $queue, $token, pick(0, 0, 0, 1, -1), pick(0, 0, 0, 0, 1, 5), a_kind($queue), an_expiry($queue));
 	});
 };
 
 $action{send_many} = sub {
 	my ($self) = @_;
-	my ($queue, @tokens) = (pick(qw(jobs kept big mended mended mortal fleeting various)), map { $self->token } 1 .. 1 + int rand 40);
+	my ($queue, @tokens) = (pick(qw(jobs kept big mended mended mortal perishable fleeting various)), map { $self->token } 1 .. 1 + int rand 40);
 	$self->sending($queue, \@tokens, sub {
 		$self->do_all('',
 			[ q{insert into sent select $1, t from unnest($2::text[]) as t}, $queue, \@tokens ],
 			[ q{select count(*) from queue_send_many($1, (select array_agg(jsonb_build_object('t', t, 'k', $3::text)) from unnest($2::text[]) as t),
-				kind => $3)}, $queue, \@tokens, a_kind($queue) ]);
+				kind => $3, expires_in => $4::interval)}, $queue, \@tokens, a_kind($queue), an_expiry($queue) ]);
 	});
 };
 
@@ -232,7 +235,7 @@ my $result = q{case when $1 = 'fleeting' then jsonb_build_object('t', $2::text, 
 my $done = qq{insert into done select \$1, \$2, \$3::bigint, \$4::integer, \$5 where queue_complete(\$1, \$3::bigint, \$4::integer, $result) returning 1};
 
 # Those of these whose tables are not of 0.1.
-my %is_of_new_layout = map { $_ => 1 } qw(mended mortal fleeting);
+my %is_of_new_layout = map { $_ => 1 } qw(mended mortal perishable fleeting);
 
 # The ways in which work ends: in time, too late, badly, or never.
 sub finish
@@ -277,13 +280,13 @@ sub pop_some
 
 $action{pop_apart} = sub {
 	my ($self) = @_;
-	$self->pop_some(pick(qw(jobs jobs kept big mended mortal fleeting fleeting various various)));
+	$self->pop_some(pick(qw(jobs jobs kept big mended mortal perishable fleeting fleeting various various)));
 };
 
 # A job that is claimed after a wait goes into the ledger in the transaction of the claim.
 $action{pop_waiting} = sub {
 	my ($self) = @_;
-	my $queue = pick(qw(jobs jobs kept big mended mortal various various));
+	my $queue = pick(qw(jobs jobs kept big mended mortal perishable various various));
 	my $job = $self->rows('call pop_waiting($1::text, $2::interval, $3::interval, $4::integer, $5::text[], null, null, null)', $queue,
 		pick('0', '20 ms', '1 s'), pick('2 s', '2 s', '1 ms'), $self->{number}, some_kinds($queue))->[0];
 	return unless defined $job->[0];
@@ -294,7 +297,7 @@ $action{pop_waiting} = sub {
 # Each end of a job claims the next one.
 $action{pop_next} = sub {
 	my ($self) = @_;
-	my $queue = pick(qw(jobs kept big mortal fleeting various various));
+	my $queue = pick(qw(jobs kept big mortal perishable fleeting various various));
 	my ($id, $attempt, $token);
 	for (1 .. 2 + int rand 4)
 	{
@@ -313,7 +316,7 @@ $action{pop_next} = sub {
 
 $action{pop_any} = sub {
 	my ($self) = @_;
-	my @queues = map { pick(qw(jobs kept big mended mortal fleeting)) } 1 .. pick(1, 2, 3);
+	my @queues = map { pick(qw(jobs kept big mended mortal perishable fleeting)) } 1 .. pick(1, 2, 3);
 	my $jobs = $self->rows(q{with j as materialized (select * from queue_pop_any($1::text[], $2, '2 s', 'client ' || $3, weights => $4::integer[])),
 			c as (insert into claimed select queue, id, attempt, $3::integer from j)
 		select queue, id, attempt, payload ->> 't' from j}, \@queues, pick(1, 3), $self->{number}, pick(undef, [ map { pick(1, 9) } @queues ]));
@@ -326,7 +329,7 @@ $action{pop_any} = sub {
 
 $action{pop_waiting_any} = sub {
 	my ($self) = @_;
-	my @queues = map { pick(qw(jobs kept big mended mortal fleeting)) } 1 .. pick(1, 2, 3);
+	my @queues = map { pick(qw(jobs kept big mended mortal perishable fleeting)) } 1 .. pick(1, 2, 3);
 	my $job = $self->rows('call pop_waiting_any($1::text[], $2::interval, $3::interval, $4::integer, $5::integer[], null, null, null, null)', \@queues,
 		pick('0', '20 ms', '1 s'), pick('2 s', '2 s', '1 ms'), $self->{number}, pick(undef, [ map { pick(1, 9) } @queues ]))->[0];
 	return unless defined $job->[0];
@@ -347,7 +350,7 @@ $action{wait} = sub {
 
 $action{pop_at_once} = sub {
 	my ($self) = @_;
-	my $queue = pick(qw(jobs kept big mended mortal fleeting various));
+	my $queue = pick(qw(jobs kept big mended mortal perishable fleeting various));
 	my $db = $self->{db};
 	$db->begin_work;
 	my $level = pick('', '', 'repeatable read', 'serializable');

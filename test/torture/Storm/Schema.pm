@@ -18,6 +18,7 @@ our %form = (
 	fleeting => 'managed',
 	various => 'managed',
 	mortal => 'managed',
+	perishable => 'managed',
 	items => 'rows',
 	audited => 'rows',
 	parts => 'rows',
@@ -58,8 +59,8 @@ sub create
 			backoff_cap => '200 milliseconds', archive => q = 'kept') from unnest('{jobs,kept,big,mended,other}'::text[]) as q;
 		-- Two have the tables of 0.1, until a client upgrades them.
 		select queue_detach(q) from unnest('{jobs,kept}'::text[]) as q;
-		alter table jobs drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin;
-		alter table kept drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin;
+		alter table jobs drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin, drop expires_at;
+		alter table kept drop claimed_at, drop kind, drop released, drop errors, drop progress, drop origin, drop expires_at;
 		alter table kept_archive drop claimed_at, drop kind, drop errors, drop progress, drop origin;
 		select queue_adopt(q) from unnest('{jobs,kept}'::text[]) as q;
 		$move
@@ -78,6 +79,9 @@ sub create
 		select queue_create('letters', lease => '2 seconds');
 		select queue_create('mortal', lease => '2 seconds', max_attempts => 2, backoff_base => '10 milliseconds',
 			backoff_cap => '200 milliseconds', dead_queue => 'letters');
+		-- Its jobs may expire before a worker starts them, and are in the archive then.
+		select queue_create('perishable', lease => '2 seconds', max_attempts => 1000000, backoff_base => '10 milliseconds',
+			backoff_cap => '200 milliseconds', archive => true, on_expire => 'archive');
 		-- Jobs come again; each phase has schedules of its own.
 		select queue_create('recurring', lease => '2 seconds', max_attempts => 1000000, backoff_base => '10 milliseconds',
 			backoff_cap => '200 milliseconds');
@@ -129,6 +133,9 @@ sub create
 		select queue_create('unique_jobs', lease => '2 seconds', max_attempts => 1000000);
 
 		-- To the accounts a job that a repair has cancelled is one that is done.
+		create function note_expired() returns trigger language plpgsql as
+			'begin insert into public.done values (''perishable'', new.payload ->> ''t'', new.id, new.attempt, -8); return null; end';
+		create trigger note_expired after insert on perishable_archive for each row when (new.state = 'expired') execute function note_expired();
 		create function note_cancelled() returns trigger language plpgsql as
 			'begin insert into done values (''mended'', old.payload ->> ''t'', old.id, old.attempt, -5); return null; end';
 		create trigger note_cancelled after delete on mended for each row

@@ -1,4 +1,4 @@
-// expiry.hpp - completions clear what their queue's archive need not keep any longer.
+// archive_clearing.hpp - completions clear what their queue's archive need not keep any longer.
 //
 // A call that has archived jobs notes that, if it is time to look, and outside a transaction block. The
 // look comes as the last thing before its transaction commits: a slot whose jobs have all expired is
@@ -22,6 +22,6 @@ namespace queue_ext::queue {
 void note_archived(definition::Definition *definition, TimestampTz now);
 
 // Registers the callback for the end of transactions. Called once, by _PG_init.
-void register_expiry();
+void register_archive_clearing();
 
 } // namespace queue_ext::queue

@@ -1,8 +1,8 @@
-// expiry.cpp - see expiry.hpp.
+// archive_clearing.cpp - see archive_clearing.hpp.
 
 #include "../postgres.hpp"
 
-#include "expiry.hpp"
+#include "archive_clearing.hpp"
 
 #include "../definition/keep.hpp"
 #include "../definition/name.hpp"
@@ -201,7 +201,7 @@ static void
 look_at_all(const List *all)
 {
 	MemoryContext context =
-		AllocSetContextCreate(TopTransactionContext, "queue_ext expiry", ALLOCSET_DEFAULT_SIZES);
+		AllocSetContextCreate(TopTransactionContext, "queue_ext clearing", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	ListCell *cell;
 	foreach (cell, all)
@@ -223,7 +223,7 @@ on_transaction_end(XactEvent event, void *)
 }
 
 void
-register_expiry()
+register_archive_clearing()
 {
 	RegisterXactCallback(on_transaction_end, nullptr);
 }
