@@ -311,7 +311,7 @@ void notice_path(const char *queue, const char *path, const char *reason, const 
 void note_progress(const char *queue, const char *done, int64 jobs, int64 id, int64 highest);
 // For the server's log: why a completion has not cleared what the queue's archive need not keep.
 void log_slot_not_cleared(const char *queue, const ErrorData *cause);
-// The same: why expired jobs become dead, or stay, whatever the queue says.
+// The same: why expired jobs stay, whatever the queue says.
 void log_expired_not_ended(const char *table, const ErrorData *cause);
 // The same: why dead jobs stay where they are.
 void log_dead_not_moved(const char *table, const char *dead_queue, const ErrorData *cause);

@@ -35,7 +35,7 @@
 #include "claim_text.hpp"
 #include "count.hpp"
 #include "drain.hpp"
-#include "expired_jobs.hpp"
+#include "expiry_rule.hpp"
 #include "own_update.hpp"
 #include "portable.hpp"
 #include "recurring.hpp"
@@ -72,9 +72,10 @@ candidates_text(Definition *definition, Form form, const char *columns, const ch
 	const char *tids = form == Form::many
 						   ? psprintf("any (%s)", statement::placeholder(Parameter::tids))
 						   : statement::placeholder(Parameter::tid);
-	return psprintf("select %s from %s as t where t.ctid operator(pg_catalog.=) %s and (%s)%s",
+	return psprintf("select %s from %s as t where t.ctid operator(pg_catalog.=) %s and (%s)%s%s",
 					columns, definition->source_name, tids,
-					definition::compiled_of(definition).pending, condition);
+					definition::compiled_of(definition).pending, unexpired_condition(definition),
+					condition);
 }
 
 // The statement that claims in mode update. The last column is whether the row is still pending; for
@@ -94,11 +95,13 @@ update_text(Definition *definition, Form form, const char *in_leaf)
 	const char *tid = is_for_many         ? "candidate.candidate_tid"
 					  : form == Form::one ? candidates
 										  : statement::placeholder(Parameter::tid);
-	return psprintf("%s%supdate %s as t set %s%s where t.ctid operator(pg_catalog.=) %s%s "
+	// The one that was locked was asked before that, and not by a statement.
+	const char *unexpired = form == Form::locked ? unexpired_condition(definition) : "";
+	return psprintf("%s%supdate %s as t set %s%s where t.ctid operator(pg_catalog.=) %s%s%s "
 					"returning t.*,%s (%s)",
 					is_for_many ? "with candidate as materialized " : "",
 					is_for_many ? candidates : "", definition->source_name, compiled.on_claim,
-					is_for_many ? " from candidate" : "", tid, in_leaf,
+					is_for_many ? " from candidate" : "", tid, in_leaf, unexpired,
 					is_for_many ? " candidate.candidate_tid," : "", compiled.pending);
 }
 
@@ -185,6 +188,8 @@ open_leaf(Claimer *claimer, Oid table)
 	}
 	auto *leaf = static_cast<Leaf *>(palloc(sizeof(Leaf)));
 	leaf->row = open_candidate_row(relation, claimer->claim, claimer->first_command);
+	if (table != claimer->definition->source)
+		leaf->row.expiry = expiry_columns(claimer->definition, table);
 	leaf->next = claimer->leaves;
 	claimer->leaves = leaf;
 	return leaf;
@@ -258,7 +263,8 @@ select_candidates(Claimer *claimer, Request *request, Candidate *candidates, int
 		CandidateRow *row = row_for(claimer, table);
 		if (row == nullptr || !fetch(row, candidate))
 			tried->counters.gone++;
-		else if (is_own(row) || !is_of_kinds(row, request->kinds)) {
+		else if (is_own(row) || !is_of_kinds(row, request->kinds) ||
+				 has_expired(row->expiry, row->slot)) {
 			tried->has_own |= is_own(row);
 			tried->counters.not_pending++;
 		} else if (claimer->definition->claim_mode != ClaimMode::session && is_taken(row))
@@ -436,7 +442,6 @@ finish_claim(const Claimer *claimer, const Request &request, uint64 count)
 		case ClaimMode::update:
 			check_written(definition, count);
 			count = take_occurrences(definition, claimer->output->occurrences, count);
-			count = take_unexpired(definition, claimer->output->expired, request.call_time, count);
 			put_rows(count, *claimer->output);
 			return count;
 		case ClaimMode::transaction:
@@ -628,9 +633,11 @@ try_by_tid(void *state, Request *request, Candidate *candidates, int count)
 		const uint64 claimed = finish_claim(claimer, *request, returned);
 		tried.counters.claims = static_cast<int64>(claimed);
 		tried.is_due_unknown = claimed > 0 && claimer->claim->due != nullptr;
-		tried.counters.locked += static_cast<int64>(returned - claimed);
+		const bool writes = claimer->definition->claim_mode == ClaimMode::update;
+		(writes ? tried.counters.not_pending : tried.counters.locked) +=
+			static_cast<int64>(returned - claimed);
 		count_vain(claimer, batch, candidates, &tried);
-		if (claimer->definition->claim_mode == ClaimMode::update)
+		if (writes)
 			leave_out(&batch, claimed);
 		count_claimed(claimer, batch, *request);
 	});
@@ -658,10 +665,10 @@ bool
 claim_by_tid(Definition *definition, Ring *ring, Request *request, const Output &output,
 			 uint64 *claimed)
 {
-	Claimer claimer{definition, ring_claim_of(definition), &output, *output.first_command,
+	Claimer claimer{definition, ring_claim_of(definition), &output, GetCurrentCommandId(false),
 					nullptr,    may_lock_first(definition)};
 	const bool is_settled =
-		drain(definition, ring, request, {&claimer, try_by_tid, nullptr, output.expired}, claimed);
+		drain(definition, ring, request, {&claimer, try_by_tid, nullptr}, claimed);
 	for (Leaf *leaf = claimer.leaves; leaf != nullptr; leaf = leaf->next) {
 		close_candidate_row(&leaf->row);
 		relation_close(leaf->row.table, NoLock);

@@ -40,6 +40,7 @@ open_candidate_row(Relation table, const RingClaim *claim, CommandId first_comma
 	row.slot = table_slot_create(table, nullptr);
 	row.lock_mode = row::lock_mode_for(table, written_in(table, claim));
 	row.first_command = first_command;
+	row.expiry = claim->expiry;
 	return row;
 }
 

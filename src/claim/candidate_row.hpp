@@ -19,6 +19,7 @@ struct CandidateRow
 	const RingClaim *claim;
 	TupleTableSlot *slot;    // the version read, in a buffer
 	LockTupleMode lock_mode; // of the claim's write
+	ExpiryColumns expiry;    // of that table
 	CommandId first_command; // the command ID with which the call began
 	BlockNumber block_count; // of the table, when last asked for
 };

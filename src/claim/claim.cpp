@@ -37,8 +37,6 @@ claim_from(Ring *ring, Definition *definition, Path path, Request request, const
 	const TimestampTz called_at = request.call_time;
 	// Make what this command has written so far visible, and open to updates.
 	CommandCounterIncrement();
-	if (*output.first_command == InvalidCommandId)
-		*output.first_command = GetCurrentCommandId(false);
 	const HeldId begun = held::begin_passing();
 	const auto claim_rows = path == Path::direct ? claim_direct : claim_by_tid;
 	const bool is_settled = claim_rows(definition, ring, &request, output, &claimed);
@@ -51,7 +49,7 @@ claim_from(Ring *ring, Definition *definition, Path path, Request request, const
 	// The ring may have been given away: look it up again next time.
 	ring_claim_of(definition)->ring = nullptr;
 	request.max_jobs -= static_cast<int>(claimed);
-	if (claimed > 0 || count_expired(output.expired) > 0)
+	if (claimed > 0)
 		request.call_time = called_at;
 	return claimed + claim_portable(definition, request, output);
 }
@@ -89,7 +87,7 @@ claim_by_ring(Definition *definition, const Choice &choice, const Request &reque
 		!is_idle(definition, ring, request.call_time) ||
 		wake::owes_sweep_of_empty(ring, key, request.call_time))
 		claimed = claim_from(ring, definition, choice.path, request, output);
-	if (claimed == 0 && !has_met_many(output.expired)) {
+	if (claimed == 0) {
 		RingCounters counters{};
 		counters.empty_pops = 1;
 		add(ring, key, counters);
@@ -111,25 +109,6 @@ claim_by_path(Definition *definition, const Request &request, const Output &outp
 	return claimed;
 }
 
-// Where a claim has met many expired jobs, it ends early, and goes on when these have gone, and others with them that may
-// stand in its way. The clock of the call stays, as in claim_from().
-static uint64
-claim_past_expired(Definition *definition, Request request, Output output)
-{
-	CommandId first_command = InvalidCommandId;
-	output.first_command = &first_command;
-	uint64 claimed = claim_by_path(definition, request, output);
-	const auto wanted = static_cast<uint64>(request.max_jobs);
-	while (has_met_many(output.expired) && claimed < wanted) {
-		CHECK_FOR_INTERRUPTS();
-		end_expired(definition, output.expired);
-		expire_more(definition, GetCurrentTimestamp());
-		request.max_jobs = static_cast<int>(wanted - claimed);
-		claimed += claim_by_path(definition, request, output);
-	}
-	return claimed;
-}
-
 // A claim passes by rows that were written since it began. So if one of its fills has sent a lost
 // occurrence, and there was nothing else, it begins again.
 static uint64
@@ -139,12 +118,12 @@ claim_with_lost(Definition *definition, const Request &request, const Output &ou
 	expire_sometimes(definition, request.call_time);
 	move_dead_sometimes(definition, request.call_time);
 	const uint64 sent = recurrence_of(definition)->sent;
-	const uint64 claimed = claim_past_expired(definition, request, output);
+	const uint64 claimed = claim_by_path(definition, request, output);
 	if (claimed > 0 || recurrence_of(definition)->sent == sent)
 		return claimed;
 	Request again = request;
 	again.call_time = GetCurrentTimestamp();
-	return claim_past_expired(definition, again, output);
+	return claim_by_path(definition, again, output);
 }
 
 // Counts claims; no lease ends before that of one that was made when the call began.
@@ -202,11 +181,9 @@ uint64
 claim(Definition *definition, const Request &request, const Output &output)
 {
 	Occurrences occurrences{NIL, CurrentMemoryContext};
-	Expired expired{CurrentMemoryContext, nullptr, 0, 0, 0};
-	const uint64 claimed = claim_and_note(
-		definition, request, {output.store, output.descriptor, &occurrences, &expired});
+	const uint64 claimed =
+		claim_and_note(definition, request, {output.store, output.descriptor, &occurrences});
 	count_claims(definition, request, claimed);
-	end_expired(definition, &expired);
 	follow_occurrences(definition, occurrences);
 	return claimed;
 }

@@ -12,6 +12,7 @@
 #include "../interval.hpp"
 #include "../row/write.hpp"
 #include "claims_kept.hpp"
+#include "expiry_rule.hpp"
 
 namespace queue_ext::claim {
 
@@ -61,8 +62,9 @@ const char *
 read_text(Definition *definition, const char *columns, const char *condition, int max_jobs)
 {
 	const Compiled &compiled = definition::compiled_of(definition);
-	return psprintf("select %s from %s as t where (%s)%s%s%s limit %d", columns,
+	return psprintf("select %s from %s as t where (%s)%s%s%s%s limit %d", columns,
 					definition->source_name, compiled.pending, condition,
+					unexpired_condition(definition),
 					compiled.order_by == nullptr ? "" : " order by ",
 					compiled.order_by == nullptr ? "" : compiled.order_by, max_jobs);
 }

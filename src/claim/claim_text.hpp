@@ -23,7 +23,8 @@ const char *whole_row(const definition::Definition *definition);
 // (is_known()).
 const char *unknown_condition(definition::Definition *definition);
 
-// The statement that reads these columns of the first max_jobs pending rows, in the queue's order.
+// The statement that reads these columns of the first max_jobs pending rows, in the queue's order, but for jobs that have
+// expired.
 // condition: "", or beginning with " and ".
 const char *read_text(definition::Definition *definition, const char *columns,
 					  const char *condition, int max_jobs);

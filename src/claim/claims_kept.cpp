@@ -33,11 +33,9 @@ act_of(ClaimStatement which)
 		case ClaimStatement::look_for_dead:
 		case ClaimStatement::move_dead:
 			return "move of dead jobs from";
-		case ClaimStatement::expire_claimed:
 		case ClaimStatement::look_for_expired:
-		case ClaimStatement::expire_unclaimed:
-		case ClaimStatement::bury_expired:
-		case ClaimStatement::bury_expired_told:
+		case ClaimStatement::find_expired:
+		case ClaimStatement::end_expired:
 			return "end of expired jobs in";
 	}
 	pg_unreachable();

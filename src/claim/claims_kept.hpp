@@ -35,13 +35,11 @@ enum class ClaimStatement {
 	move_failed,       // moves those of some jobs that are dead to the dead queue
 	look_for_dead,     // a batch of dead jobs, for a claim
 	move_dead,         // the same, for queue_maintain
-	expire_claimed,    // ends expired jobs as the queue says, which this transaction has claimed
-	look_for_expired,  // a batch that nobody has, for a claim
-	expire_unclaimed,  // the same, for queue_maintain
-	bury_expired,      // has them dead where they are, by the rights of a claimer
-	bury_expired_told, // and says why
+	look_for_expired,  // finds a batch of expired jobs, for a claim
+	find_expired,      // the same, for queue_maintain
+	end_expired,       // ends them as the queue says
 };
-constexpr int claim_statement_count = static_cast<int>(ClaimStatement::bury_expired_told) + 1;
+constexpr int claim_statement_count = static_cast<int>(ClaimStatement::end_expired) + 1;
 
 // What a claim looks for from time to time (looks.hpp).
 enum class Look { expired, dead };

@@ -216,7 +216,7 @@ stamp_of(const RingClaim *claim, const Definition *definition, Relation table, c
 	}
 	for (int i = 0; i < claim->order_count; i++)
 		appendStringInfo(&text, "%d,", claim->order_columns[i].number);
-	appendStringInfo(&text, "%d,", claim->ready_at);
+	appendStringInfo(&text, "%d,%d,", claim->ready_at, claim->expiry.expires_at);
 	for (int i = 0; i < leaves.count; i++)
 		appendStringInfo(&text, "%u,%u,", leaves.tables[i], file_of(leaves.tables[i]));
 	const Datum digest = DirectFunctionCall1(
@@ -536,8 +536,10 @@ fill_in_ring(RingClaim *claim, const Definition *definition, const Compiled &com
 	MemoryContextSwitchTo(old);
 	claim->is_timeless = is_timeless(compiled.condition);
 	claim->has_policies = table->rd_rel->relrowsecurity;
-	if (definition->is_managed)
+	if (definition->is_managed) {
 		find_columns(claim, table);
+		claim->expiry = expiry_columns(definition, definition->source);
+	}
 	add_order(claim, compiled, RelationGetDescr(table), leaves);
 	fill_in_key(claim, definition, table, leaves, pending, policies);
 	claim->has_readable_order = is_order_readable(claim, RelationGetDescr(table), leaves);

@@ -22,6 +22,7 @@
 #include "../row/use.hpp"
 #include "caller.hpp"
 #include "claims_kept.hpp"
+#include "expiry_rule.hpp"
 
 namespace queue_ext::claim {
 
@@ -71,6 +72,7 @@ struct CompiledClaim
 	Obstacle obstacle;     // to a better one
 	bool has_wake_trigger; // which notes every write; false where path is portable
 	ManagedTable managed;
+	ExpiryColumns expiry;  // of the queue's table
 	AttrNumber claimed_at; // InvalidAttrNumber as those of ManagedTable, or none is named
 	AttrNumber ready_at;   // of an attached queue alone; InvalidAttrNumber: none is named
 	row::StackedUse use;   // whether a call is evaluating expressions of the queue

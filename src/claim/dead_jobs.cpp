@@ -92,9 +92,9 @@ ids_text(const Definition *definition, ClaimStatement which)
 	constexpr Sought dead{"dead_at", "", ""};
 	switch (which) {
 		case ClaimStatement::look_for_dead:
-			return ids_of_first(definition, dead);
+			return psprintf("array(%s)", select_first(definition, dead, "j.id"));
 		case ClaimStatement::move_dead:
-			return ids_of_all(definition, dead);
+			return psprintf("array(%s)", select_all(definition, dead, "j.id"));
 		default:
 			return placeholder(Parameter::ids);
 	}

@@ -20,11 +20,12 @@
 #include "../error.hpp"
 #include "../held/rows.hpp"
 #include "../ring/probe.hpp"
+#include "../schedule/occurrence.hpp"
 #include "candidate_row.hpp"
 #include "claim_text.hpp"
 #include "count.hpp"
 #include "drain.hpp"
-#include "expired_jobs.hpp"
+#include "expiry_rule.hpp"
 #include "recurring.hpp"
 #include "row_context.hpp"
 #include "writer.hpp"
@@ -76,7 +77,7 @@ open_claimer(Definition *definition, const Request &request, const Output *outpu
 	claimer.writer = open_writer(definition, arguments_for(definition, request),
 								 writes ? CMD_UPDATE : CMD_SELECT);
 	Relation table = claimer.writer.table;
-	claimer.old = open_candidate_row(table, claimer.writer.claim, *output->first_command);
+	claimer.old = open_candidate_row(table, claimer.writer.claim, GetCurrentCommandId(false));
 	claimer.leased =
 		static_cast<DueJob *>(palloc(sizeof(DueJob) * Min(request.max_jobs, run_length)));
 	claimer.map = convert_tuples_by_name(RelationGetDescr(table), output->descriptor);
@@ -154,6 +155,11 @@ read(Claimer *claimer, Candidate *candidate)
 		claimer->counters.gone++;
 		return false;
 	}
+	// Before it is asked whether another transaction has the row: if that is a look, it is about to end the job.
+	if (has_expired(claimer->old.expiry, claimer->old.slot)) {
+		claimer->counters.not_pending++;
+		return false;
+	}
 	if (!claimer->writer.claim->has_policies)
 		claimer->context.row = claimer->old.slot;
 	// A guess: the lock may have gone, or come, by the time of the write.
@@ -188,54 +194,22 @@ is_unwritten(const Claimer *claimer, Candidate *candidate, CommandId command)
 	return is_there;
 }
 
-// Notes what the row, which was read and has been claimed, is in terms of schedules. False if it is an occurrence that has
-// been missed.
+// Whether the row, which was read and has been claimed, is to be handed out: all are but occurrences
+// of a schedule that have been missed.
 static bool
-take_if_occurrence(const Claimer *claimer)
+is_to_be_handed_out(const Claimer *claimer)
 {
 	const ManagedTable &managed = claimer->writer.claim->managed;
 	TupleTableSlot *row = claimer->old.slot;
-	if (managed.unique_key == InvalidAttrNumber)
+	if (!managed.has_columns || managed.unique_key == InvalidAttrNumber)
 		return true;
 	bool is_null;
 	const Datum unique_key = slot_getattr(row, managed.unique_key, &is_null);
-	if (is_null || !is_occurrence(unique_key) ||
+	if (is_null || !schedule::is_occurrence(unique_key) ||
 		DatumGetInt32(slot_getattr(row, managed.attempt, &is_null)) != 0)
 		return true;
 	return take_occurrence(claimer->definition, claimer->output->occurrences, unique_key,
 						   DatumGetInt64(slot_getattr(row, managed.id, &is_null)));
-}
-
-// Notes the row, which was read and has been claimed, if it has expired. False then.
-static bool
-take_if_unexpired(const Claimer *claimer)
-{
-	const ManagedTable &managed = claimer->writer.claim->managed;
-	TupleTableSlot *row = claimer->old.slot;
-	if (!may_expire(claimer->definition) || managed.expires_at == InvalidAttrNumber)
-		return true;
-	bool is_null;
-	const TimestampTz expires_at =
-		DatumGetTimestampTz(slot_getattr(row, managed.expires_at, &is_null));
-	if (is_null || expires_at > claimer->request->call_time)
-		return true;
-	const int32 attempt = DatumGetInt32(slot_getattr(row, managed.attempt, &is_null));
-	bool is_none = true;
-	const Datum released =
-		managed.released == InvalidAttrNumber ? 0 : slot_getattr(row, managed.released, &is_none);
-	if (was_started(attempt, is_none ? 0 : DatumGetInt32(released)))
-		return true;
-	note_expired(claimer->output->expired, DatumGetInt64(slot_getattr(row, managed.id, &is_null)));
-	return false;
-}
-
-// Whether the row, which was read and has been claimed, is to be handed out: all are but occurrences
-// of a schedule that have been missed, and jobs that have expired.
-static bool
-is_to_be_handed_out(const Claimer *claimer)
-{
-	return !claimer->writer.claim->managed.has_columns ||
-		   (take_if_occurrence(claimer) && take_if_unexpired(claimer));
 }
 
 // Notes when the job that was claimed is claimable again by itself, if it is.
@@ -415,8 +389,7 @@ claim_direct(Definition *definition, Ring *ring, Request *request, const Output 
 {
 	Claimer claimer = open_claimer(definition, *request, &output);
 	const bool is_settled =
-		drain(definition, ring, request,
-			  {&claimer, try_directly, claimer.writer.context, output.expired}, claimed);
+		drain(definition, ring, request, {&claimer, try_directly, claimer.writer.context}, claimed);
 	close_claimer(&claimer);
 	return is_settled;
 }

@@ -9,7 +9,6 @@
 #include "../stats/look.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "../wake/transaction_callbacks.hpp"
-#include "expired_jobs.hpp"
 #include "filler.hpp"
 #include "news.hpp"
 
@@ -322,8 +321,6 @@ drain(Definition *definition, Ring *ring, Request *request, const Trier &trier, 
 			*claimed += static_cast<uint64>(tried.counters.claims);
 			if (tried.needs_statement)
 				return false;
-			if (has_met_many(trier.expired))
-				return true;
 			pass.passed += taken.count - static_cast<int>(tried.counters.gone);
 			if (taken.is_low) {
 				request->call_time = GetCurrentTimestamp();

@@ -40,7 +40,6 @@ struct Trier
 	void *state;
 	Tried (*try_all)(void *state, Request *request, ring::Candidate *candidates, int count);
 	ExprContext *evaluation; // in which the trier evaluates pending; null: it does so by statements
-	const Expired *expired;  // what it finds expired; the call ends early where that is much
 };
 
 // Whether it is certain that no row is claimable. Takes the ring's spinlock, and may take a snapshot.

@@ -92,6 +92,7 @@ take_numbers(const Numbers &numbers, stats::Look *look)
 	look->is_counted = true;
 	look->scheduled = numbers.jobs - numbers.leased;
 	look->run_at = numbers.run_at;
+	look->expired = numbers.expired;
 	look->knows_leased = numbers.knows_last;
 	look->leased = numbers.leased + numbers.last_attempts;
 	look->due = {numbers.due, numbers.jobs == 0 ? stats::no_clock.to : numbers.priority};

@@ -20,33 +20,34 @@ constexpr int most_tried = 4 * look_batch_size;
 // Who changes one has it locked, and another claim may be seeing to some.
 static constexpr const char *unless_locked = " for update skip locked";
 
-// The IDs of the first jobs whose moment has come. moment: that, as an expression.
+// Selects these columns of the first jobs whose moment has come. moment: that, as an expression.
 static const char *
-first_ids(const Definition *definition, const Sought &sought, const char *among, const char *moment,
-		  int limit, const char *lock)
+select_jobs(const Definition *definition, const Sought &sought, const char *columns,
+			const char *among, const char *moment, int limit, const char *lock)
 {
-	return psprintf("array(select j.id from %s as j where %s operator(pg_catalog.<=) %s%s%s"
-					" order by j.%s limit %d%s)",
-					definition->source_name, moment, placeholder(Parameter::call_time), among,
-					sought.others, sought.moment, limit, lock);
+	return psprintf("select %s from %s as j where %s operator(pg_catalog.<=) %s%s%s"
+					" order by j.%s limit %d%s",
+					columns, definition->source_name, moment, placeholder(Parameter::call_time),
+					among, sought.others, sought.moment, limit, lock);
 }
 
 const char *
-ids_of_all(const Definition *definition, const Sought &sought)
+select_all(const Definition *definition, const Sought &sought, const char *columns)
 {
-	return first_ids(definition, sought, sought.among, psprintf("j.%s", sought.moment),
-					 look_batch_size, unless_locked);
+	return select_jobs(definition, sought, columns, sought.among, psprintf("j.%s", sought.moment),
+					   look_batch_size, unless_locked);
 }
 
 // Finds those that it tries again by the primary key, and not by the index, which would read all of them.
 const char *
-ids_of_first(const Definition *definition, const Sought &sought)
+select_first(const Definition *definition, const Sought &sought, const char *columns)
 {
-	const char *tried = first_ids(definition, sought, sought.among, psprintf("j.%s", sought.moment),
-								  most_tried, "");
-	return first_ids(
-		definition, sought, psprintf(" and j.id operator(pg_catalog.=) any (%s)", tried),
-		psprintf("coalesce(j.%s, 'infinity')", sought.moment), look_batch_size, unless_locked);
+	const char *tried = select_jobs(definition, sought, "j.id", sought.among,
+									psprintf("j.%s", sought.moment), most_tried, "");
+	return select_jobs(definition, sought, columns,
+					   psprintf(" and j.id operator(pg_catalog.=) any (array(%s))", tried),
+					   psprintf("coalesce(j.%s, 'infinity')", sought.moment), look_batch_size,
+					   unless_locked);
 }
 
 bool
@@ -132,14 +133,6 @@ end_look(Definition *definition, Look which, TimestampTz begin)
 	const TimestampTz end = GetCurrentTimestamp();
 	const int64 pause = Max(least_pause, pause_factor * (end - begin));
 	*next_look(definition, which) = {end + pause, pause};
-}
-
-void
-hasten_look(Definition *definition, Look which)
-{
-	NextLook *next = next_look(definition, which);
-	if (next->pause != pause_failed)
-		next->at = 0;
 }
 
 } // namespace queue_ext::claim

@@ -41,10 +41,12 @@ struct Sought
 	const char *others; // " and" a condition that no index serves, or ""
 };
 
-// The array of the IDs of the jobs of a batch, which are locked, of those whose moment came first. For queue_maintain: of all that nobody
-// has locked. For a look: of the first 2,000, whoever has those locked.
-const char *ids_of_all(const definition::Definition *definition, const Sought &sought);
-const char *ids_of_first(const definition::Definition *definition, const Sought &sought);
+// Selects these columns of the jobs of a batch, and locks them, in the order of their moments: of those whose moment came first. For
+// queue_maintain: of all that nobody has locked. For a look: of the first 2,000, whoever has those locked.
+const char *select_all(const definition::Definition *definition, const Sought &sought,
+					   const char *columns);
+const char *select_first(const definition::Definition *definition, const Sought &sought,
+						 const char *columns);
 
 // Locks a table and its children as a statement that inserts does, unless another session has one of them locked.
 bool lock_if_free(Oid table);
@@ -79,9 +81,6 @@ bool begin_look(definition::Definition *definition, Look which, TimestampTz now)
 
 // Has the pause begin that follows a look which began at that time.
 void end_look(definition::Definition *definition, Look which, TimestampTz begin);
-
-// Has the next look come at once, unless the last one has failed.
-void hasten_look(definition::Definition *definition, Look which);
 
 // Calls see_to_batch() if it is time. Raises what unless_hindered() raises.
 template <typename SeeTo>

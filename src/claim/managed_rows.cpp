@@ -303,6 +303,14 @@ add_if_to_come(const Reader &reader, const Part *part, TimestampTz until, FirstD
 	return true;
 }
 
+// Whether the job of the row has expired by the time at which rows are judged. A claim passes it by, too, and asks for those
+// that expire later.
+static bool
+has_expired(const Reader &reader, const Part *part)
+{
+	return expiry_of(reader.claim->expiry, part->scan.row) <= reader.now;
+}
+
 // Moves to the next job that is ready, and notes the leased ones that it passes by.
 static void
 next_ready(const Reader &reader, Part *part, FirstDue *passed)
@@ -312,7 +320,8 @@ next_ready(const Reader &reader, Part *part, FirstDue *passed)
 			part->has_scheduled = true;
 			pass_by(part);
 		} else if (row::fetch_row(part->scan) &&
-				   !add_if_to_come(reader, part, leased_until(reader, part), passed))
+				   !add_if_to_come(reader, part, leased_until(reader, part), passed) &&
+				   !has_expired(reader, part))
 			return;
 	}
 	part->is_at_end = true;
@@ -389,9 +398,14 @@ begin_count(Numbers *numbers)
 	numbers->priority = PG_INT16_MIN;
 }
 
+// One that would be ready, had it not expired, is counted apart.
 static void
-count_job(Numbers *numbers, const SortKey &key, TimestampTz until)
+count_job(Numbers *numbers, const SortKey &key, TimestampTz until, bool is_expired)
 {
+	if (is_expired) {
+		numbers->expired++;
+		return;
+	}
 	numbers->jobs++;
 	numbers->leased += until != DT_NOBEGIN;
 	numbers->due = Min(numbers->due, Max(key.run_at, until));
@@ -414,7 +428,8 @@ read_due_of_part(const Reader &reader, Part *part, FirstDue *first, Numbers *num
 			continue;
 		const TimestampTz until = leased_until(reader, part);
 		if (numbers != nullptr)
-			count_job(numbers, part->entry, until);
+			count_job(numbers, part->entry, until,
+					  part->entry.run_at <= reader.now && has_expired(reader, part));
 		(void) add_if_to_come(reader, part, until, first);
 	}
 }

@@ -32,7 +32,7 @@ struct PassedBy
 	int count;
 };
 
-// Reads the first jobs of the claim's kinds that are ready at that time, in the order, behind that key or, where it is
+// Reads the first jobs of the claim's kinds that are ready at that time, and have not expired, in the order, behind that key or, where it is
 // null, from the head. The snapshot must be registered. Takes ACCESS SHARE on the table and the index until the end of
 // the transaction, and no predicate locks. Returns how many there are, at most `most`.
 int read_ready(const RingClaim *claim, Snapshot snapshot, TimestampTz now,
@@ -43,8 +43,9 @@ struct Numbers
 {
 	bool are_wanted;     // at any cost; else only if all are read anyway
 	bool are_known;      // they were read
-	int64 jobs;          // those that have attempts left
+	int64 jobs;          // those that have attempts left, and have not expired, or are to come
 	int64 leased;        // of these
+	int64 expired;       // those that would be ready
 	TimestampTz due;     // when the first of them may be claimed; PG_INT64_MAX: there is none
 	TimestampTz run_at;  // of the first one that is not leased; PG_INT64_MAX: there is none
 	int16 priority;      // the last one

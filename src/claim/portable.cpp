@@ -23,7 +23,6 @@
 #include "claim_text.hpp"
 #include "claims_kept.hpp"
 #include "count.hpp"
-#include "expired_jobs.hpp"
 #include "recurring.hpp"
 #include "session.hpp"
 
@@ -145,7 +144,6 @@ claim_by_update(Definition *definition, const Request &request, const Output &ou
 	}
 	check_written(definition, claimed);
 	claimed = take_occurrences(definition, output.occurrences, claimed);
-	claimed = take_unexpired(definition, output.expired, request.call_time, claimed);
 	put_rows(claimed, output);
 	count_claimed(definition, request, claimed);
 	return claimed;
@@ -236,27 +234,24 @@ is_any_pending(Definition *definition, const Request &request)
 
 // Other backends may have taken all rows that the statement's snapshot shows before it gets to
 // them, and the snapshot does not show rows committed since: so the claim is repeated while any row
-// is pending, a few times at most. And while a statement has found occurrences, or expired jobs, that are not handed
-// out: each is out of the way then, as the clock of the call stays from there on.
+// is pending, a few times at most. And while a statement has found occurrences that are not handed out: each is out of
+// the way then, as the clock of the call stays from there on.
 static uint64
 claim_by_statements(Definition *definition, Request request, const Output &output)
 {
 	constexpr int tries = 5;
 	uint64 claimed = 0;
-	const auto count_left_out = [&] {
-		return count_dropped(output.occurrences) + count_expired(output.expired);
-	};
-	int dropped = count_left_out();
+	int dropped = count_dropped(output.occurrences);
 	for (int i = 1;;) {
 		CHECK_FOR_INTERRUPTS();
 		const uint64 rows = claim_by_statement(definition, request, output);
 		claimed += rows;
 		request.max_jobs -= static_cast<int>(rows);
-		const int dropped_by_now = count_left_out();
+		const int dropped_by_now = count_dropped(output.occurrences);
 		const bool has_dropped = dropped_by_now > dropped;
 		dropped = dropped_by_now;
-		if (request.max_jobs == 0 || has_met_many(output.expired) ||
-			(claimed > 0 && !has_dropped) || (!has_dropped && i++ == tries))
+		if (request.max_jobs == 0 || (claimed > 0 && !has_dropped) ||
+			(!has_dropped && i++ == tries))
 			return claimed;
 		// What this call has claimed must not become pending for it.
 		if (claimed == 0 && dropped == 0)

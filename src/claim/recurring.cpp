@@ -8,6 +8,7 @@
 #include "../catalog/column.hpp"
 #include "../catalog/owner.hpp"
 #include "../definition/shape.hpp"
+#include "../schedule/occurrence.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "as_owner.hpp"
@@ -19,6 +20,8 @@ namespace queue_ext::claim {
 using catalog::find_column;
 using definition::Definition;
 using schedule::Schedule;
+using schedule::is_occurrence;
+using schedule::occurrence_prefix;
 using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
@@ -36,27 +39,16 @@ struct Occurrence
 
 } // namespace
 
-static constexpr const char *key_prefix = "schedule|";
-
-bool
-is_occurrence(Datum unique_key)
-{
-	const Size length = strlen(key_prefix);
-	// The first bytes are enough of a long one.
-	const text *key = DatumGetTextPSlice(unique_key, 0, static_cast<int32>(length));
-	return VARSIZE_ANY_EXHDR(key) == length && memcmp(VARDATA_ANY(key), key_prefix, length) == 0;
-}
-
 static const char *
 name_in(Datum unique_key)
 {
-	return TextDatumGetCString(unique_key) + strlen(key_prefix);
+	return TextDatumGetCString(unique_key) + strlen(occurrence_prefix);
 }
 
 static const char *
 key_of(const Schedule &schedule)
 {
-	return psprintf("%s%s", key_prefix, schedule.name);
+	return psprintf("%s%s", occurrence_prefix, schedule.name);
 }
 
 bool

@@ -1,7 +1,7 @@
 // recurring.hpp - jobs that recur: the claim of an occurrence sends the next one.
 //
 // An occurrence is a job whose unique_key begins with "schedule|", before the name of its schedule
-// (schedule/store.hpp). So a claim sees in the row that it has claimed anyway whether there is more to
+// (schedule/occurrence.hpp). So a claim sees in the row that it has claimed anyway whether there is more to
 // do. The schedule's row then decides: it has the job, or the schedule has been changed meanwhile, and
 // the job is one like any other. Both the ID and the key must be those of the schedule, as a table that
 // was truncated may give an ID again.
@@ -30,9 +30,6 @@ struct Occurrences
 	List *taken; // Occurrence * (recurring.cpp)
 	MemoryContext context;
 };
-
-// Whether the unique_key is that of an occurrence.
-bool is_occurrence(Datum unique_key);
 
 // Notes an occurrence whose first attempt this transaction has claimed. False if it has been missed,
 // and is dropped: it is not to be handed out. Locks the row of its schedule, and may wait for that.

@@ -33,18 +33,13 @@ lease_end(const definition::Definition *definition, TimestampTz begin, const Int
 }
 
 struct Occurrences; // recurring.hpp
-struct Expired;     // expired_jobs.hpp
 
 // A tuplestore, and the row type that it takes. Columns are matched by name.
 struct Output
 {
 	Tuplestorestate *store;
 	TupleDesc descriptor;
-	// Of a managed queue: what the claim has taken; set by claim().
-	Occurrences *occurrences;
-	Expired *expired;
-	// What this and later commands of the transaction have written, the claim has; InvalidCommandId: it has not begun.
-	CommandId *first_command;
+	Occurrences *occurrences; // of a managed queue: those that the claim has taken; set by claim()
 };
 
 // Puts the first count rows that the last statement returned into output. Raises 42804 if a column

@@ -2,8 +2,7 @@
 //
 // Invariants of the table:
 //   - attempt counts the claims of a job and never decreases: (id, attempt) identifies one
-//     claim, as long as commits are durable. (A claim that finds the job expired takes its own count back, before
-//     anybody sees it.)
+//     claim, as long as commits are durable.
 //   - leased_until and leased_by are set by a claim and cleared by what ends it.
 //   - dead_at is the time at which the job is, or will be, dead. The claim of the last
 //     attempt sets it to the end of the lease: if the worker dies, the job is dead from
@@ -14,7 +13,7 @@
 //     requeue. Null: none.
 //   - errors is an array of what the last ten failures have said, the newest last; a failure writes it, and nothing else.
 //     progress is what a worker has reported last (queue_extend). Null: none.
-//   - expires_at is until when the job may be started for the first time (claim/expired_jobs.hpp). Null: at any time.
+//   - expires_at is until when the job may be started for the first time (claim/expiry_rule.hpp). Null: at any time.
 //   - No index has a column that a claim or a heartbeat writes, so both are HOT updates;
 //     except dead_at on the last attempt, which takes the row out of the claim index.
 //   - unique_key is null except for jobs of queue_unique_insert, and for occurrences of schedules

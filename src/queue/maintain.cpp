@@ -300,7 +300,11 @@ queue_ext_queue_maintain(PG_FUNCTION_ARGS)
 		if (remove_all_dead(*queue, round))
 			maintain_archive(*queue, round);
 		// Last, as what hinders these may be raised. What has expired may be dead then.
-		see_to_all(*queue, round, claim::expire_batch);
+		TimestampTz expired_from = DT_NOBEGIN;
+		see_to_all(*queue, round,
+				   [&](Definition *definition, TimestampTz now, claim::Manner manner) {
+					   return claim::expire_batch(definition, now, manner, &expired_from);
+				   });
 		see_to_all(*queue, round, claim::move_dead_batch);
 	}
 	SPI_finish();

@@ -127,7 +127,7 @@ take_counts(Estimate *estimate, const Look &look)
 	estimate->counted_at = look.as_of;
 	estimate->scheduled = look.scheduled;
 	estimate->leased = look.leased;
-	estimate->unfinished = look.scheduled + look.leased;
+	estimate->unfinished = look.scheduled + look.leased + look.expired;
 	estimate->due = look.run_at;
 	estimate->is_due_sure = true;
 }

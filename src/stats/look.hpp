@@ -35,6 +35,7 @@ struct Look
 	bool is_counted;   // nothing was ready, and the rest was counted
 	int64 scheduled;
 	TimestampTz run_at; // of the first of these; PG_INT64_MAX: there is none
+	int64 expired;      // not ended yet: they count as ready
 	bool knows_leased;
 	int64 leased;
 	Clock due; // of all these
