@@ -8,7 +8,7 @@
 #include "../catalog/indexes.hpp"
 #include "../catalog/owner.hpp"
 #include "../claim/as_owner.hpp"
-#include "../claim/expired_jobs.hpp"
+#include "../claim/expiry_rule.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/shape.hpp"
 #include "../job/job.hpp"
@@ -41,9 +41,7 @@ struct Lookup
 	AttrNumber leased_until;
 	AttrNumber dead_at;
 	AttrNumber payload;
-	AttrNumber expires_at; // InvalidAttrNumber: jobs do not expire
-	AttrNumber attempt;
-	AttrNumber released; // or there is none
+	claim::ExpiryColumns expiry;
 };
 
 struct UniqueKept
@@ -116,10 +114,7 @@ lookup_of(Definition *definition)
 		lookup->leased_until = find_column(source, "leased_until", TIMESTAMPTZOID);
 		lookup->dead_at = find_column(source, "dead_at", TIMESTAMPTZOID);
 		lookup->payload = find_column(source, "payload", JSONBOID);
-		if (may_expire(definition))
-			lookup->expires_at = find_column(source, "expires_at", TIMESTAMPTZOID);
-		lookup->attempt = find_column(source, "attempt", INT4OID);
-		lookup->released = find_column(source, "released", INT4OID);
+		lookup->expiry = claim::expiry_columns(definition, source);
 		const bool has_all = lookup->id > 0 && lookup->run_at > 0 && lookup->leased_until > 0 &&
 							 lookup->dead_at > 0 && lookup->payload > 0;
 		const bool is_plain = !definition->is_partitioned && !definition->has_children &&
@@ -178,25 +173,7 @@ state_of_expired(const Definition *definition)
 	return definition->on_expire == definition::OnExpire::dead ? State::dead : State::done;
 }
 
-// Whether the job, which is neither dead nor claimed, has expired. See expired_text().
-static bool
-is_expired(const Lookup &lookup, TupleTableSlot *row, TimestampTz now)
-{
-	if (lookup.expires_at == InvalidAttrNumber || lookup.attempt == InvalidAttrNumber)
-		return false;
-	bool is_null;
-	const Datum expires_at = slot_getattr(row, lookup.expires_at, &is_null);
-	if (is_null || DatumGetTimestampTz(expires_at) > now)
-		return false;
-	const auto number = [&](AttrNumber column) {
-		is_null = true;
-		const Datum value = column == InvalidAttrNumber ? 0 : slot_getattr(row, column, &is_null);
-		return is_null ? 0 : DatumGetInt32(value);
-	};
-	return !claim::was_started(number(lookup.attempt), number(lookup.released));
-}
-
-// Computes the state as definition::job_state() does in SQL.
+// Computes the state as definition::job_state() does in SQL, but for a job that has expired: see expired_text().
 static State
 state_of_row(const Definition *definition, const Lookup &lookup, TupleTableSlot *row,
 			 TimestampTz now)
@@ -209,7 +186,7 @@ state_of_row(const Definition *definition, const Lookup &lookup, TupleTableSlot 
 	value = slot_getattr(row, lookup.leased_until, &is_null);
 	if (!is_null && DatumGetTimestampTz(value) > now)
 		return State::leased;
-	if (!may_die && is_null && is_expired(lookup, row, now))
+	if (!may_die && is_null && claim::expiry_of(lookup.expiry, row) <= now)
 		return state_of_expired(definition);
 	value = slot_getattr(row, lookup.run_at, &is_null);
 	return !is_null && DatumGetTimestampTz(value) > now ? State::scheduled : State::ready;
