@@ -297,10 +297,17 @@ may_read_expiry(const Definition *definition)
 
 namespace {
 
-// The found jobs that wait, by their IDs.
+// A found job that waits.
+struct WaitingJob
+{
+	int64 id;
+	FoundJob *found;
+};
+
+// Those, by their IDs.
 struct Waiting
 {
-	FoundJob **jobs;
+	WaitingJob *jobs;
 	int count;
 };
 
@@ -309,8 +316,8 @@ struct Waiting
 static int
 compare_ids(const void *left, const void *right)
 {
-	const int64 left_id = (*static_cast<FoundJob *const *>(left))->id;
-	const int64 right_id = (*static_cast<FoundJob *const *>(right))->id;
+	const int64 left_id = static_cast<const WaitingJob *>(left)->id;
+	const int64 right_id = static_cast<const WaitingJob *>(right)->id;
 	return left_id < right_id ? -1 : left_id > right_id;
 }
 
@@ -320,14 +327,14 @@ waiting_of(const Found *found, int count)
 	int most = 0;
 	for (int i = 0; i < count; i++)
 		most += found[i].count;
-	Waiting waiting{static_cast<FoundJob **>(palloc(sizeof(FoundJob *) * Max(most, 1))), 0};
+	Waiting waiting{static_cast<WaitingJob *>(palloc(sizeof(WaitingJob) * Max(most, 1))), 0};
 	for (int i = 0; i < count; i++)
 		for (int j = 0; j < found[i].count; j++) {
 			FoundJob *job = &found[i].jobs[j];
 			if (job->state == State::ready || job->state == State::scheduled)
-				waiting.jobs[waiting.count++] = job;
+				waiting.jobs[waiting.count++] = {job->id, job};
 		}
-	qsort(waiting.jobs, waiting.count, sizeof(FoundJob *), compare_ids);
+	qsort(waiting.jobs, waiting.count, sizeof(WaitingJob), compare_ids);
 	return waiting;
 }
 
@@ -336,7 +343,7 @@ ids_of(const Waiting &waiting)
 {
 	auto *ids = static_cast<Datum *>(palloc(sizeof(Datum) * waiting.count));
 	for (int i = 0; i < waiting.count; i++)
-		ids[i] = Int64GetDatum(waiting.jobs[i]->id);
+		ids[i] = Int64GetDatum(waiting.jobs[i].id);
 	return PointerGetDatum(construct_array(ids, waiting.count, INT8OID, sizeof(int64),
 										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
@@ -345,16 +352,15 @@ ids_of(const Waiting &waiting)
 static void
 set_state(const Waiting &waiting, int64 id, State state)
 {
-	FoundJob like{id, State::ready, false};
-	FoundJob *key = &like;
-	auto *found = static_cast<FoundJob **>(
-		bsearch(&key, waiting.jobs, waiting.count, sizeof(FoundJob *), compare_ids));
-	if (found == nullptr)
+	const WaitingJob key{id, nullptr};
+	auto *job = static_cast<WaitingJob *>(
+		bsearch(&key, waiting.jobs, waiting.count, sizeof(WaitingJob), compare_ids));
+	if (job == nullptr)
 		return;
-	while (found > waiting.jobs && found[-1]->id == id)
-		found--;
-	for (; found < waiting.jobs + waiting.count && (*found)->id == id; found++)
-		(*found)->state = state;
+	while (job > waiting.jobs && job[-1].id == id)
+		job--;
+	for (; job < waiting.jobs + waiting.count && job->id == id; job++)
+		job->found->state = state;
 }
 
 // Needs SPI open.
