@@ -142,11 +142,11 @@ is($session->query(qq{select queue_send('q', '1', partition_key => '$key[1]') > 
 is(sql('select count(*), min(id) = ' . $of_south . q{ from queue_pop('q', 100) where id >> 43 = 1}), '2|t', 'and its jobs');
 
 # DDL that was done on some shards is completed.
-sql(q{select queue_remote.queue_create(0, queue_proxy.version(), null, 'part', '30 s', 25, '1 s', '1 h', false, false, null, null, null)});
+sql(q{select queue_remote.queue_create(0, queue_proxy.version(), null, 'part', '30 s', 25, '1 s', '1 h', false, false, null, null, null, null)});
 is(sql(q{select queue_create('part')}), 'part', 'a queue that one shard has is created on the others');
 is(state_of(q{select queue_create('part')}), '42710', 'then it exists');
 is($_->safe_psql('postgres', q{select count(*) from queues where queue = 'public.part'}), 1, 'on ' . $_->name) for @shards;
-sql(q{select queue_remote.queue_create(0, queue_proxy.version(), null, 'other', '30 s', 25, '1 s', '1 h', false, false, null, null, null)});
+sql(q{select queue_remote.queue_create(0, queue_proxy.version(), null, 'other', '30 s', 25, '1 s', '1 h', false, false, null, null, null, null)});
 ($state, $out, $error) = call(q{select queue_create('other', lease => '1 s')});
 is($state, '55000', 'not with other settings');
 like($error, qr/queue "other" has other settings on shard "south"/, 'which the error says');
