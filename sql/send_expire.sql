@@ -425,6 +425,35 @@ select queue_create('slots', archive => true, archive_keep => '1 day', on_expire
 select queue_send('slots', '1', expires_at => now());
 call queue_maintain('slots');
 select payload, state from slots_archive;
+-- A look locks the archive only when there is something for it, and then the one slot.
+create function locked() returns bigint language sql volatile as $$
+	select count(*) from pg_locks as l where pid = pg_backend_pid() and mode = 'RowExclusiveLock' and relation in (
+		select relid from pg_partition_tree('slots_archive')) $$;
+create role regress_expire_worker;
+grant usage on schema test_expire to regress_expire_worker;
+grant select, insert, update, delete on slots to regress_expire_worker;
+\c -
+set client_min_messages = warning;
+set search_path = test_expire, public;
+set role regress_expire_worker;
+begin;
+select count(*) from queue_pop('slots');
+select locked();
+commit;
+reset role;
+select queue_send('slots', '4', run_at => '2500-01-01', expires_at => now());
+\c -
+set client_min_messages = warning;
+set search_path = test_expire, public;
+set session authorization regress_expire_worker;
+begin;
+select count(*) from queue_pop('slots');
+select locked();
+commit;
+reset session authorization;
+select payload, state from slots_archive order by payload;
+drop owned by regress_expire_worker;
+drop role regress_expire_worker;
 drop table slots_archive;
 select queue_send('slots', '2', expires_at => now());
 \c -

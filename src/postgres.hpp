@@ -80,6 +80,8 @@ extern "C" {
 #include "parser/parse_relation.h"
 #include "parser/parser.h"
 #include "parser/scansup.h"
+#include "partitioning/partbounds.h"
+#include "partitioning/partdesc.h"
 #include "port/atomics.h"
 #include "postmaster/autovacuum.h"
 #include "rewrite/rewriteHandler.h"

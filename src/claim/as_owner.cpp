@@ -153,15 +153,25 @@ lock_for(int events)
 bool
 has_no_users_code(Oid table, int events, Oid role)
 {
-	const LOCKMODE lock = lock_for(events);
-	LockRelationOid(table, lock);
+	return has_no_users_code({table, 0, events}, role);
+}
+
+bool
+has_no_users_code(const Access &access, Oid role)
+{
+	const LOCKMODE lock = lock_for(access.events);
+	const Oid written = OidIsValid(access.partition) ? access.partition : access.table;
+	LockRelationOid(access.table, lock);
+	if (written != access.table)
+		LockRelationOid(written, lock);
 	bool has_any = false;
 	ListCell *cell;
-	foreach (cell, find_all_inheritors(table, lock, nullptr)) {
+	foreach (cell,
+			 list_append_unique_oid(find_all_inheritors(written, lock, nullptr), access.table)) {
 		Relation relation = try_relation_open(lfirst_oid(cell), NoLock);
 		if (relation == nullptr)
 			continue;
-		has_any = has_any || has_code(relation, events, role);
+		has_any = has_any || has_code(relation, access.events, role);
 		relation_close(relation, NoLock);
 	}
 	return !has_any;
@@ -190,7 +200,7 @@ choose_runner(const Access *accesses, int count, Manner manner)
 		return Runner::trusted_owner;
 	const Access *found = nullptr;
 	for (int i = 0; i < count && found == nullptr; i++)
-		if (!has_no_users_code(accesses[i].table, accesses[i].events, owner))
+		if (!has_no_users_code(accesses[i], owner))
 			found = &accesses[i];
 	if (found == nullptr)
 		return Runner::owner;

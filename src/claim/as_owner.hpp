@@ -24,6 +24,8 @@ struct Access
 	Oid table;
 	AclMode rights; // on the whole table
 	int events;     // that may fire triggers: TRIGGER_TYPE_INSERT and so on; 0: it reads
+	// The only partition that it writes, by way of the table; InvalidOid: it may write them all.
+	Oid partition = InvalidOid;
 };
 
 // As whom it runs.
@@ -45,6 +47,9 @@ enum class Manner {
 // Whether a statement of that role runs no code of users on the table, its partitions and children: of these it takes
 // the lock that the statement takes, for the rest of the transaction, and ACCESS SHARE on their indexes.
 bool has_no_users_code(Oid table, int events, Oid role);
+
+// The same of the table itself and of what the access writes of it.
+bool has_no_users_code(const Access &access, Oid role);
 
 // Whether a statement may run as the owner. Takes the locks of has_no_users_code().
 bool may_run_as_owner(Oid table, int events);

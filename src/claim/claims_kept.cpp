@@ -34,6 +34,7 @@ act_of(ClaimStatement which)
 		case ClaimStatement::move_dead:
 			return "move of dead jobs from";
 		case ClaimStatement::look_for_expired:
+		case ClaimStatement::lock_expired:
 		case ClaimStatement::find_expired:
 		case ClaimStatement::end_expired:
 			return "end of expired jobs in";

@@ -35,8 +35,9 @@ enum class ClaimStatement {
 	move_failed,       // moves those of some jobs that are dead to the dead queue
 	look_for_dead,     // a batch of dead jobs, for a claim
 	move_dead,         // the same, for queue_maintain
-	look_for_expired,  // finds a batch of expired jobs, for a claim
-	find_expired,      // the same, for queue_maintain
+	look_for_expired,  // finds expired jobs, for a claim
+	lock_expired,      // locks a batch of those
+	find_expired,      // finds and locks a batch, for queue_maintain
 	end_expired,       // ends them as the queue says
 };
 constexpr int claim_statement_count = static_cast<int>(ClaimStatement::end_expired) + 1;

@@ -1,7 +1,8 @@
 // expired_jobs.cpp - see expired_jobs.hpp.
 //
 // A batch takes two statements: the first finds the jobs and locks them, the second ends them. So
-// it is known how many there were, where a trigger suppresses the end of one.
+// it is known how many there were, where a trigger suppresses the end of one. A look finds them before it locks any, or
+// the archive: it leaves no lock where there are none.
 
 #include "../postgres.hpp"
 
@@ -77,7 +78,10 @@ statement_for(Definition *definition, ClaimStatement which)
 		constexpr const char *columns = "j.id::pg_catalog.int8, j.expires_at";
 		switch (which) {
 			case ClaimStatement::look_for_expired:
-				return select_first(definition, sought_jobs(definition), columns);
+				return select_tried(definition, sought_jobs(definition), columns);
+			case ClaimStatement::lock_expired:
+				return select_among(definition, sought_jobs(definition),
+									placeholder(Parameter::ids), columns);
 			case ClaimStatement::find_expired:
 				return select_all(definition, sought_jobs(definition), columns);
 			default:
@@ -88,7 +92,7 @@ statement_for(Definition *definition, ClaimStatement which)
 
 namespace {
 
-// The jobs of a batch.
+// The jobs of a batch, or those that a look tries.
 struct Batch
 {
 	int count;
@@ -98,12 +102,12 @@ struct Batch
 
 } // namespace
 
-// Finds and locks them; which: as whose batch.
+// Those that the last statement has found.
 static Batch
-find_batch(Definition *definition, ClaimStatement which, const Arguments &arguments)
+found_batch(uint64 rows)
 {
-	Batch batch{static_cast<int>(run(statement_for(definition, which), arguments)), 0, 0};
-	auto *ids = static_cast<Datum *>(palloc(sizeof(Datum) * look_batch_size));
+	Batch batch{static_cast<int>(rows), 0, 0};
+	auto *ids = static_cast<Datum *>(palloc(sizeof(Datum) * Max(batch.count, 1)));
 	for (int i = 0; i < batch.count; i++) {
 		const auto value = [&](int column) {
 			bool is_null;
@@ -138,16 +142,15 @@ count_unstarted(Definition *definition, uint64 rows, TimestampTz now)
 	stats::note_removed(counters, removed);
 }
 
-// Ends those that expired at that time or later.
+// Finds and locks a batch, and ends it. which: the statement that finds and locks.
 static Batch
-end_batch(Definition *definition, ClaimStatement which, TimestampTz from, TimestampTz now)
+end_batch(Definition *definition, ClaimStatement which, Arguments arguments)
 {
-	Arguments arguments(now);
+	const TimestampTz now = arguments.call_time();
 	set_slot(definition, now, &arguments);
-	arguments.set(Parameter::cutoff, TimestampTzGetDatum(from));
 	Batch batch{};
 	statement::with_spi([&] {
-		batch = find_batch(definition, which, arguments);
+		batch = found_batch(run(statement_for(definition, which), arguments));
 		if (batch.count == 0)
 			return;
 		arguments.set(Parameter::ids, batch.ids);
@@ -159,21 +162,48 @@ end_batch(Definition *definition, ClaimStatement which, TimestampTz from, Timest
 	return batch;
 }
 
-// The same, as the owner.
-static Batch
-end_as_owner(Definition *definition, ClaimStatement which, TimestampTz from, TimestampTz now,
-			 Manner manner)
+// What that does with the queue's table.
+static Access
+access_of_source(const Definition *definition)
 {
 	const bool is_dead = definition->on_expire == OnExpire::dead;
 	const AclMode rights = ACL_SELECT | ACL_UPDATE | (is_dead ? 0 : ACL_DELETE);
+	return {definition->source, rights, is_dead ? TRIGGER_TYPE_UPDATE : TRIGGER_TYPE_DELETE};
+}
+
+// The same, as the owner; slot: the one of the archive, if there is one.
+static Batch
+end_as_owner(Definition *definition, ClaimStatement which, const Arguments &arguments, Oid slot,
+			 Manner manner)
+{
 	const Access accesses[] = {
-		{definition->source, rights, is_dead ? TRIGGER_TYPE_UPDATE : TRIGGER_TYPE_DELETE},
-		{definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT}};
+		access_of_source(definition),
+		{definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT, slot}};
 	const bool has_archive =
 		definition->on_expire == OnExpire::archive && definition->archive_name != nullptr;
 	Batch batch{};
 	as_owner(accesses, has_archive ? 2 : 1, manner,
-			 [&](Runner) { batch = end_batch(definition, which, from, now); });
+			 [&](Runner) { batch = end_batch(definition, which, arguments); });
+	return batch;
+}
+
+// Finds those that a look tries, as the owner.
+static Batch
+find_as_owner(Definition *definition, const Arguments &arguments)
+{
+	constexpr ClaimStatement which = ClaimStatement::look_for_expired;
+	const Access access = access_of_source(definition);
+	const MemoryContext context = CurrentMemoryContext;
+	Batch batch{};
+	as_owner(&access, 1, Manner::plain, [&](Runner) {
+		statement::with_spi([&] {
+			batch = found_batch(run_newest(statement_for(definition, which), arguments));
+			// SPI frees what was made here.
+			MemoryContext spi = MemoryContextSwitchTo(context);
+			batch.ids = datumCopy(batch.ids, false, -1);
+			MemoryContextSwitchTo(spi);
+		});
+	});
 	return batch;
 }
 
@@ -183,37 +213,70 @@ log_not_ended(const Definition *definition, const ErrorData *cause)
 	error::log_expired_not_ended(definition->source_name, cause);
 }
 
-// Locks the archive that expired jobs go to. A look waits for no one, as that of dead jobs.
+// Locks the archive that expired jobs go to, and its slot. A look waits for no one, as that of dead jobs.
 static bool
-lock_archive(const Definition *definition, ClaimStatement which)
+lock_archive(const Definition *definition, ClaimStatement which, TimestampTz now, Oid *slot)
 {
-	if (definition->on_expire != OnExpire::archive || !OidIsValid(definition->archive))
+	const Oid archive = definition->archive;
+	*slot = InvalidOid;
+	if (definition->on_expire != OnExpire::archive || !OidIsValid(archive))
 		return true;
-	if (which == ClaimStatement::look_for_expired)
-		return lock_if_free(definition->archive);
-	LockRelationOid(definition->archive, RowExclusiveLock);
-	return true;
+	if (which != ClaimStatement::lock_expired)
+		LockRelationOid(archive, RowExclusiveLock);
+	else if (!ConditionalLockRelationOid(archive, RowExclusiveLock))
+		return false;
+	*slot = definition::find_slot(definition, now);
+	return which != ClaimStatement::lock_expired ||
+		   lock_if_free(OidIsValid(*slot) ? *slot : archive);
 }
 
-// Whether expired jobs can be looked for, by a statement of the definition; the archive is locked then. Not where a table has
-// changed since that was made: the next look has a new one.
+// Whether expired jobs can be looked for, by a statement of the definition. Not where a table has changed since that was made:
+// the next look has a new one.
 static bool
-may_look(const Definition *definition, ClaimStatement which)
+may_look(const Definition *definition)
 {
 	return may_expire(definition) && definition::has_expires_at(definition->source) &&
-		   lock_archive(definition, which) && definition->dependent.is_valid;
+		   definition->dependent.is_valid;
+}
+
+// Those that expired at that time or later.
+static Arguments
+arguments_from(TimestampTz from, TimestampTz now)
+{
+	Arguments arguments(now);
+	arguments.set(Parameter::cutoff, TimestampTzGetDatum(from));
+	return arguments;
 }
 
 BatchResult
 expire_batch(Definition *definition, TimestampTz now, Manner manner, TimestampTz *from)
 {
 	constexpr ClaimStatement which = ClaimStatement::find_expired;
-	if (!may_look(definition, which))
+	Oid slot;
+	if (!may_look(definition) || !lock_archive(definition, which, now, &slot) ||
+		!definition->dependent.is_valid)
 		return batch_of(definition, 0);
-	const Batch batch = end_as_owner(definition, which, *from, now, manner);
+	const Batch batch = end_as_owner(definition, which, arguments_from(*from, now), slot, manner);
 	if (batch.count > 0)
 		*from = batch.last;
 	return batch_of(definition, batch.count);
+}
+
+// Ends a batch of those that a look has found. False if another session has the archive locked, or a table has changed.
+static bool
+end_found(Definition *definition, const Batch &found, Arguments arguments, Batch *ended)
+{
+	constexpr ClaimStatement which = ClaimStatement::lock_expired;
+	*ended = {};
+	if (found.count == 0)
+		return true;
+	Oid slot;
+	if (!lock_archive(definition, which, arguments.call_time(), &slot) ||
+		!definition->dependent.is_valid)
+		return false;
+	arguments.set(Parameter::ids, found.ids);
+	*ended = end_as_owner(definition, which, arguments, slot, Manner::plain);
+	return true;
 }
 
 // A look of a claim. Those that were started in time, and have not ended, stand in the index, too, and there may be many.
@@ -223,16 +286,18 @@ static void
 look(Definition *definition, TimestampTz now)
 {
 	constexpr int64 period = USECS_PER_MINUTE;
-	constexpr ClaimStatement which = ClaimStatement::look_for_expired;
-	if (!OidIsValid(definition::expiry_index(definition->source)) || !may_look(definition, which))
+	if (!OidIsValid(definition::expiry_index(definition->source)) || !may_look(definition))
 		return;
 	auto *kept = definition::beside<ClaimsKept>(definition);
 	if (now >= kept->expired_again || kept->expired_again - now > period) {
 		kept->expired_from = DT_NOBEGIN;
 		kept->expired_again = now + period;
 	}
-	const Batch batch = end_as_owner(definition, which, kept->expired_from, now, Manner::plain);
-	kept->expired_from = batch.count < look_batch_size ? now : batch.last;
+	const Arguments arguments = arguments_from(kept->expired_from, now);
+	const Batch found = find_as_owner(definition, arguments);
+	Batch batch;
+	if (end_found(definition, found, arguments, &batch))
+		kept->expired_from = batch.count < look_batch_size ? now : batch.last;
 }
 
 void

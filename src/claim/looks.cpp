@@ -14,9 +14,6 @@ constexpr int64 least_pause = USECS_PER_SEC;
 constexpr int64 pause_factor = 20;
 constexpr int64 pause_failed = 60 * USECS_PER_SEC;
 
-// The jobs that a look tries, whoever has them locked.
-constexpr int most_tried = 4 * look_batch_size;
-
 // Who changes one has it locked, and another claim may be seeing to some.
 static constexpr const char *unless_locked = " for update skip locked";
 
@@ -38,16 +35,28 @@ select_all(const Definition *definition, const Sought &sought, const char *colum
 					   look_batch_size, unless_locked);
 }
 
-// Finds those that it tries again by the primary key, and not by the index, which would read all of them.
+const char *
+select_tried(const Definition *definition, const Sought &sought, const char *columns)
+{
+	return select_jobs(definition, sought, columns, sought.among, psprintf("j.%s", sought.moment),
+					   most_tried, "");
+}
+
+// Finds them by the primary key, and not by the index, which would read all jobs.
+const char *
+select_among(const Definition *definition, const Sought &sought, const char *ids,
+			 const char *columns)
+{
+	return select_jobs(
+		definition, sought, columns, psprintf(" and j.id operator(pg_catalog.=) any (%s)", ids),
+		psprintf("coalesce(j.%s, 'infinity')", sought.moment), look_batch_size, unless_locked);
+}
+
 const char *
 select_first(const Definition *definition, const Sought &sought, const char *columns)
 {
-	const char *tried = select_jobs(definition, sought, "j.id", sought.among,
-									psprintf("j.%s", sought.moment), most_tried, "");
-	return select_jobs(definition, sought, columns,
-					   psprintf(" and j.id operator(pg_catalog.=) any (array(%s))", tried),
-					   psprintf("coalesce(j.%s, 'infinity')", sought.moment), look_batch_size,
-					   unless_locked);
+	const char *tried = select_tried(definition, sought, "j.id");
+	return select_among(definition, sought, psprintf("array(%s)", tried), columns);
 }
 
 bool

@@ -17,6 +17,9 @@ namespace queue_ext::claim {
 // The rows of a batch.
 constexpr int look_batch_size = 500;
 
+// The jobs that a look tries, whoever has them locked.
+constexpr int most_tried = 4 * look_batch_size;
+
 // What came of a batch.
 enum class BatchResult {
 	full, // there may be more
@@ -47,6 +50,14 @@ const char *select_all(const definition::Definition *definition, const Sought &s
 					   const char *columns);
 const char *select_first(const definition::Definition *definition, const Sought &sought,
 						 const char *columns);
+
+// The same in two steps. Selects those of the first 2,000, and locks none.
+const char *select_tried(const definition::Definition *definition, const Sought &sought,
+						 const char *columns);
+
+// Selects those of a batch among the jobs with these ids, an expression, and locks them.
+const char *select_among(const definition::Definition *definition, const Sought &sought,
+						 const char *ids, const char *columns);
 
 // Locks a table and its children as a statement that inserts does, unless another session has one of them locked.
 bool lock_if_free(Oid table);

@@ -38,4 +38,29 @@ set_slot(const Definition *definition, TimestampTz now, statement::Arguments *ar
 		arguments->set(Parameter::slot, Int16GetDatum(slot_of(definition->archive_keep, now)));
 }
 
+Oid
+find_slot(const Definition *definition, TimestampTz now)
+{
+	Relation archive =
+		definition->has_slots ? try_relation_open(definition->archive, NoLock) : nullptr;
+	if (archive == nullptr)
+		return InvalidOid;
+	Oid slot = InvalidOid;
+	PartitionKey key = RelationGetPartitionKey(archive);
+	if (key != nullptr && key->strategy == PARTITION_STRATEGY_LIST &&
+		key->parttypid[0] == INT2OID && key->partattrs[0] != InvalidAttrNumber) {
+		PartitionDesc partitions = RelationGetPartitionDesc(archive, true);
+		const Datum value = Int16GetDatum(slot_of(definition->archive_keep, now));
+		bool is_equal = false;
+		const int place = partitions->nparts == 0
+							  ? -1
+							  : partition_list_bsearch(key->partsupfunc, key->partcollation,
+													   partitions->boundinfo, value, &is_equal);
+		if (place >= 0 && is_equal)
+			slot = partitions->oids[partitions->boundinfo->indexes[place]];
+	}
+	relation_close(archive, NoLock);
+	return slot;
+}
+
 } // namespace queue_ext::definition

@@ -17,4 +17,7 @@ const char *archiving_text(const Definition *definition, const char *source, con
 // Sets the slot for jobs that such a statement archives now, if the archive has slots.
 void set_slot(const Definition *definition, TimestampTz now, statement::Arguments *arguments);
 
+// That slot, a partition of the archive, which the caller has locked. InvalidOid where it has none for such jobs alone.
+Oid find_slot(const Definition *definition, TimestampTz now);
+
 } // namespace queue_ext::definition
