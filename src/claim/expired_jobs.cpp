@@ -279,6 +279,18 @@ end_found(Definition *definition, const Batch &found, Arguments arguments, Batch
 	return true;
 }
 
+// Where the next look begins: behind those that this one has tried, if others have them locked. There may be more of one moment
+// than it tries.
+static TimestampTz
+next_from(const Batch &found, const Batch &ended, TimestampTz from, TimestampTz now)
+{
+	if (ended.count == look_batch_size)
+		return ended.last;
+	if (found.count < most_tried)
+		return now;
+	return found.last > from ? found.last : from + 1;
+}
+
 // A look of a claim. Those that were started in time, and have not ended, stand in the index, too, and there may be many.
 // So a look begins where the one before it has ended; but for the first one of a minute, for what was committed late, given
 // back, or locked. An owner may have dropped the index.
@@ -297,7 +309,7 @@ look(Definition *definition, TimestampTz now)
 	const Batch found = find_as_owner(definition, arguments);
 	Batch batch;
 	if (end_found(definition, found, arguments, &batch))
-		kept->expired_from = batch.count < look_batch_size ? now : batch.last;
+		kept->expired_from = next_from(found, batch, kept->expired_from, now);
 }
 
 void
