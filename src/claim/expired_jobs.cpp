@@ -11,6 +11,7 @@
 #include "../definition/archiving.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
+#include "../statement/subtransaction.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "../wake/transaction_callbacks.hpp"
 #include "claims_kept.hpp"
@@ -80,8 +81,8 @@ statement_for(Definition *definition, ClaimStatement which)
 			case ClaimStatement::look_for_expired:
 				return select_tried(definition, sought_jobs(definition), columns);
 			case ClaimStatement::lock_expired:
-				return select_among(definition, sought_jobs(definition),
-									placeholder(Parameter::ids), columns);
+				return lock_among(definition, sought_jobs(definition), placeholder(Parameter::ids),
+								  columns);
 			case ClaimStatement::find_expired:
 				return select_all(definition, sought_jobs(definition), columns);
 			default:
@@ -102,23 +103,48 @@ struct Batch
 
 } // namespace
 
-// Those that the last statement has found.
+// Those that the last statement has found, and that are still sought, if it says that.
 static Batch
 found_batch(uint64 rows)
 {
-	Batch batch{static_cast<int>(rows), 0, 0};
-	auto *ids = static_cast<Datum *>(palloc(sizeof(Datum) * Max(batch.count, 1)));
-	for (int i = 0; i < batch.count; i++) {
+	Batch batch{};
+	auto *ids = static_cast<Datum *>(palloc(sizeof(Datum) * Max(rows, 1)));
+	for (uint64 i = 0; i < rows; i++) {
+		bool is_null;
 		const auto value = [&](int column) {
-			bool is_null;
 			return SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, column, &is_null);
 		};
-		ids[i] = value(1);
+		constexpr int says = 3;
+		const bool is_sought =
+			SPI_tuptable->tupdesc->natts < says || (DatumGetBool(value(says)) && !is_null);
+		if (!is_sought)
+			continue;
+		ids[batch.count++] = value(1);
 		batch.last = DatumGetTimestampTz(value(2));
 	}
 	batch.ids = PointerGetDatum(construct_array(ids, batch.count, INT8OID, sizeof(int64),
 												FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 	return batch;
+}
+
+// Locks a batch of the jobs of a look. Others may have changed some since they were found: these get no lock, which would last
+// until the worker's end. Where that goes on it locks none.
+static Batch
+lock_batch(Definition *definition, Arguments arguments)
+{
+	const Statement &statement = statement_for(definition, ClaimStatement::lock_expired);
+	for (int tries = 0; tries < 3; tries++) {
+		Batch batch;
+		const bool is_locked = statement::committed_if([&] {
+			const uint64 rows = run(statement, arguments);
+			batch = found_batch(rows);
+			return rows == static_cast<uint64>(batch.count);
+		});
+		if (is_locked)
+			return batch;
+		arguments.set(Parameter::ids, batch.ids);
+	}
+	return Batch{};
 }
 
 // Counts the jobs that the last statement has ended. The note of a write also has those told who wait for the end of one.
@@ -150,7 +176,9 @@ end_batch(Definition *definition, ClaimStatement which, Arguments arguments)
 	set_slot(definition, now, &arguments);
 	Batch batch{};
 	statement::with_spi([&] {
-		batch = found_batch(run(statement_for(definition, which), arguments));
+		batch = which == ClaimStatement::lock_expired
+					? lock_batch(definition, arguments)
+					: found_batch(run(statement_for(definition, which), arguments));
 		if (batch.count == 0)
 			return;
 		arguments.set(Parameter::ids, batch.ids);

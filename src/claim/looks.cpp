@@ -44,19 +44,24 @@ select_tried(const Definition *definition, const Sought &sought, const char *col
 
 // Finds them by the primary key, and not by the index, which would read all jobs.
 const char *
-select_among(const Definition *definition, const Sought &sought, const char *ids,
-			 const char *columns)
+lock_among(const Definition *definition, const Sought &sought, const char *ids, const char *columns)
 {
-	return select_jobs(
-		definition, sought, columns, psprintf(" and j.id operator(pg_catalog.=) any (%s)", ids),
-		psprintf("coalesce(j.%s, 'infinity')", sought.moment), look_batch_size, unless_locked);
+	return psprintf("select %s, j.%s operator(pg_catalog.<=) %s%s from %s as j"
+					" where j.id operator(pg_catalog.=) any (%s)"
+					" order by coalesce(j.%s, 'infinity') limit %d%s",
+					columns, sought.moment, placeholder(Parameter::call_time), sought.others,
+					definition->source_name, ids, sought.moment, look_batch_size, unless_locked);
 }
 
+// Finds those that it tries again by the primary key, too.
 const char *
 select_first(const Definition *definition, const Sought &sought, const char *columns)
 {
 	const char *tried = select_tried(definition, sought, "j.id");
-	return select_among(definition, sought, psprintf("array(%s)", tried), columns);
+	return select_jobs(definition, sought, columns,
+					   psprintf(" and j.id operator(pg_catalog.=) any (array(%s))", tried),
+					   psprintf("coalesce(j.%s, 'infinity')", sought.moment), look_batch_size,
+					   unless_locked);
 }
 
 bool

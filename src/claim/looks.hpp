@@ -55,9 +55,10 @@ const char *select_first(const definition::Definition *definition, const Sought 
 const char *select_tried(const definition::Definition *definition, const Sought &sought,
 						 const char *columns);
 
-// Selects those of a batch among the jobs with these ids, an expression, and locks them.
-const char *select_among(const definition::Definition *definition, const Sought &sought,
-						 const char *ids, const char *columns);
+// Selects and locks a batch of the jobs with these ids, an expression, whatever has become of them: with the columns, and
+// whether they are still sought. A condition would leave a lock on one that does not meet it any more.
+const char *lock_among(const definition::Definition *definition, const Sought &sought,
+					   const char *ids, const char *columns);
 
 // Locks a table and its children as a statement that inserts does, unless another session has one of them locked.
 bool lock_if_free(Oid table);

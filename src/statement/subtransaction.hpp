@@ -61,28 +61,45 @@ in_subtransaction(Body &&body, IsExpected &&is_expected)
 	return is_done;
 }
 
-// Runs body in a subtransaction that is rolled back, which releases its locks. Raises what body
-// raises.
+// Runs body, which returns whether its subtransaction is to commit, and returns that. If not it is rolled back, which
+// releases its locks. Raises what body raises.
 template <typename Body>
-void
-rolled_back(Body &&body)
+bool
+committed_if(Body &&body)
 {
 	const MemoryContext context = CurrentMemoryContext;
 	const ResourceOwner owner = CurrentResourceOwner;
+	volatile bool is_to_commit = false;
 	BeginInternalSubTransaction(nullptr);
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		body();
+		is_to_commit = body();
 	}
 	PG_CATCH();
 	{
 		ReThrowError(roll_back(context, owner));
 	}
 	PG_END_TRY();
-	RollbackAndReleaseCurrentSubTransaction();
+	if (is_to_commit)
+		ReleaseCurrentSubTransaction();
+	else
+		RollbackAndReleaseCurrentSubTransaction();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
+	return is_to_commit;
+}
+
+// Runs body in a subtransaction that is rolled back, which releases its locks. Raises what body
+// raises.
+template <typename Body>
+void
+rolled_back(Body &&body)
+{
+	(void) committed_if([&] {
+		body();
+		return false;
+	});
 }
 
 } // namespace queue_ext::statement
