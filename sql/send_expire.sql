@@ -697,5 +697,28 @@ select error_of($$select queue_adopt('old')$$);
 comment on table old is 'queue of queue_ext: {"lease": "PT30S", "max_attempts": 25, "backoff_base": "PT1S", "backoff_cap": "PT1H", "archive": false, "on_expire": "never"}';
 select error_of($$select queue_adopt('old')$$);
 
+-- What is deferred may fail the commit, which would be the worker's: claims leave these jobs to queue_maintain.
+select queue_create('graves');
+select queue_create('referred', max_attempts => 1, on_expire => 'delete', dead_queue => 'graves');
+create table reference (job bigint references referred (id) deferrable initially deferred);
+select queue_send('referred', '1', run_at => '2500-01-01', expires_at => now());
+select queue_send('referred', '2');
+insert into reference select id from referred;
+\c -
+set client_min_messages = warning;
+set time zone 'UTC';
+set search_path = test_expire, public;
+begin;
+select queue_fail('referred', id, attempt, 'no') from queue_pop('referred');
+commit;
+select payload, dead_at is not null as dead from referred order by id;
+\set VERBOSITY terse
+call queue_maintain('referred');
+\set VERBOSITY default
+truncate reference;
+call queue_maintain('referred');
+select payload from referred;
+select payload, last_error from graves;
+
 drop schema test_expire cascade;
 drop role regress_expire_sender, regress_expire_worker, regress_expire_owner;

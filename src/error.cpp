@@ -138,6 +138,15 @@ no_right_beside_code(const char *table, const char *grants)
 }
 
 void
+may_fire_at_commit(const char *table)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("table \"%s\" has a trigger or constraint that may be deferred", table),
+					errdetail("It could fail the commit of a worker."),
+					errhint("Call queue_maintain().")));
+}
+
+void
 code_of_users(const char *table)
 {
 	ereport(ERROR,

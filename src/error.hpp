@@ -40,6 +40,8 @@ void check_not_blank(const char *what, const text *value);
 [[noreturn]] void no_right(const char *table, const char *grants);
 // The same, where the owner does it for the caller, unless the table has code of users.
 [[noreturn]] void no_right_beside_code(const char *table, const char *grants);
+// 55000: a claim does not do that.
+[[noreturn]] void may_fire_at_commit(const char *table);
 // 42501: it is not done as the caller, either.
 [[noreturn]] void code_of_users(const char *table);
 // The hint of such an error.

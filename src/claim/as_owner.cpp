@@ -149,7 +149,28 @@ lock_for(int events)
 	return (events & ~TRIGGER_TYPE_TRUNCATE) == 0 ? AccessShareLock : RowExclusiveLock;
 }
 
-// What is dropped meanwhile is left to the statement.
+// Calls visit() with the table and what the access writes of it, locked as the statement does. What is dropped meanwhile is left
+// to the statement.
+template <typename Visit>
+static void
+each_written(const Access &access, Visit &&visit)
+{
+	const LOCKMODE lock = lock_for(access.events);
+	const Oid written = OidIsValid(access.partition) ? access.partition : access.table;
+	LockRelationOid(access.table, lock);
+	if (written != access.table)
+		LockRelationOid(written, lock);
+	ListCell *cell;
+	foreach (cell,
+			 list_append_unique_oid(find_all_inheritors(written, lock, nullptr), access.table)) {
+		Relation relation = try_relation_open(lfirst_oid(cell), NoLock);
+		if (relation == nullptr)
+			continue;
+		visit(relation);
+		relation_close(relation, NoLock);
+	}
+}
+
 bool
 has_no_users_code(Oid table, int events, Oid role)
 {
@@ -159,22 +180,38 @@ has_no_users_code(Oid table, int events, Oid role)
 bool
 has_no_users_code(const Access &access, Oid role)
 {
-	const LOCKMODE lock = lock_for(access.events);
-	const Oid written = OidIsValid(access.partition) ? access.partition : access.table;
-	LockRelationOid(access.table, lock);
-	if (written != access.table)
-		LockRelationOid(written, lock);
 	bool has_any = false;
-	ListCell *cell;
-	foreach (cell,
-			 list_append_unique_oid(find_all_inheritors(written, lock, nullptr), access.table)) {
-		Relation relation = try_relation_open(lfirst_oid(cell), NoLock);
-		if (relation == nullptr)
-			continue;
+	each_written(access, [&](Relation relation) {
 		has_any = has_any || has_code(relation, access.events, role);
-		relation_close(relation, NoLock);
-	}
+	});
 	return !has_any;
+}
+
+// A constraint that is deferrable has such triggers, too.
+static bool
+may_defer(Relation table, int events)
+{
+	const TriggerDesc *triggers = table->trigdesc;
+	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
+		const Trigger &trigger = triggers->triggers[i];
+		if ((trigger.tgtype & events) != 0 && trigger.tgdeferrable &&
+			trigger.tgenabled != TRIGGER_DISABLED)
+			return true;
+	}
+	return false;
+}
+
+void
+check_defers_nothing(const Access *accesses, int count)
+{
+	for (int i = 0; i < count; i++) {
+		bool may_any = false;
+		each_written(accesses[i], [&](Relation relation) {
+			may_any = may_any || may_defer(relation, accesses[i].events);
+		});
+		if (may_any)
+			error::may_fire_at_commit(get_rel_name(accesses[i].table));
+	}
 }
 
 // Both are asked: the session is that of the one, and its temporary objects may be those of the other, in a function

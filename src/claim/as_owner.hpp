@@ -51,6 +51,10 @@ bool has_no_users_code(Oid table, int events, Oid role);
 // The same of the table itself and of what the access writes of it.
 bool has_no_users_code(const Access &access, Oid role);
 
+// Raises 55000 if a statement may have a trigger or constraint of these tables wait for the commit: what it raises then fails the
+// whole transaction. Takes the locks of has_no_users_code().
+void check_defers_nothing(const Access *accesses, int count);
+
 // Whether a statement may run as the owner. Takes the locks of has_no_users_code().
 bool may_run_as_owner(Oid table, int events);
 

@@ -214,8 +214,11 @@ move(Definition *opened, ClaimStatement which, const Arguments &arguments, Manne
 		{definition->source, ACL_SELECT | ACL_UPDATE | ACL_DELETE, TRIGGER_TYPE_DELETE},
 		{definition->dead_queue, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT},
 		{definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT}};
+	const int count = definition->is_archived ? 3 : 2;
 	int64 moved = 0;
-	as_owner(accesses, definition->is_archived ? 3 : 2, manner, [&](Runner) {
+	as_owner(accesses, count, manner, [&](Runner) {
+		if (which != ClaimStatement::move_dead)
+			check_defers_nothing(accesses, count);
 		statement::with_spi([&] {
 			const int64 sent = stats::counted_by_trigger(definition->dead_queue);
 			run(statement_for(definition, which), arguments);
@@ -238,6 +241,7 @@ move_dead_batch(Definition *definition, TimestampTz now, Manner manner)
 {
 	if (!has_dead_queue(definition))
 		return BatchResult::last;
+	defer_nothing();
 	const int64 moved =
 		move(definition, ClaimStatement::move_dead, arguments_at(definition, now), manner);
 	return batch_of(definition, moved);

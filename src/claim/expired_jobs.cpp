@@ -209,9 +209,13 @@ end_as_owner(Definition *definition, ClaimStatement which, const Arguments &argu
 		{definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT, slot}};
 	const bool has_archive =
 		definition->on_expire == OnExpire::archive && definition->archive_name != nullptr;
+	const int count = has_archive ? 2 : 1;
 	Batch batch{};
-	as_owner(accesses, has_archive ? 2 : 1, manner,
-			 [&](Runner) { batch = end_batch(definition, which, arguments); });
+	as_owner(accesses, count, manner, [&](Runner) {
+		if (which == ClaimStatement::lock_expired)
+			check_defers_nothing(accesses, count);
+		batch = end_batch(definition, which, arguments);
+	});
 	return batch;
 }
 
@@ -284,6 +288,7 @@ expire_batch(Definition *definition, TimestampTz now, Manner manner, TimestampTz
 	if (!may_look(definition) || !lock_archive(definition, which, now, &slot) ||
 		!definition->dependent.is_valid)
 		return batch_of(definition, 0);
+	defer_nothing();
 	const Batch batch = end_as_owner(definition, which, arguments_from(*from, now), slot, manner);
 	if (batch.count > 0)
 		*from = batch.last;

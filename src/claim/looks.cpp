@@ -78,6 +78,15 @@ lock_if_free(Oid table)
 	return true;
 }
 
+// In a security-restricted operation nothing can be deferred.
+void
+defer_nothing()
+{
+	ConstraintsSetStmt all{};
+	all.type = T_ConstraintsSetStmt;
+	AfterTriggerSetState(&all);
+}
+
 bool
 is_hindrance(const ErrorData *error)
 {

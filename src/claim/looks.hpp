@@ -63,6 +63,9 @@ const char *lock_among(const definition::Definition *definition, const Sought &s
 // Locks a table and its children as a statement that inserts does, unless another session has one of them locked.
 bool lock_if_free(Oid table);
 
+// For the rest of the transaction, which has written nothing: has what may be deferred fire with its statement.
+void defer_nothing();
+
 // For the server's log: why the jobs of the queue stay as they are.
 using LogHindrance = void (*)(const definition::Definition *definition, const ErrorData *cause);
 
