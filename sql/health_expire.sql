@@ -27,11 +27,15 @@ select count(*) from codes where dead_at is not null;
 truncate codes;
 call add('1 day', started => 1);
 call add('-1 day');
-insert into codes (payload, created_at, expires_at, leased_until) values ('1', '2001-01-01', '2001-01-01', now());
+insert into codes (payload, created_at, expires_at, leased_until) values ('1', '2001-01-01', '2001-01-01', '2500-01-01');
 insert into codes (payload, created_at, expires_at, dead_at) values ('2', '2001-01-01', '2001-01-01', now());
 table found;
 call add('6 min', started => 1);
--- One that was given back was not started.
+-- One whose attempt was set back to 0 was not started, nor one that was given back.
+begin;
+update codes set attempt = 0, leased_until = now() where expires_at between now() - interval '1 hour' and now() - interval '2 min';
+select finding from found;
+rollback;
 update codes set released = 1 where expires_at between now() - interval '1 hour' and now() - interval '2 min';
 select finding from found;
 insert into codes (payload, created_at, expires_at, attempt) select '3', '2001-01-01', '2001-01-01', 1 from generate_series(1, 1900);

@@ -697,6 +697,16 @@ select error_of($$select queue_adopt('old')$$);
 comment on table old is 'queue of queue_ext: {"lease": "PT30S", "max_attempts": 25, "backoff_base": "PT1S", "backoff_cap": "PT1H", "archive": false, "on_expire": "never"}';
 select error_of($$select queue_adopt('old')$$);
 
+-- One whose attempt was set back is a job that nobody has started, also for who ends it, and for unique inserts.
+select queue_create('again', on_expire => 'delete');
+select outcome from queue_unique_insert('again', '{"k": 1}', '{k}');
+select payload from queue_pop('again', lease => '1 us');
+update again set attempt = 0, expires_at = now();
+select payload from queue_pop('again');
+select outcome from queue_unique_insert('again', '{"k": 1, "v": 2}', '{k}');
+call queue_maintain('again');
+select payload from again;
+
 -- What is deferred may fail the commit, which would be the worker's: claims leave these jobs to queue_maintain.
 select queue_create('graves');
 select queue_create('referred', max_attempts => 1, on_expire => 'delete', dead_queue => 'graves');

@@ -32,7 +32,8 @@ sought_jobs(const Definition *definition)
 	return {"expires_at",
 			psprintf(" and j.expires_at operator(pg_catalog.>=) %s and j.dead_at is null",
 					 placeholder(Parameter::cutoff)),
-			psprintf(" and coalesce(j.dead_at, j.leased_until) is null and %s",
+			psprintf(" and j.dead_at is null and %s and %s",
+					 idle_text("j", placeholder(Parameter::call_time)),
 					 unstarted_text(definition, "j"))};
 }
 

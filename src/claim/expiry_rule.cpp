@@ -57,6 +57,13 @@ expiry_of(const ExpiryColumns &columns, TupleTableSlot *row)
 }
 
 const char *
+idle_text(const char *row, const char *moment)
+{
+	return psprintf("(%s.leased_until is null or %s.leased_until operator(pg_catalog.<=) %s)", row,
+					row, moment);
+}
+
+const char *
 unstarted_text(const Definition *definition, const char *row)
 {
 	const Oid table = definition->source;

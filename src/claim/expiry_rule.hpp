@@ -53,6 +53,10 @@ has_expired(const ExpiryColumns &columns, TupleTableSlot *row)
 // The same in SQL, beginning with " and ": a condition that leaves out the jobs, rows "t", that have expired; "" where none do.
 const char *unexpired_condition(const definition::Definition *definition);
 
+// A condition, of that row: no worker has the job in hand at that moment, an expression. A lease that has ended tells nothing
+// of whether one has started it: who sets attempt back to 0 makes it a job that nobody has.
+const char *idle_text(const char *row, const char *moment);
+
 // A condition, of that row: no worker has started the job, and it is no occurrence of a schedule.
 const char *unstarted_text(const definition::Definition *definition, const char *row);
 

@@ -232,14 +232,15 @@ oldest_time(Relation table, Oid index, AttrNumber column)
 
 // Whether the index has the job though it will not be ended: a worker has it, or has started it.
 static bool
-is_to_stay(TupleTableSlot *slot, const JobColumns &columns)
+is_to_stay(TupleTableSlot *slot, const JobColumns &columns, TimestampTz now)
 {
 	const auto number = [&](AttrNumber column) {
 		bool is_null = true;
 		const Datum value = column > 0 ? slot_getattr(slot, column, &is_null) : 0;
 		return is_null ? 0 : DatumGetInt32(value);
 	};
-	return !slot_attisnull(slot, columns.leased_until) ||
+	return (!slot_attisnull(slot, columns.leased_until) &&
+			time_of(slot, columns.leased_until) > now) ||
 		   number(columns.attempt) > number(columns.released);
 }
 
@@ -253,7 +254,7 @@ oldest_expired(Relation table, Oid index, const JobColumns &columns, TimestampTz
 	int left = most_entries;
 	visit_entries(table, index, ForwardScanDirection, &until_now, 1, most_entries_of_expiry,
 				  [&](TupleTableSlot *slot) {
-					  if (is_to_stay(slot, columns))
+					  if (is_to_stay(slot, columns, now))
 						  return true;
 					  oldest = Min(oldest, Max(time_of(slot, columns.expires_at),
 											   made_time(slot, columns, now)));

@@ -186,7 +186,7 @@ state_of_row(const Definition *definition, const Lookup &lookup, TupleTableSlot 
 	value = slot_getattr(row, lookup.leased_until, &is_null);
 	if (!is_null && DatumGetTimestampTz(value) > now)
 		return State::leased;
-	if (!may_die && is_null && claim::expiry_of(lookup.expiry, row) <= now)
+	if (!may_die && claim::expiry_of(lookup.expiry, row) <= now)
 		return state_of_expired(definition);
 	value = slot_getattr(row, lookup.run_at, &is_null);
 	return !is_null && DatumGetTimestampTz(value) > now ? State::scheduled : State::ready;
@@ -276,10 +276,11 @@ expired_text(const Definition *definition)
 	return psprintf("select t.id::pg_catalog.int8 from %s as t"
 					" where t.id operator(pg_catalog.=) any (%s)"
 					" and t.expires_at operator(pg_catalog.<=) %s"
-					" and coalesce(t.dead_at, t.leased_until) is null"
+					" and t.dead_at is null and %s"
 					" and t.attempt operator(pg_catalog.<=) %s",
 					definition->source_name, statement::placeholder(Parameter::ids),
-					statement::placeholder(Parameter::call_time), released);
+					statement::placeholder(Parameter::call_time),
+					claim::idle_text("t", statement::placeholder(Parameter::call_time)), released);
 }
 
 // Whether the caller may read what the statement reads.
