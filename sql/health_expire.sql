@@ -42,6 +42,13 @@ insert into codes (payload, created_at, expires_at, attempt) select '3', '2001-0
 select finding from found;
 insert into codes (payload, created_at, expires_at, attempt) select '3', '2001-01-01', '2001-01-01', 1 from generate_series(1, 100);
 table found;
+-- Nor of an occurrence of a schedule.
+truncate codes;
+select queue_schedule('codes', 'nightly', cron => '0 3 1 1 *', payload => '9') is null as sent;
+update codes set expires_at = '2001-01-01', created_at = '2001-01-01' where payload = '9';
+select count(*) from codes where expires_at < now();
+table found;
+select queue_unschedule('codes', 'nightly');
 -- A paused queue.
 truncate codes;
 call add('6 min');

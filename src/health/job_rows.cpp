@@ -8,6 +8,7 @@
 #include "../catalog/indexes.hpp"
 #include "../definition/shape.hpp"
 #include "../row/index_scan.hpp"
+#include "../schedule/occurrence.hpp"
 
 namespace queue_ext::health {
 
@@ -27,6 +28,7 @@ find_job_columns(Relation table, JobColumns *columns)
 		find_column(table, "origin", JSONBOID),
 		find_column(table, "expires_at", TIMESTAMPTZOID),
 		find_column(table, "released", INT4OID),
+		find_column(table, "unique_key", TEXTOID),
 	};
 	return columns->id > 0 && columns->run_at > 0 && columns->leased_until > 0 &&
 		   columns->dead_at > 0 && columns->priority > 0 && columns->created_at > 0 &&
@@ -230,7 +232,17 @@ oldest_time(Relation table, Oid index, AttrNumber column)
 	return first;
 }
 
-// Whether the index has the job though it will not be ended: a worker has it, or has started it.
+static bool
+is_occurrence(TupleTableSlot *slot, const JobColumns &columns)
+{
+	if (columns.unique_key <= 0)
+		return false;
+	bool is_null;
+	const Datum key = slot_getattr(slot, columns.unique_key, &is_null);
+	return !is_null && schedule::is_occurrence(key);
+}
+
+// Whether the index has the job though it will not be ended: a worker has it, or has started it, or it is of a schedule.
 static bool
 is_to_stay(TupleTableSlot *slot, const JobColumns &columns, TimestampTz now)
 {
@@ -241,7 +253,7 @@ is_to_stay(TupleTableSlot *slot, const JobColumns &columns, TimestampTz now)
 	};
 	return (!slot_attisnull(slot, columns.leased_until) &&
 			time_of(slot, columns.leased_until) > now) ||
-		   number(columns.attempt) > number(columns.released);
+		   number(columns.attempt) > number(columns.released) || is_occurrence(slot, columns);
 }
 
 TimestampTz

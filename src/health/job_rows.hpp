@@ -45,6 +45,7 @@ struct JobColumns
 	AttrNumber origin; // these are InvalidAttrNumber in a table of 0.1
 	AttrNumber expires_at;
 	AttrNumber released;
+	AttrNumber unique_key;
 };
 
 // False if the table lacks one, or one has another type.
