@@ -3,7 +3,7 @@
 // A job counts as started once a claim of it was handed out, unless that was given back.
 //
 // Invariant: no claim writes a job that has expired. It passes the job by, and leaves it to the looks (expired_jobs.hpp).
-// Whether one has expired is asked by the present clock, as the last thing before its row is written or locked: the clock of a
+// Whether one has expired is asked by the present clock, when its row is read to be locked or written: the clock of a
 // call may stand still while that reads. A job that has expired is claimable again only after a write of its row, of which the
 // rings are told as of any other; so they need not keep it, nor know when a job expires.
 //

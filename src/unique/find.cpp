@@ -267,7 +267,7 @@ read_by_statement(Definition *definition, const Criteria &criteria, const JobKey
 	SPI_freetuptable(SPI_tuptable);
 }
 
-// Those of an array of IDs that have expired, as queue_maintain() finds them (claim/expired_jobs.cpp).
+// Those of an array of IDs that have expired, as looks and queue_maintain() find them (claim/expired_jobs.cpp).
 static const char *
 expired_text(const Definition *definition)
 {

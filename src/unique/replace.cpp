@@ -187,7 +187,7 @@ later_text()
 }
 
 // How many of the claims are no failures, after the change. With another payload that has an expiry of its own, all: no
-// worker has started that (claim/expired_jobs.hpp).
+// worker has started that (claim/expiry_rule.hpp).
 static const char *
 released_text(const char *attempt, bool is_new)
 {
