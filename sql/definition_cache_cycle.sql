@@ -1,5 +1,6 @@
 -- A session that goes through more queues than its cache holds, round and round, finds in each round as
 -- many as are kept.
+set queue_ext.claim_path = auto;
 
 select count(queue_create('turn_' || i)) from generate_series(1, 60) as i;
 -- The memory of what is kept of queues; plans are not told from those of others.

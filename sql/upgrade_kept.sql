@@ -5,6 +5,7 @@ set client_min_messages = warning;
 create database test_upgrade_kept;
 \c test_upgrade_kept
 set client_min_messages = warning;
+set queue_ext.claim_path = auto;
 create role regress_kept_owner;
 create role regress_kept_worker;
 create role regress_kept_other;
