@@ -8,6 +8,7 @@
 #include "../definition/open.hpp"
 #include "../error.hpp"
 #include "../held/rows.hpp"
+#include "../result.hpp"
 #include "pop_call.hpp"
 
 namespace queue_ext::queue {
@@ -81,14 +82,13 @@ queue_ext_queue_pop_rows(PG_FUNCTION_ARGS)
 	argument::check_may_write("queue_pop_rows()");
 	const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 0);
 	const Oid table = table_of(type);
-	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	const ReturnSetInfo *result = result::begin_set(fcinfo);
 	const Request request = read_pop(fcinfo, 2);
 	Definition *definition = PG_ARGISNULL(1)
 								 ? definition::open_queue_of_table(table, Use::claim)
 								 : definition::open_queue(PG_GETARG_TEXT_PP(1), Use::claim);
 	if (definition->row_type != type)
 		error::wrong_row_type(definition->name, definition->row_type, type);
-	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	return pop(fcinfo, definition, request, expected_of_now(result->setDesc, table));
 }
 
