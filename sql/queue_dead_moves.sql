@@ -149,6 +149,34 @@ select (select count(*) from kept) as kept, (select count(*) from kept_archive) 
 select queue_drop('kept');
 truncate letters;
 
+-- A look locks the archive and the dead queue only when there is something for them, and then the one slot.
+select queue_create('kept', max_attempts => 1, archive => true, archive_keep => '1 day', dead_queue => 'letters');
+create function locked() returns table (slots bigint, others bigint) language sql volatile as $$
+	select count(*) filter (where relation in (select inhrelid from pg_inherits where inhparent = 'kept_archive'::regclass)),
+		count(*) filter (where relation in ('kept_archive'::regclass, 'letters'::regclass))
+	from pg_locks where pid = pg_backend_pid() and mode = 'RowExclusiveLock' $$;
+\c -
+set client_min_messages = warning;
+set search_path = test_dead_moves, public;
+begin;
+select count(*) from queue_pop('kept');
+select * from locked();
+commit;
+select queue_alter('kept', lease => '1 hour'); -- so that the next claim looks
+insert into kept (payload, dead_at, leased_until, attempt) values ('1', now() - interval '1 hour', now() - interval '1 hour', 1);
+begin;
+select count(*) from queue_pop('kept');
+select * from locked();
+rollback;
+select queue_send('kept', '2');
+begin;
+select queue_fail('kept', id, attempt) from queue_pop('kept');
+select * from locked();
+commit;
+drop function locked;
+select queue_drop('kept', archive => true);
+truncate letters;
+
 -- A queue whose archive was dropped keeps its dead jobs, and queue_maintain says why.
 select queue_create('kept', max_attempts => 1, archive => true, dead_queue => 'letters');
 drop table kept_archive;

@@ -420,6 +420,16 @@ select queue_upgrade('kept');
 select queue_upgrade('kept');
 truncate kept;
 
+-- Of a table with children, which may have equal ids, the one that has expired is ended.
+select queue_create('family', on_expire => 'delete');
+create table family_child () inherits (family);
+insert into family (payload, expires_at) values ('1', now());
+insert into family_child (id, payload, attempt, expires_at) select id, '2', 1, now() from only family;
+call queue_maintain('family');
+select tableoid::regclass, payload from family;
+drop table family_child;
+select queue_drop('family');
+
 -- The archive with a keep; and its loss, which leaves the jobs where they are.
 select queue_create('slots', archive => true, archive_keep => '1 day', on_expire => 'archive');
 select queue_send('slots', '1', expires_at => now());

@@ -33,8 +33,9 @@ enum class ClaimStatement {
 	drop_occurrence,   // which this transaction has claimed
 	unclaimed,         // finds those jobs that no worker has taken yet
 	move_failed,       // moves those of some jobs that are dead to the dead queue
-	look_for_dead,     // a batch of dead jobs, for a claim
-	move_dead,         // the same, for queue_maintain
+	look_for_dead,     // finds dead jobs, for a claim
+	lock_dead,         // locks a batch of those
+	move_dead,         // finds and moves a batch, for queue_maintain
 	look_for_expired,  // finds expired jobs, for a claim
 	lock_expired,      // locks a batch of those
 	find_expired,      // finds and locks a batch, for queue_maintain
@@ -51,6 +52,24 @@ struct NextLook
 {
 	TimestampTz at;
 	int64 pause; // in microseconds, which that is the end of
+};
+
+// A job of those that have expired, in the order of their expiry.
+struct ExpiredPlace
+{
+	TimestampTz expires_at;
+	int64 id;
+};
+
+// The looks for expired jobs pass all of them, some at a time, and begin anew later (expired_jobs.cpp).
+struct ExpiredPass
+{
+	ExpiredPlace behind; // they have come to that one
+	bool is_under_way;   // there were more behind it
+	TimestampTz again;   // the next pass begins then, or when this one is over
+	TimestampTz at;      // the last look
+	// The transaction of that, or its subtransaction, if it has ended some, and is not known to be committed.
+	TransactionId ended_by;
 };
 
 // The statement of a claim has the number of jobs as a constant, which the planner can use; workers
@@ -90,8 +109,7 @@ struct ClaimsKept
 	CompiledClaim *compiled; // null until it is needed
 	Recurrence recurrence;
 	NextLook next_looks[look_count];
-	TimestampTz expired_from;  // the looks have seen what expires before that (expired_jobs.cpp),
-	TimestampTz expired_again; // and see it once more at that time
+	ExpiredPass expired_pass;
 	statement::Named
 		moved_tables[3]; // those that the moves of dead jobs name; the last is the archive
 	statement::Statement *statements[claim_statement_count]; // each is null until it is needed

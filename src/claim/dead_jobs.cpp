@@ -20,6 +20,7 @@ using definition::Definition;
 using definition::DeadQueue;
 using statement::Arguments;
 using statement::Parameter;
+using statement::Statement;
 
 // The moment, as the errors of a job have theirs.
 static const char *
@@ -86,18 +87,19 @@ move_text(const Definition *definition, const char *ids)
 		copied, now, now, origin_text(definition), copied);
 }
 
+static Sought
+sought_jobs()
+{
+	return {"dead_at", "j.dead_at", nullptr, nullptr};
+}
+
+// The ids of the jobs that a move is to move.
 static const char *
 ids_text(const Definition *definition, ClaimStatement which)
 {
-	constexpr Sought dead{"dead_at", "", ""};
-	switch (which) {
-		case ClaimStatement::look_for_dead:
-			return psprintf("array(%s)", select_first(definition, dead, "j.id"));
-		case ClaimStatement::move_dead:
-			return psprintf("array(%s)", select_all(definition, dead, "j.id"));
-		default:
-			return placeholder(Parameter::ids);
-	}
+	return which == ClaimStatement::move_dead
+			   ? psprintf("array(%s)", select_all(definition, sought_jobs(), "j.id"))
+			   : placeholder(Parameter::ids);
 }
 
 // The tables that the moves name. No other statement knows of the dead queue, whose schema its callers may not use.
@@ -111,8 +113,8 @@ moved_tables(Definition *definition)
 	return {tables, definition->is_archived ? 3 : 2};
 }
 
-static const statement::Statement &
-statement_for(Definition *definition, ClaimStatement which)
+static const Statement &
+move_statement(Definition *definition, ClaimStatement which)
 {
 	const definition::KeptStatement kept = kept_for_claims(definition, which);
 	if (!kept.statement->is_prepared()) {
@@ -123,6 +125,16 @@ statement_for(Definition *definition, ClaimStatement which)
 		definition::note_growth(definition);
 	}
 	return *kept.statement;
+}
+
+// Those of a look, which does not name the dead queue until it has found a job.
+static const Statement &
+look_statement(Definition *definition, ClaimStatement which)
+{
+	return prepared_of(definition, kept_for_claims(definition, which), [&] {
+		return which == ClaimStatement::look_for_dead ? select_first(definition, sought_jobs())
+													  : lock_among(definition, sought_jobs());
+	});
 }
 
 // Counts jobs that the dead queue was sent, as far as its trigger has not, and tells claims of them. Without its definition,
@@ -163,22 +175,19 @@ count_moved(Definition *definition, int64 sent)
 	return taken;
 }
 
-// Locks what a move writes besides the source. A worker, who has rows of the source locked, waits for no one: neither for
-// a long DDL command nor in a deadlock.
+// Locks what a move writes besides the source: *slot is that of the archive. A worker, who has rows of the source locked,
+// waits for no one: neither for a long DDL command nor in a deadlock.
 static bool
-lock_written(const Definition *definition, ClaimStatement which)
+lock_written(const Definition *definition, ClaimStatement which, TimestampTz now, Oid *slot)
 {
-	const Oid tables[] = {definition->dead_queue,
-						  definition->is_archived ? definition->archive : InvalidOid};
-	for (const Oid table : tables) {
-		if (!OidIsValid(table))
-			continue;
-		if (which == ClaimStatement::move_dead)
-			LockRelationOid(table, RowExclusiveLock);
-		else if (!lock_if_free(table))
-			return false;
-	}
-	return true;
+	const bool waits = which == ClaimStatement::move_dead;
+	*slot = InvalidOid;
+	if (waits)
+		LockRelationOid(definition->dead_queue, RowExclusiveLock);
+	else if (!lock_if_free(definition->dead_queue))
+		return false;
+	return !definition->is_archived || !OidIsValid(definition->archive) ||
+		   lock_archive(definition, now, waits, slot);
 }
 
 // The definition as it is under the locks; null if it has changed. What VACUUM tells of a table changes nothing, and the job of
@@ -199,30 +208,54 @@ valid_definition(Definition *definition, ClaimStatement which)
 	return is_same ? newest : nullptr;
 }
 
-// Runs the statement as the owner. Where there is no dead queue that can take jobs, they stay. So they do where a table is
-// locked, or has changed since the definition was made, for the next look, which has a new one.
+// What that does with the queue's table.
+static Access
+access_of_source(const Definition *definition)
+{
+	return {definition->source, ACL_SELECT | ACL_UPDATE | ACL_DELETE, TRIGGER_TYPE_DELETE};
+}
+
+// As the owner, with the locks on the tables. which: how it comes by the jobs; of lock_dead the arguments have those that a
+// look has found.
+static int64
+move_locked(Definition *definition, ClaimStatement which, Arguments arguments)
+{
+	if (which == ClaimStatement::lock_dead) {
+		const Found locked = lock_found(look_statement(definition, which), arguments);
+		if (locked.count == 0)
+			return 0;
+		arguments.set(Parameter::ids, locked.ids);
+		which = ClaimStatement::move_failed;
+	}
+	const int64 sent = stats::counted_by_trigger(definition->dead_queue);
+	run(move_statement(definition, which), arguments);
+	return count_moved(definition, sent);
+}
+
+// Moves as the owner. Where there is no dead queue that can take jobs, they stay. So they do where a table is locked, or has
+// changed since the definition was made, for the next look, which has a new one.
 static int64
 move(Definition *opened, ClaimStatement which, const Arguments &arguments, Manner manner)
 {
-	Definition *definition =
-		lock_written(opened, which) ? valid_definition(opened, which) : nullptr;
+	Oid slot;
+	Definition *definition = lock_written(opened, which, arguments.call_time(), &slot)
+								 ? valid_definition(opened, which)
+								 : nullptr;
 	if (definition == nullptr || dead_queue_of(definition) != DeadQueue::there)
 		return 0;
 	if (definition->is_archived && definition->archive_name == nullptr)
 		error::archive_missing(definition->name, definition->source_name);
 	const Access accesses[] = {
-		{definition->source, ACL_SELECT | ACL_UPDATE | ACL_DELETE, TRIGGER_TYPE_DELETE},
+		access_of_source(definition),
 		{definition->dead_queue, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT},
-		{definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT}};
+		{definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT, slot}};
 	const int count = definition->is_archived ? 3 : 2;
 	int64 moved = 0;
 	as_owner(accesses, count, manner, [&](Runner) {
 		if (which != ClaimStatement::move_dead)
 			check_defers_nothing(accesses, count);
 		statement::with_spi([&] {
-			const int64 sent = stats::counted_by_trigger(definition->dead_queue);
-			run(statement_for(definition, which), arguments);
-			moved = count_moved(definition, sent);
+			moved = move_locked(definition, which, arguments);
 		});
 	});
 	return moved;
@@ -270,14 +303,26 @@ move_failed(Definition *definition, const int64 *ids, int count, TimestampTz now
 	});
 }
 
+// Finds the jobs before it locks any, or another table: a look leaves no lock where there are none.
+static void
+look(Definition *definition, TimestampTz now)
+{
+	Arguments arguments = arguments_at(definition, now);
+	const Found found = find_as_owner(access_of_source(definition), arguments, [&]() -> const Statement & {
+		return look_statement(definition, ClaimStatement::look_for_dead);
+	});
+	if (found.count == 0)
+		return;
+	arguments.set(Parameter::ids, found.ids);
+	(void) move(definition, ClaimStatement::lock_dead, arguments, Manner::plain);
+}
+
 void
 move_dead_sometimes(Definition *definition, TimestampTz now)
 {
 	if (has_dead_queue(definition))
-		look_sometimes(definition, Look::dead, now, log_not_moved, [&] {
-			(void) move(definition, ClaimStatement::look_for_dead, arguments_at(definition, now),
-						Manner::plain);
-		});
+		look_sometimes(definition, Look::dead, now, log_not_moved,
+					   [&] { look(definition, now); });
 }
 
 } // namespace queue_ext::claim

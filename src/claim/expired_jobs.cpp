@@ -25,16 +25,24 @@ using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
 
-// Those that expired at a time or later. They stand in the index by expiry.
+// A condition, of that row: nobody has the job in hand, nor has started it.
+static const char *
+is_left(const Definition *definition, const char *row)
+{
+	return psprintf("%s.dead_at is null and %s and %s", row,
+					idle_text(row, placeholder(Parameter::call_time)),
+					unstarted_text(definition, row));
+}
+
+// Those behind a place in the order of their expiry. They stand in its index.
 static Sought
 sought_jobs(const Definition *definition)
 {
-	return {"expires_at",
-			psprintf(" and j.expires_at operator(pg_catalog.>=) %s and j.dead_at is null",
-					 placeholder(Parameter::cutoff)),
-			psprintf(" and j.dead_at is null and %s and %s",
-					 idle_text("j", placeholder(Parameter::call_time)),
-					 unstarted_text(definition, "j"))};
+	const char *behind =
+		psprintf("(j.expires_at, j.id) operator(pg_catalog.>) (%s, %s)"
+				 " and j.dead_at is null",
+				 placeholder(Parameter::cutoff), placeholder(Parameter::id));
+	return {"expires_at", "j.expires_at, j.id", behind, is_left(definition, "j")};
 }
 
 // What the statistics want to know of the jobs.
@@ -52,11 +60,15 @@ archival_text(const Definition *definition, const char *condition)
 					archiving_text(definition, "gone", "expired", nullptr), told);
 }
 
+// Children of a table may have equal ids.
 static const char *
 end_text(const Definition *definition)
 {
 	const char *condition =
-		psprintf("t.id operator(pg_catalog.=) any (%s)", placeholder(Parameter::ids));
+		psprintf("t.id operator(pg_catalog.=) any (%s)"
+				 " and coalesce(t.expires_at, 'infinity') operator(pg_catalog.<=) %s and %s",
+				 placeholder(Parameter::ids), placeholder(Parameter::call_time),
+				 is_left(definition, "t"));
 	switch (definition->on_expire) {
 		case OnExpire::dead:
 			return psprintf(
@@ -77,75 +89,18 @@ static const Statement &
 statement_for(Definition *definition, ClaimStatement which)
 {
 	return prepared_of(definition, kept_for_claims(definition, which), [&] {
-		constexpr const char *columns = "j.id::pg_catalog.int8, j.expires_at";
 		switch (which) {
 			case ClaimStatement::look_for_expired:
-				return select_tried(definition, sought_jobs(definition), columns);
+				return select_first(definition, sought_jobs(definition));
 			case ClaimStatement::lock_expired:
-				return lock_among(definition, sought_jobs(definition), placeholder(Parameter::ids),
-								  columns);
+				return lock_among(definition, sought_jobs(definition));
 			case ClaimStatement::find_expired:
-				return select_all(definition, sought_jobs(definition), columns);
+				return select_all(definition, sought_jobs(definition),
+								  "j.id::pg_catalog.int8, j.expires_at");
 			default:
 				return end_text(definition);
 		}
 	});
-}
-
-namespace {
-
-// The jobs of a batch, or those that a look tries.
-struct Batch
-{
-	int count;
-	TimestampTz last; // when the last of them has expired
-	Datum ids;
-};
-
-} // namespace
-
-// Those that the last statement has found, and that are still sought, if it says that.
-static Batch
-found_batch(uint64 rows)
-{
-	Batch batch{};
-	auto *ids = static_cast<Datum *>(palloc(sizeof(Datum) * Max(rows, 1)));
-	for (uint64 i = 0; i < rows; i++) {
-		bool is_null;
-		const auto value = [&](int column) {
-			return SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, column, &is_null);
-		};
-		constexpr int says = 3;
-		const bool is_sought =
-			SPI_tuptable->tupdesc->natts < says || (DatumGetBool(value(says)) && !is_null);
-		if (!is_sought)
-			continue;
-		ids[batch.count++] = value(1);
-		batch.last = DatumGetTimestampTz(value(2));
-	}
-	batch.ids = PointerGetDatum(construct_array(ids, batch.count, INT8OID, sizeof(int64),
-												FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-	return batch;
-}
-
-// Locks a batch of the jobs of a look. Others may have changed some since they were found: these get no lock, which would last
-// until the worker's end. Where that goes on it locks none.
-static Batch
-lock_batch(Definition *definition, Arguments arguments)
-{
-	const Statement &statement = statement_for(definition, ClaimStatement::lock_expired);
-	for (int tries = 0; tries < 3; tries++) {
-		Batch batch;
-		const bool is_locked = statement::committed_if([&] {
-			const uint64 rows = run(statement, arguments);
-			batch = found_batch(rows);
-			return rows == static_cast<uint64>(batch.count);
-		});
-		if (is_locked)
-			return batch;
-		arguments.set(Parameter::ids, batch.ids);
-	}
-	return Batch{};
 }
 
 // Counts the jobs that the last statement has ended. The note of a write also has those told who wait for the end of one.
@@ -170,21 +125,21 @@ count_unstarted(Definition *definition, uint64 rows, TimestampTz now)
 }
 
 // Finds and locks a batch, and ends it. which: the statement that finds and locks.
-static Batch
+static Found
 end_batch(Definition *definition, ClaimStatement which, Arguments arguments)
 {
 	const TimestampTz now = arguments.call_time();
 	set_slot(definition, now, &arguments);
-	Batch batch{};
+	Found batch{};
 	statement::with_spi([&] {
-		batch = which == ClaimStatement::lock_expired
-					? lock_batch(definition, arguments)
-					: found_batch(run(statement_for(definition, which), arguments));
+		const Statement &statement = statement_for(definition, which);
+		batch = which == ClaimStatement::lock_expired ? lock_found(statement, arguments)
+													  : found_jobs(run(statement, arguments));
 		if (batch.count == 0)
 			return;
 		arguments.set(Parameter::ids, batch.ids);
 		const uint64 ended = run(statement_for(definition, ClaimStatement::end_expired), arguments);
-		if (ended != static_cast<uint64>(batch.count))
+		if (ended < static_cast<uint64>(batch.count))
 			error::expired_suppressed(definition->source_name);
 		count_unstarted(definition, ended, now);
 	});
@@ -201,7 +156,7 @@ access_of_source(const Definition *definition)
 }
 
 // The same, as the owner; slot: the one of the archive, if there is one.
-static Batch
+static Found
 end_as_owner(Definition *definition, ClaimStatement which, const Arguments &arguments, Oid slot,
 			 Manner manner)
 {
@@ -211,31 +166,11 @@ end_as_owner(Definition *definition, ClaimStatement which, const Arguments &argu
 	const bool has_archive =
 		definition->on_expire == OnExpire::archive && definition->archive_name != nullptr;
 	const int count = has_archive ? 2 : 1;
-	Batch batch{};
+	Found batch{};
 	as_owner(accesses, count, manner, [&](Runner) {
 		if (which == ClaimStatement::lock_expired)
 			check_defers_nothing(accesses, count);
 		batch = end_batch(definition, which, arguments);
-	});
-	return batch;
-}
-
-// Finds those that a look tries, as the owner.
-static Batch
-find_as_owner(Definition *definition, const Arguments &arguments)
-{
-	constexpr ClaimStatement which = ClaimStatement::look_for_expired;
-	const Access access = access_of_source(definition);
-	const MemoryContext context = CurrentMemoryContext;
-	Batch batch{};
-	as_owner(&access, 1, Manner::plain, [&](Runner) {
-		statement::with_spi([&] {
-			batch = found_batch(run_newest(statement_for(definition, which), arguments));
-			// SPI frees what was made here.
-			MemoryContext spi = MemoryContextSwitchTo(context);
-			batch.ids = datumCopy(batch.ids, false, -1);
-			MemoryContextSwitchTo(spi);
-		});
 	});
 	return batch;
 }
@@ -248,19 +183,12 @@ log_not_ended(const Definition *definition, const ErrorData *cause)
 
 // Locks the archive that expired jobs go to, and its slot. A look waits for no one, as that of dead jobs.
 static bool
-lock_archive(const Definition *definition, ClaimStatement which, TimestampTz now, Oid *slot)
+lock_expired_archive(const Definition *definition, ClaimStatement which, TimestampTz now, Oid *slot)
 {
-	const Oid archive = definition->archive;
 	*slot = InvalidOid;
-	if (definition->on_expire != OnExpire::archive || !OidIsValid(archive))
+	if (definition->on_expire != OnExpire::archive || !OidIsValid(definition->archive))
 		return true;
-	if (which != ClaimStatement::lock_expired)
-		LockRelationOid(archive, RowExclusiveLock);
-	else if (!ConditionalLockRelationOid(archive, RowExclusiveLock))
-		return false;
-	*slot = definition::find_slot(definition, now);
-	return which != ClaimStatement::lock_expired ||
-		   lock_if_free(OidIsValid(*slot) ? *slot : archive);
+	return lock_archive(definition, now, which != ClaimStatement::lock_expired, slot);
 }
 
 // Whether expired jobs can be looked for, by a statement of the definition. Not where a table has changed since that was made:
@@ -272,40 +200,41 @@ may_look(const Definition *definition)
 		   definition->dependent.is_valid;
 }
 
-// Those that expired at that time or later.
 static Arguments
-arguments_from(TimestampTz from, TimestampTz now)
+arguments_behind(const ExpiredPlace &place, TimestampTz now)
 {
 	Arguments arguments(now);
-	arguments.set(Parameter::cutoff, TimestampTzGetDatum(from));
+	arguments.set(Parameter::cutoff, TimestampTzGetDatum(place.expires_at));
+	arguments.set(Parameter::id, Int64GetDatum(place.id));
 	return arguments;
 }
 
 BatchResult
-expire_batch(Definition *definition, TimestampTz now, Manner manner, TimestampTz *from)
+expire_batch(Definition *definition, TimestampTz now, Manner manner, ExpiredPlace *behind)
 {
 	constexpr ClaimStatement which = ClaimStatement::find_expired;
 	Oid slot;
-	if (!may_look(definition) || !lock_archive(definition, which, now, &slot) ||
+	if (!may_look(definition) || !lock_expired_archive(definition, which, now, &slot) ||
 		!definition->dependent.is_valid)
 		return batch_of(definition, 0);
 	defer_nothing();
-	const Batch batch = end_as_owner(definition, which, arguments_from(*from, now), slot, manner);
+	const Found batch =
+		end_as_owner(definition, which, arguments_behind(*behind, now), slot, manner);
 	if (batch.count > 0)
-		*from = batch.last;
+		*behind = batch.last;
 	return batch_of(definition, batch.count);
 }
 
 // Ends a batch of those that a look has found. False if another session has the archive locked, or a table has changed.
 static bool
-end_found(Definition *definition, const Batch &found, Arguments arguments, Batch *ended)
+end_found(Definition *definition, const Found &found, Arguments arguments, Found *ended)
 {
 	constexpr ClaimStatement which = ClaimStatement::lock_expired;
 	*ended = {};
 	if (found.count == 0)
 		return true;
 	Oid slot;
-	if (!lock_archive(definition, which, arguments.call_time(), &slot) ||
+	if (!lock_expired_archive(definition, which, arguments.call_time(), &slot) ||
 		!definition->dependent.is_valid)
 		return false;
 	arguments.set(Parameter::ids, found.ids);
@@ -313,37 +242,59 @@ end_found(Definition *definition, const Batch &found, Arguments arguments, Batch
 	return true;
 }
 
-// Where the next look begins: behind those that this one has tried, if others have them locked. There may be more of one moment
-// than it tries.
-static TimestampTz
-next_from(const Batch &found, const Batch &ended, TimestampTz from, TimestampTz now)
+// Whether what the looks of the pass have ended stays so, as far as this transaction knows. A claim may be rolled back, with
+// the look before it; and who has prepared its transaction leaves open what becomes of that.
+static bool
+has_stayed(ExpiredPass *pass)
 {
-	if (ended.count == look_batch_size)
-		return ended.last;
-	if (found.count < most_tried)
-		return now;
-	return found.last > from ? found.last : from + 1;
+	if (!TransactionIdIsValid(pass->ended_by) || TransactionIdIsCurrentTransactionId(pass->ended_by))
+		return true;
+	const bool is_committed = TransactionIdDidCommit(pass->ended_by);
+	pass->ended_by = InvalidTransactionId;
+	return is_committed;
 }
 
-// A look of a claim. Those that were started in time, and have not ended, stand in the index, too, and there may be many.
-// So a look begins where the one before it has ended; but for the first one of a minute, for what was committed late, given
-// back, or locked. An owner may have dropped the index.
+// A pass begins once a minute, and sees again what was committed late, given back, or locked. One whose last look is long ago
+// is not gone on with, nor asked about: nobody knows any more what became of so old a transaction. Nor if the clock was set back.
+static void
+begin_pass_if_due(ExpiredPass *pass, TimestampTz now)
+{
+	constexpr int64 period = USECS_PER_MINUTE;
+	const bool is_due = now >= pass->again || pass->again - now > period;
+	const bool is_old = now - pass->at > period || now < pass->at;
+	if ((is_due && !pass->is_under_way) || is_old || !has_stayed(pass))
+		*pass = {before_all_expired, true, now + period, now, InvalidTransactionId};
+	pass->at = now;
+}
+
+// Those that were started in time, and have not ended, stand in the index, too, and there may be many, as there may be many
+// that others have locked. So each look goes on behind those that the one before it has read.
+static void
+note_look(ExpiredPass *pass, const Found &found, const Found &ended)
+{
+	const bool is_full = ended.count == look_batch_size;
+	if (found.read > 0)
+		pass->behind = is_full ? ended.last : found.last;
+	pass->is_under_way = is_full || found.read == most_read;
+	if (ended.count > 0)
+		pass->ended_by = GetCurrentTransactionId();
+}
+
+// A look of a claim. An owner may have dropped the index.
 static void
 look(Definition *definition, TimestampTz now)
 {
-	constexpr int64 period = USECS_PER_MINUTE;
 	if (!OidIsValid(definition::expiry_index(definition->source)) || !may_look(definition))
 		return;
 	auto *kept = definition::beside<ClaimsKept>(definition);
-	if (now >= kept->expired_again || kept->expired_again - now > period) {
-		kept->expired_from = DT_NOBEGIN;
-		kept->expired_again = now + period;
-	}
-	const Arguments arguments = arguments_from(kept->expired_from, now);
-	const Batch found = find_as_owner(definition, arguments);
-	Batch batch;
-	if (end_found(definition, found, arguments, &batch))
-		kept->expired_from = next_from(found, batch, kept->expired_from, now);
+	begin_pass_if_due(&kept->expired_pass, now);
+	const Arguments arguments = arguments_behind(kept->expired_pass.behind, now);
+	const Found found = find_as_owner(access_of_source(definition), arguments, [&]() -> const Statement & {
+		return statement_for(definition, ClaimStatement::look_for_expired);
+	});
+	Found ended;
+	if (end_found(definition, found, arguments, &ended))
+		note_look(&kept->expired_pass, found, ended);
 }
 
 void

@@ -4,10 +4,14 @@
 
 #include "looks.hpp"
 
+#include "../definition/archiving.hpp"
+
 namespace queue_ext::claim {
 
 using definition::Definition;
+using statement::Arguments;
 using statement::Parameter;
+using statement::Statement;
 
 // How long a backend does not look after a look, at least, by how much longer than that took, and after one that has failed.
 constexpr int64 least_pause = USECS_PER_SEC;
@@ -17,51 +21,97 @@ constexpr int64 pause_failed = 60 * USECS_PER_SEC;
 // Who changes one has it locked, and another claim may be seeing to some.
 static constexpr const char *unless_locked = " for update skip locked";
 
-// Selects these columns of the first jobs whose moment has come. moment: that, as an expression.
+// "and" the condition, or nothing.
 static const char *
-select_jobs(const Definition *definition, const Sought &sought, const char *columns,
-			const char *among, const char *moment, int limit, const char *lock)
+and_text(const char *condition)
 {
-	return psprintf("select %s from %s as j where %s operator(pg_catalog.<=) %s%s%s"
-					" order by j.%s limit %d%s",
-					columns, definition->source_name, moment, placeholder(Parameter::call_time),
-					among, sought.others, sought.moment, limit, lock);
+	return condition == nullptr ? "" : psprintf(" and %s", condition);
+}
+
+// Selects these columns of the first jobs that the index has of those whose moment has come.
+static const char *
+select_indexed(const Definition *definition, const Sought &sought, const char *columns,
+			   const char *others, int limit, const char *lock)
+{
+	return psprintf("select %s from %s as j where j.%s operator(pg_catalog.<=) %s%s%s"
+					" order by %s limit %d%s",
+					columns, definition->source_name, sought.moment,
+					placeholder(Parameter::call_time), and_text(sought.among), others, sought.order,
+					limit, lock);
 }
 
 const char *
 select_all(const Definition *definition, const Sought &sought, const char *columns)
 {
-	return select_jobs(definition, sought, columns, sought.among, psprintf("j.%s", sought.moment),
-					   look_batch_size, unless_locked);
+	return select_indexed(definition, sought, columns, and_text(sought.others), look_batch_size,
+						  unless_locked);
+}
+
+static const char *
+sought_columns(const Sought &sought, const char *condition)
+{
+	return psprintf("j.id::pg_catalog.int8, j.%s::pg_catalog.timestamptz, %s", sought.moment,
+					condition);
 }
 
 const char *
-select_tried(const Definition *definition, const Sought &sought, const char *columns)
+select_first(const Definition *definition, const Sought &sought)
 {
-	return select_jobs(definition, sought, columns, sought.among, psprintf("j.%s", sought.moment),
-					   most_tried, "");
+	const char *others = sought.others == nullptr ? "true" : sought.others;
+	return select_indexed(definition, sought, sought_columns(sought, others), "", most_read, "");
 }
 
 // Finds them by the primary key, and not by the index, which would read all jobs.
 const char *
-lock_among(const Definition *definition, const Sought &sought, const char *ids, const char *columns)
+lock_among(const Definition *definition, const Sought &sought)
 {
-	return psprintf("select %s, j.%s operator(pg_catalog.<=) %s%s from %s as j"
-					" where j.id operator(pg_catalog.=) any (%s)"
-					" order by coalesce(j.%s, 'infinity') limit %d%s",
-					columns, sought.moment, placeholder(Parameter::call_time), sought.others,
-					definition->source_name, ids, sought.moment, look_batch_size, unless_locked);
+	const char *condition =
+		psprintf("j.%s operator(pg_catalog.<=) %s%s", sought.moment,
+				 placeholder(Parameter::call_time), and_text(sought.others));
+	return psprintf("select %s from %s as j where j.id operator(pg_catalog.=) any (%s)"
+					" order by coalesce(j.%s, 'infinity'), j.id limit %d%s",
+					sought_columns(sought, condition), definition->source_name,
+					placeholder(Parameter::ids), sought.moment, look_batch_size, unless_locked);
 }
 
-// Finds those that it tries again by the primary key, too.
-const char *
-select_first(const Definition *definition, const Sought &sought, const char *columns)
+Found
+found_jobs(uint64 rows)
 {
-	const char *tried = select_tried(definition, sought, "j.id");
-	return select_jobs(definition, sought, columns,
-					   psprintf(" and j.id operator(pg_catalog.=) any (array(%s))", tried),
-					   psprintf("coalesce(j.%s, 'infinity')", sought.moment), look_batch_size,
-					   unless_locked);
+	Found found{};
+	found.read = static_cast<int>(rows);
+	auto *ids = static_cast<Datum *>(palloc(sizeof(Datum) * Max(rows, 1)));
+	for (uint64 i = 0; i < rows; i++) {
+		bool is_null;
+		const auto value = [&](int column) {
+			return SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, column, &is_null);
+		};
+		const Datum id = value(1);
+		const Datum moment = value(2);
+		found.last = {is_null ? DT_NOEND : DatumGetTimestampTz(moment), DatumGetInt64(id)};
+		constexpr int says = 3;
+		if (SPI_tuptable->tupdesc->natts < says || (DatumGetBool(value(says)) && !is_null))
+			ids[found.count++] = id;
+	}
+	found.ids = PointerGetDatum(construct_array(ids, found.count, INT8OID, sizeof(int64),
+												FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	return found;
+}
+
+Found
+lock_found(const Statement &statement, Arguments arguments)
+{
+	constexpr int most_tries = 3;
+	for (int tries = 0; tries < most_tries; tries++) {
+		Found found;
+		const bool is_locked = statement::committed_if([&] {
+			found = found_jobs(run(statement, arguments));
+			return found.count == found.read;
+		});
+		if (is_locked)
+			return found;
+		arguments.set(Parameter::ids, found.ids);
+	}
+	return Found{};
 }
 
 bool
@@ -76,6 +126,19 @@ lock_if_free(Oid table)
 		if (!ConditionalLockRelationOid(lfirst_oid(cell), RowExclusiveLock))
 			return false;
 	return true;
+}
+
+bool
+lock_archive(const Definition *definition, TimestampTz now, bool waits, Oid *slot)
+{
+	const Oid archive = definition->archive;
+	*slot = InvalidOid;
+	if (waits)
+		LockRelationOid(archive, RowExclusiveLock);
+	else if (!ConditionalLockRelationOid(archive, RowExclusiveLock))
+		return false;
+	*slot = definition::find_slot(definition, now);
+	return waits || lock_if_free(OidIsValid(*slot) ? *slot : archive);
 }
 
 // In a security-restricted operation nothing can be deferred.

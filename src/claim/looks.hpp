@@ -9,7 +9,9 @@
 #include "../postgres.hpp"
 
 #include "../definition/definition.hpp"
+#include "../statement/statement.hpp"
 #include "../statement/subtransaction.hpp"
+#include "as_owner.hpp"
 #include "claims_kept.hpp"
 
 namespace queue_ext::claim {
@@ -17,8 +19,8 @@ namespace queue_ext::claim {
 // The rows of a batch.
 constexpr int look_batch_size = 500;
 
-// The jobs that a look tries, whoever has them locked.
-constexpr int most_tried = 4 * look_batch_size;
+// The jobs that a look reads, whoever has them locked.
+constexpr int most_read = 4 * look_batch_size;
 
 // What came of a batch.
 enum class BatchResult {
@@ -36,32 +38,69 @@ batch_of(const definition::Definition *definition, int64 jobs)
 	return jobs > 0 || definition->dependent.is_valid ? BatchResult::last : BatchResult::not_tried;
 }
 
-// The jobs that a look is for, rows "j".
+// The jobs that a look is for, rows "j". The index has those of the first two conditions, in that order.
 struct Sought
 {
-	const char *moment; // the column that says when they became such; an index has it
-	const char *among;  // " and" a condition that the index is searched with, or ""
-	const char *others; // " and" a condition that no index serves, or ""
+	const char *moment; // the column that says when they became such
+	const char *order;  // the columns of the index, the first of which is that
+	const char *among;  // a condition, or null
+	const char *others; // one that no index serves, or null
 };
 
-// Selects these columns of the jobs of a batch, and locks them, in the order of their moments: of those whose moment came first. For
-// queue_maintain: of all that nobody has locked. For a look: of the first 2,000, whoever has those locked.
+// Finds and locks a batch, for queue_maintain: those that come first of all that nobody has locked. Selects these columns.
 const char *select_all(const definition::Definition *definition, const Sought &sought,
 					   const char *columns);
-const char *select_first(const definition::Definition *definition, const Sought &sought,
-						 const char *columns);
 
-// The same in two steps. Selects those of the first 2,000, and locks none.
-const char *select_tried(const definition::Definition *definition, const Sought &sought,
-						 const char *columns);
+// The same in two steps, for a look, which leaves no lock where there is nothing to do. Reads those that come first, whoever
+// has them locked, and whether they meet the last condition or not: so it reads no more than some. find_as_owner() runs it.
+const char *select_first(const definition::Definition *definition, const Sought &sought);
 
-// Selects and locks a batch of the jobs with these ids, an expression, whatever has become of them: with the columns, and
-// whether they are still sought. A condition would leave a lock on one that does not meet it any more.
-const char *lock_among(const definition::Definition *definition, const Sought &sought,
-					   const char *ids, const char *columns);
+// Locks a batch of the jobs of Parameter::ids, whatever has become of them: with whether they are still sought. A condition
+// would leave a lock on one that does not meet it any more. lock_found() runs it.
+const char *lock_among(const definition::Definition *definition, const Sought &sought);
+
+// The jobs that a statement has found.
+struct Found
+{
+	int read;
+	int count; // of those that are sought
+	Datum ids; // these
+	ExpiredPlace last; // the last that was read
+};
+
+// Of the rows that the last statement has returned: an id, a moment, and whether it is sought if it says that. In the
+// current memory context.
+Found found_jobs(uint64 rows);
+
+// Runs what select_first() makes, as the owner of the table. statement(): that, prepared.
+template <typename StatementOf>
+Found
+find_as_owner(const Access &access, const statement::Arguments &arguments, StatementOf &&statement)
+{
+	const MemoryContext context = CurrentMemoryContext;
+	Found found{};
+	as_owner(&access, 1, Manner::plain, [&](Runner) {
+		statement::with_spi([&] {
+			const uint64 rows = run_newest(statement(), arguments);
+			// SPI frees what is made in its own.
+			MemoryContext spi = MemoryContextSwitchTo(context);
+			found = found_jobs(rows);
+			MemoryContextSwitchTo(spi);
+		});
+	});
+	return found;
+}
+
+// Runs what lock_among() makes, for the ids of the arguments. Others may have changed some of the jobs since they were found:
+// these get no lock, which would last until the worker's end. Where that goes on it locks none. Needs SPI open.
+Found lock_found(const statement::Statement &statement, statement::Arguments arguments);
 
 // Locks a table and its children as a statement that inserts does, unless another session has one of them locked.
 bool lock_if_free(Oid table);
+
+// The same of the archive, but of its slots the one alone that takes what is archived at that time, if it has slots. *slot:
+// that, or InvalidOid. waits: it waits for the archive, and leaves the slot to the statement that writes it.
+bool lock_archive(const definition::Definition *definition, TimestampTz now, bool waits, Oid *slot);
 
 // For the rest of the transaction, which has written nothing: has what may be deferred fire with its statement.
 void defer_nothing();

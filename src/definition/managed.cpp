@@ -117,7 +117,7 @@ const char *const create_kind_index_text =
 
 // Not made unless asked for, either, and has jobs that expire alone. Dead ones would stand in front for ever.
 const char *const create_expiry_index_text =
-	"create index on %s (expires_at) where expires_at is not null and dead_at is null";
+	"create index on %s (expires_at, id) where expires_at is not null and dead_at is null";
 
 // Named like the columns of the queue's table, so that archived_columns() fits both.
 const char *const create_archive_text = "create table %s ("

@@ -621,7 +621,7 @@ make_kind_index(Oid table)
 	run_command_on({table, name}, psprintf(create_kind_index_text, name));
 }
 
-static constexpr Wish by_expiry = {{"expires_at"}, "expires_at", IS_NOT_NULL, "dead_at"};
+static constexpr Wish by_expiry = {{"expires_at", "id"}, "expires_at", IS_NOT_NULL, "dead_at"};
 
 Oid
 expiry_index(Oid table)
