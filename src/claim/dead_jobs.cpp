@@ -254,9 +254,7 @@ move(Definition *opened, ClaimStatement which, const Arguments &arguments, Manne
 	as_owner(accesses, count, manner, [&](Runner) {
 		if (which != ClaimStatement::move_dead)
 			check_defers_nothing(accesses, count);
-		statement::with_spi([&] {
-			moved = move_locked(definition, which, arguments);
-		});
+		statement::with_spi([&] { moved = move_locked(definition, which, arguments); });
 	});
 	return moved;
 }
@@ -308,9 +306,10 @@ static void
 look(Definition *definition, TimestampTz now)
 {
 	Arguments arguments = arguments_at(definition, now);
-	const Found found = find_as_owner(access_of_source(definition), arguments, [&]() -> const Statement & {
-		return look_statement(definition, ClaimStatement::look_for_dead);
-	});
+	const Found found =
+		find_as_owner(access_of_source(definition), arguments, [&]() -> const Statement & {
+			return look_statement(definition, ClaimStatement::look_for_dead);
+		});
 	if (found.count == 0)
 		return;
 	arguments.set(Parameter::ids, found.ids);
@@ -321,8 +320,7 @@ void
 move_dead_sometimes(Definition *definition, TimestampTz now)
 {
 	if (has_dead_queue(definition))
-		look_sometimes(definition, Look::dead, now, log_not_moved,
-					   [&] { look(definition, now); });
+		look_sometimes(definition, Look::dead, now, log_not_moved, [&] { look(definition, now); });
 }
 
 } // namespace queue_ext::claim

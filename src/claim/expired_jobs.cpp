@@ -38,10 +38,9 @@ is_left(const Definition *definition, const char *row)
 static Sought
 sought_jobs(const Definition *definition)
 {
-	const char *behind =
-		psprintf("(j.expires_at, j.id) operator(pg_catalog.>) (%s, %s)"
-				 " and j.dead_at is null",
-				 placeholder(Parameter::cutoff), placeholder(Parameter::id));
+	const char *behind = psprintf("(j.expires_at, j.id) operator(pg_catalog.>) (%s, %s)"
+								  " and j.dead_at is null",
+								  placeholder(Parameter::cutoff), placeholder(Parameter::id));
 	return {"expires_at", "j.expires_at, j.id", behind, is_left(definition, "j")};
 }
 
@@ -64,11 +63,10 @@ archival_text(const Definition *definition, const char *condition)
 static const char *
 end_text(const Definition *definition)
 {
-	const char *condition =
-		psprintf("t.id operator(pg_catalog.=) any (%s)"
-				 " and coalesce(t.expires_at, 'infinity') operator(pg_catalog.<=) %s and %s",
-				 placeholder(Parameter::ids), placeholder(Parameter::call_time),
-				 is_left(definition, "t"));
+	const char *condition = psprintf(
+		"t.id operator(pg_catalog.=) any (%s)"
+		" and coalesce(t.expires_at, 'infinity') operator(pg_catalog.<=) %s and %s",
+		placeholder(Parameter::ids), placeholder(Parameter::call_time), is_left(definition, "t"));
 	switch (definition->on_expire) {
 		case OnExpire::dead:
 			return psprintf(
@@ -247,7 +245,8 @@ end_found(Definition *definition, const Found &found, Arguments arguments, Found
 static bool
 has_stayed(ExpiredPass *pass)
 {
-	if (!TransactionIdIsValid(pass->ended_by) || TransactionIdIsCurrentTransactionId(pass->ended_by))
+	if (!TransactionIdIsValid(pass->ended_by) ||
+		TransactionIdIsCurrentTransactionId(pass->ended_by))
 		return true;
 	const bool is_committed = TransactionIdDidCommit(pass->ended_by);
 	pass->ended_by = InvalidTransactionId;
@@ -289,9 +288,10 @@ look(Definition *definition, TimestampTz now)
 	auto *kept = definition::beside<ClaimsKept>(definition);
 	begin_pass_if_due(&kept->expired_pass, now);
 	const Arguments arguments = arguments_behind(kept->expired_pass.behind, now);
-	const Found found = find_as_owner(access_of_source(definition), arguments, [&]() -> const Statement & {
-		return statement_for(definition, ClaimStatement::look_for_expired);
-	});
+	const Found found =
+		find_as_owner(access_of_source(definition), arguments, [&]() -> const Statement & {
+			return statement_for(definition, ClaimStatement::look_for_expired);
+		});
 	Found ended;
 	if (end_found(definition, found, arguments, &ended))
 		note_look(&kept->expired_pass, found, ended);

@@ -65,9 +65,8 @@ select_first(const Definition *definition, const Sought &sought)
 const char *
 lock_among(const Definition *definition, const Sought &sought)
 {
-	const char *condition =
-		psprintf("j.%s operator(pg_catalog.<=) %s%s", sought.moment,
-				 placeholder(Parameter::call_time), and_text(sought.others));
+	const char *condition = psprintf("j.%s operator(pg_catalog.<=) %s%s", sought.moment,
+									 placeholder(Parameter::call_time), and_text(sought.others));
 	return psprintf("select %s from %s as j where j.id operator(pg_catalog.=) any (%s)"
 					" order by coalesce(j.%s, 'infinity'), j.id limit %d%s",
 					sought_columns(sought, condition), definition->source_name,

@@ -63,8 +63,8 @@ const char *lock_among(const definition::Definition *definition, const Sought &s
 struct Found
 {
 	int read;
-	int count; // of those that are sought
-	Datum ids; // these
+	int count;         // of those that are sought
+	Datum ids;         // these
 	ExpiredPlace last; // the last that was read
 };
 
