@@ -225,6 +225,34 @@ begin
 end $$;
 call maintain_dead(false);
 call maintain_dead(true);
+-- The same where a savepoint has finished the job, and the transaction another one before that.
+create procedure cancel_dead() language plpgsql as $$
+begin
+	perform queue_create('died', lease => '1 hour', max_attempts => 1);
+	perform queue_send_many('died', array['1', '2']::jsonb[]);
+	commit;
+	perform queue_pop('died', 2);
+	commit;
+	perform queue_pop('died');
+	commit;
+	raise notice 'leased: %', (select n from numbers('died') n);
+	perform queue_extend('died', id, attempt, '1 microsecond') from died where id = 1;
+	commit;
+	perform wait_until(dead_at + '2 microseconds') from died where id = 1;
+	perform queue_cancel('died', 2);
+	begin
+		perform queue_cancel('died', 1);
+	exception when division_by_zero then
+		null;
+	end;
+	commit;
+	raise notice 'cancelled: %', (select n from numbers('died') n);
+	perform queue_pop('died');
+	commit;
+	raise notice 'after a look: %', (select n from numbers('died') n);
+	perform queue_drop('died');
+end $$;
+call cancel_dead();
 set client_min_messages = warning;
 -- Their columns may have other names by now.
 select queue_create('renamed', dead_keep => '1 hour');

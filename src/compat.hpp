@@ -468,6 +468,17 @@ set_inserted_columns(EState *estate, Bitmapset *columns)
 #endif
 }
 
+// The first transaction whose outcome is kept. XactTruncationLock must be held. 17 renamed ShmemVariableCache.
+inline TransactionId
+oldest_known_transaction()
+{
+#if PG_VERSION_NUM >= 170000
+	return TransamVariables->oldestClogXid;
+#else
+	return ShmemVariableCache->oldestClogXid;
+#endif
+}
+
 // This backend's number among all, from 0. 17 moved it out of PGPROC.
 inline int
 my_number()

@@ -68,7 +68,7 @@ struct ExpiredPass
 	bool is_under_way;   // there were more behind it
 	TimestampTz again;   // the next pass begins then, or when this one is over
 	TimestampTz at;      // the last look
-	// The transaction of that, or its subtransaction, if it has ended some, and is not known to be committed.
+	// The transaction of the last that has ended some, or its subtransaction; invalid if that is known to be committed.
 	TransactionId ended_by;
 };
 

@@ -305,6 +305,8 @@ move_failed(Definition *definition, const int64 *ids, int count, TimestampTz now
 static void
 look(Definition *definition, TimestampTz now)
 {
+	if (dead_queue_of(definition) != DeadQueue::there)
+		return;
 	Arguments arguments = arguments_at(definition, now);
 	const Found found =
 		find_as_owner(access_of_source(definition), arguments, [&]() -> const Statement & {

@@ -8,6 +8,7 @@
 
 #include "expired_jobs.hpp"
 
+#include "../compat.hpp"
 #include "../definition/archiving.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
@@ -29,8 +30,7 @@ using statement::Statement;
 static const char *
 is_left(const Definition *definition, const char *row)
 {
-	return psprintf("%s.dead_at is null and %s and %s", row,
-					idle_text(row, placeholder(Parameter::call_time)),
+	return psprintf("%s and %s", idle_text(row, placeholder(Parameter::call_time)),
 					unstarted_text(definition, row));
 }
 
@@ -41,7 +41,8 @@ sought_jobs(const Definition *definition)
 	const char *behind = psprintf("(j.expires_at, j.id) operator(pg_catalog.>) (%s, %s)"
 								  " and j.dead_at is null",
 								  placeholder(Parameter::cutoff), placeholder(Parameter::id));
-	return {"expires_at", "j.expires_at, j.id", behind, is_left(definition, "j")};
+	const char *others = psprintf("j.dead_at is null and %s", is_left(definition, "j"));
+	return {"expires_at", "j.expires_at, j.id", behind, others};
 }
 
 // What the statistics want to know of the jobs.
@@ -59,12 +60,13 @@ archival_text(const Definition *definition, const char *condition)
 					archiving_text(definition, "gone", "expired", nullptr), told);
 }
 
-// Children of a table may have equal ids.
+// Children of a table may have equal ids. The conditions of the others are such as no index serves.
 static const char *
 end_text(const Definition *definition)
 {
 	const char *condition = psprintf(
-		"t.id operator(pg_catalog.=) any (%s)"
+		"t.id operator(pg_catalog.=) any (%s) and pg_catalog.num_nulls(t.dead_at) "
+		"operator(pg_catalog.=) 1"
 		" and coalesce(t.expires_at, 'infinity') operator(pg_catalog.<=) %s and %s",
 		placeholder(Parameter::ids), placeholder(Parameter::call_time), is_left(definition, "t"));
 	switch (definition->on_expire) {
@@ -240,6 +242,18 @@ end_found(Definition *definition, const Found &found, Arguments arguments, Found
 	return true;
 }
 
+// Whether the transaction is known to have committed, as pg_xact_status() asks it.
+static bool
+has_committed(TransactionId transaction)
+{
+	LWLockAcquire(XactTruncationLock, LW_SHARED);
+	const bool has =
+		TransactionIdFollowsOrEquals(transaction, compat::oldest_known_transaction()) &&
+		TransactionIdDidCommit(transaction);
+	LWLockRelease(XactTruncationLock);
+	return has;
+}
+
 // Whether what the looks of the pass have ended stays so, as far as this transaction knows. A claim may be rolled back, with
 // the look before it; and who has prepared its transaction leaves open what becomes of that.
 static bool
@@ -248,33 +262,36 @@ has_stayed(ExpiredPass *pass)
 	if (!TransactionIdIsValid(pass->ended_by) ||
 		TransactionIdIsCurrentTransactionId(pass->ended_by))
 		return true;
-	const bool is_committed = TransactionIdDidCommit(pass->ended_by);
+	const bool is_committed = has_committed(pass->ended_by);
 	pass->ended_by = InvalidTransactionId;
 	return is_committed;
 }
 
-// A pass begins once a minute, and sees again what was committed late, given back, or locked. One whose last look is long ago
-// is not gone on with, nor asked about: nobody knows any more what became of so old a transaction. Nor if the clock was set back.
+// A pass begins once a minute, if the one before it has come to the end, and sees again what was committed late, given back, or
+// locked. Numbers of transactions come round again, so it begins anew after an hour without a look, too; and where the clock was
+// set back.
 static void
 begin_pass_if_due(ExpiredPass *pass, TimestampTz now)
 {
 	constexpr int64 period = USECS_PER_MINUTE;
 	const bool is_due = now >= pass->again || pass->again - now > period;
-	const bool is_old = now - pass->at > period || now < pass->at;
+	const bool is_old = now - pass->at > USECS_PER_HOUR || now < pass->at;
 	if ((is_due && !pass->is_under_way) || is_old || !has_stayed(pass))
 		*pass = {before_all_expired, true, now + period, now, InvalidTransactionId};
 	pass->at = now;
 }
 
 // Those that were started in time, and have not ended, stand in the index, too, and there may be many, as there may be many
-// that others have locked. So each look goes on behind those that the one before it has read.
+// that others have locked. So each look goes on behind those that the one before it has read; or has ended, if there
+// were more than a batch.
 static void
 note_look(ExpiredPass *pass, const Found &found, const Found &ended)
 {
-	const bool is_full = ended.count == look_batch_size;
-	if (found.read > 0)
-		pass->behind = is_full ? ended.last : found.last;
-	pass->is_under_way = is_full || found.read == most_read;
+	if (!ended.is_full && found.read > 0)
+		pass->behind = found.last;
+	else if (ended.count > 0)
+		pass->behind = ended.last;
+	pass->is_under_way = ended.is_full || found.read == most_read;
 	if (ended.count > 0)
 		pass->ended_by = GetCurrentTransactionId();
 }

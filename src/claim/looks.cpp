@@ -100,17 +100,20 @@ Found
 lock_found(const Statement &statement, Arguments arguments)
 {
 	constexpr int most_tries = 3;
-	for (int tries = 0; tries < most_tries; tries++) {
+	bool is_full = false;
+	for (int tries = 1;; tries++) {
 		Found found;
 		const bool is_locked = statement::committed_if([&] {
 			found = found_jobs(run(statement, arguments));
-			return found.count == found.read;
+			is_full |= found.read == look_batch_size;
+			return found.count == found.read || tries == most_tries;
 		});
-		if (is_locked)
+		if (is_locked) {
+			found.is_full = is_full;
 			return found;
+		}
 		arguments.set(Parameter::ids, found.ids);
 	}
-	return Found{};
 }
 
 bool

@@ -66,6 +66,7 @@ struct Found
 	int count;         // of those that are sought
 	Datum ids;         // these
 	ExpiredPlace last; // the last that was read
+	bool is_full;      // there may be more than were locked
 };
 
 // Of the rows that the last statement has returned: an id, a moment, and whether it is sought if it says that. In the
@@ -91,8 +92,9 @@ find_as_owner(const Access &access, const statement::Arguments &arguments, State
 	return found;
 }
 
-// Runs what lock_among() makes, for the ids of the arguments. Others may have changed some of the jobs since they were found:
-// these get no lock, which would last until the worker's end. Where that goes on it locks none. Needs SPI open.
+// Runs what lock_among() makes, for the ids of the arguments, some of whose rows may have changed since they were found: these
+// get no lock, which would last until the worker's end, but where rows have changed again and again, or have equal
+// ids. Needs SPI open.
 Found lock_found(const statement::Statement &statement, statement::Arguments arguments);
 
 // Locks a table and its children as a statement that inserts does, unless another session has one of them locked.

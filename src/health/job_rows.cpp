@@ -102,6 +102,7 @@ JobIndexes
 find_job_indexes(Relation table, const JobColumns &columns)
 {
 	const AttrNumber order[] = {columns.priority, columns.run_at, columns.id};
+	const AttrNumber expiries[] = {columns.expires_at, columns.id};
 	JobIndexes found{};
 	List *indexes = RelationGetIndexList(table);
 	ListCell *cell;
@@ -116,7 +117,7 @@ find_job_indexes(Relation table, const JobColumns &columns)
 				return definition::is_null_test(predicate, columns.dead_at, IS_NOT_NULL);
 			});
 		if (!OidIsValid(found.expiry) && columns.expires_at > 0)
-			found.expiry = accepted(index, &columns.expires_at, 1, [&](Node *predicate) {
+			found.expiry = accepted(index, expiries, lengthof(expiries), [&](Node *predicate) {
 				return definition::are_null_tests(
 					make_ands_implicit(reinterpret_cast<Expr *>(predicate)), columns.expires_at,
 					IS_NOT_NULL, columns.dead_at);
