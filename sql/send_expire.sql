@@ -739,6 +739,27 @@ truncate reference;
 call queue_maintain('referred');
 select payload from referred;
 select payload, last_error from graves;
+-- So may what a foreign key leads to.
+select queue_create('led', on_expire => 'delete');
+create table step (id integer primary key, job bigint references led (id) on delete cascade);
+create table detail (step integer references step (id));
+select queue_send('led', '1', run_at => '2500-01-01', expires_at => now());
+insert into step select 1, id from led;
+\c -
+set client_min_messages = warning;
+set search_path = test_expire, public;
+select count(*) from queue_pop('led');
+select count(*) from led;
+insert into led (payload, run_at, expires_at) values ('2', '2500-01-01', now());
+insert into step select 2, id from led;
+alter table detail alter constraint detail_step_fkey deferrable initially deferred;
+insert into detail values (2);
+\c -
+set client_min_messages = warning;
+set search_path = test_expire, public;
+select count(*) from queue_pop('led');
+select payload from led;
+drop table step cascade;
 
 drop schema test_expire cascade;
 drop role regress_expire_sender, regress_expire_worker, regress_expire_owner;

@@ -187,27 +187,69 @@ has_no_users_code(const Access &access, Oid role)
 	return !has_any;
 }
 
-// A constraint that is deferrable has such triggers, too.
-static bool
-may_defer(Relation table, int events)
+// What a foreign key does to the rows of the other table when a row of this one is deleted; 0: nothing, or it is no such trigger.
+static int
+cascade_of(Oid function)
 {
-	const TriggerDesc *triggers = table->trigdesc;
+	switch (function) {
+		case F_RI_FKEY_CASCADE_DEL:
+			return TRIGGER_TYPE_DELETE;
+		case F_RI_FKEY_SETNULL_DEL:
+		case F_RI_FKEY_SETDEFAULT_DEL:
+			return TRIGGER_TYPE_UPDATE;
+		default:
+			return 0;
+	}
+}
+
+static bool may_defer_below(Oid table, int events, List **seen);
+
+// A constraint that is deferrable has such triggers, too. *seen: the tables that foreign keys have led to.
+static bool
+may_defer(Relation table, int events, List **seen)
+{
+	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
 	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
 		const Trigger &trigger = triggers->triggers[i];
-		if ((trigger.tgtype & events) != 0 && trigger.tgdeferrable &&
-			trigger.tgenabled != TRIGGER_DISABLED)
+		if ((trigger.tgtype & events) == 0 || trigger.tgenabled == TRIGGER_DISABLED)
+			continue;
+		const int cascade = cascade_of(trigger.tgfoid);
+		if (trigger.tgdeferrable ||
+			(cascade != 0 && may_defer_below(trigger.tgconstrrelid, cascade, seen)))
 			return true;
 	}
 	return false;
+}
+
+// The same of a table that a foreign key leads to, and of its partitions. Tables of foreign keys may refer to each other.
+static bool
+may_defer_below(Oid table, int events, List **seen)
+{
+	check_stack_depth();
+	if (list_member_oid(*seen, table))
+		return false;
+	*seen = lappend_oid(*seen, table);
+	LockRelationOid(table, RowExclusiveLock);
+	bool may_any = false;
+	ListCell *cell;
+	foreach (cell, find_all_inheritors(table, RowExclusiveLock, nullptr)) {
+		Relation relation = try_relation_open(lfirst_oid(cell), NoLock);
+		if (relation == nullptr)
+			continue;
+		may_any = may_any || may_defer(relation, events, seen);
+		relation_close(relation, NoLock);
+	}
+	return may_any;
 }
 
 void
 check_defers_nothing(const Access *accesses, int count)
 {
 	for (int i = 0; i < count; i++) {
+		List *seen = NIL;
 		bool may_any = false;
 		each_written(accesses[i], [&](Relation relation) {
-			may_any = may_any || may_defer(relation, accesses[i].events);
+			may_any = may_any || may_defer(relation, accesses[i].events, &seen);
 		});
 		if (may_any)
 			error::may_fire_at_commit(get_rel_name(accesses[i].table));
