@@ -202,11 +202,22 @@ cascade_of(Oid function)
 	}
 }
 
-static bool may_defer_below(Oid table, int events, List **seen);
+namespace {
 
-// A constraint that is deferrable has such triggers, too. *seen: the tables that foreign keys have led to.
+// The tables that foreign keys have led to.
+struct Seen
+{
+	List *deleted;
+	List *updated;
+};
+
+} // namespace
+
+static bool may_defer_below(Oid table, int events, Seen *seen);
+
+// A constraint that is deferrable has such triggers, too.
 static bool
-may_defer(Relation table, int events, List **seen)
+may_defer(Relation table, int events, Seen *seen)
 {
 	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
 	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
@@ -223,16 +234,17 @@ may_defer(Relation table, int events, List **seen)
 
 // The same of a table that a foreign key leads to, and of its partitions. Tables of foreign keys may refer to each other.
 static bool
-may_defer_below(Oid table, int events, List **seen)
+may_defer_below(Oid table, int events, Seen *seen)
 {
 	check_stack_depth();
-	if (list_member_oid(*seen, table))
+	List **all = events == TRIGGER_TYPE_DELETE ? &seen->deleted : &seen->updated;
+	if (list_member_oid(*all, table))
 		return false;
-	*seen = lappend_oid(*seen, table);
-	LockRelationOid(table, RowExclusiveLock);
+	*all = lappend_oid(*all, table);
+	LockRelationOid(table, AccessShareLock);
 	bool may_any = false;
 	ListCell *cell;
-	foreach (cell, find_all_inheritors(table, RowExclusiveLock, nullptr)) {
+	foreach (cell, find_all_inheritors(table, AccessShareLock, nullptr)) {
 		Relation relation = try_relation_open(lfirst_oid(cell), NoLock);
 		if (relation == nullptr)
 			continue;
@@ -246,7 +258,7 @@ void
 check_defers_nothing(const Access *accesses, int count)
 {
 	for (int i = 0; i < count; i++) {
-		List *seen = NIL;
+		Seen seen{};
 		bool may_any = false;
 		each_written(accesses[i], [&](Relation relation) {
 			may_any = may_any || may_defer(relation, accesses[i].events, &seen);

@@ -208,13 +208,6 @@ valid_definition(Definition *definition, ClaimStatement which)
 	return is_same ? newest : nullptr;
 }
 
-// What that does with the queue's table.
-static Access
-access_of_source(const Definition *definition)
-{
-	return {definition->source, ACL_SELECT | ACL_UPDATE | ACL_DELETE, TRIGGER_TYPE_DELETE};
-}
-
 // As the owner, with the locks on the tables. which: how it comes by the jobs; of lock_dead the arguments have those that a
 // look has found.
 static int64
@@ -246,7 +239,7 @@ move(Definition *opened, ClaimStatement which, const Arguments &arguments, Manne
 	if (definition->is_archived && definition->archive_name == nullptr)
 		error::archive_missing(definition->name, definition->source_name);
 	const Access accesses[] = {
-		access_of_source(definition),
+		{definition->source, ACL_SELECT | ACL_UPDATE | ACL_DELETE, TRIGGER_TYPE_DELETE},
 		{definition->dead_queue, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT},
 		{definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT, slot}};
 	const int count = definition->is_archived ? 3 : 2;
@@ -308,10 +301,9 @@ look(Definition *definition, TimestampTz now)
 	if (dead_queue_of(definition) != DeadQueue::there)
 		return;
 	Arguments arguments = arguments_at(definition, now);
-	const Found found =
-		find_as_owner(access_of_source(definition), arguments, [&]() -> const Statement & {
-			return look_statement(definition, ClaimStatement::look_for_dead);
-		});
+	const Found found = find_as_owner(definition->source, arguments, [&]() -> const Statement & {
+		return look_statement(definition, ClaimStatement::look_for_dead);
+	});
 	if (found.count == 0)
 		return;
 	arguments.set(Parameter::ids, found.ids);

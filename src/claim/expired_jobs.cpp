@@ -288,7 +288,7 @@ static void
 note_look(ExpiredPass *pass, const Found &found, const Found &ended)
 {
 	if (!ended.is_full && found.read > 0)
-		pass->behind = found.last;
+		pass->behind = found.last_read;
 	else if (ended.count > 0)
 		pass->behind = ended.last;
 	pass->is_under_way = ended.is_full || found.read == most_read;
@@ -305,10 +305,9 @@ look(Definition *definition, TimestampTz now)
 	auto *kept = definition::beside<ClaimsKept>(definition);
 	begin_pass_if_due(&kept->expired_pass, now);
 	const Arguments arguments = arguments_behind(kept->expired_pass.behind, now);
-	const Found found =
-		find_as_owner(access_of_source(definition), arguments, [&]() -> const Statement & {
-			return statement_for(definition, ClaimStatement::look_for_expired);
-		});
+	const Found found = find_as_owner(definition->source, arguments, [&]() -> const Statement & {
+		return statement_for(definition, ClaimStatement::look_for_expired);
+	});
 	Found ended;
 	if (end_found(definition, found, arguments, &ended))
 		note_look(&kept->expired_pass, found, ended);

@@ -86,10 +86,12 @@ found_jobs(uint64 rows)
 		};
 		const Datum id = value(1);
 		const Datum moment = value(2);
-		found.last = {is_null ? DT_NOEND : DatumGetTimestampTz(moment), DatumGetInt64(id)};
+		found.last_read = {is_null ? DT_NOEND : DatumGetTimestampTz(moment), DatumGetInt64(id)};
 		constexpr int says = 3;
-		if (SPI_tuptable->tupdesc->natts < says || (DatumGetBool(value(says)) && !is_null))
-			ids[found.count++] = id;
+		if (SPI_tuptable->tupdesc->natts >= says && (!DatumGetBool(value(says)) || is_null))
+			continue;
+		found.last = found.last_read;
+		ids[found.count++] = id;
 	}
 	found.ids = PointerGetDatum(construct_array(ids, found.count, INT8OID, sizeof(int64),
 												FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));

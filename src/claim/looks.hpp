@@ -2,7 +2,8 @@
 // kind, each backend looks for that if it has not looked for a second, and for 20 times what the last look took. So a
 // twentieth of a session's time goes into looks, at most. After one that has failed it pauses for a minute.
 //
-// Invariant: what hinders a look leaves all as it was before, and the claim as it is. A look waits for no lock.
+// Invariant: what hinders a look leaves all as it was before, and the claim as it is. A look waits for no lock on a row, nor on
+// the tables that it names; foreign keys and triggers may wait.
 
 #pragma once
 
@@ -63,22 +64,24 @@ const char *lock_among(const definition::Definition *definition, const Sought &s
 struct Found
 {
 	int read;
-	int count;         // of those that are sought
-	Datum ids;         // these
-	ExpiredPlace last; // the last that was read
-	bool is_full;      // there may be more than were locked
+	ExpiredPlace last_read;
+	int count; // of those that are sought
+	ExpiredPlace last;
+	Datum ids;
+	bool is_full; // there may be more than were locked
 };
 
 // Of the rows that the last statement has returned: an id, a moment, and whether it is sought if it says that. In the
 // current memory context.
 Found found_jobs(uint64 rows);
 
-// Runs what select_first() makes, as the owner of the table. statement(): that, prepared.
+// Runs what select_first() makes, as the owner of the table: which needs no more than to read it. statement(): that, prepared.
 template <typename StatementOf>
 Found
-find_as_owner(const Access &access, const statement::Arguments &arguments, StatementOf &&statement)
+find_as_owner(Oid source, const statement::Arguments &arguments, StatementOf &&statement)
 {
 	const MemoryContext context = CurrentMemoryContext;
+	const Access access{source, ACL_SELECT, 0};
 	Found found{};
 	as_owner(&access, 1, Manner::plain, [&](Runner) {
 		statement::with_spi([&] {

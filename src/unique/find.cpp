@@ -267,7 +267,8 @@ read_by_statement(Definition *definition, const Criteria &criteria, const JobKey
 	SPI_freetuptable(SPI_tuptable);
 }
 
-// Those of an array of IDs that have expired, as looks and queue_maintain() find them (claim/expired_jobs.cpp).
+// Those of an array of IDs that have expired, as looks and queue_maintain() find them (claim/expired_jobs.cpp). The
+// conditions are such as no index but that of the ids serves.
 static const char *
 expired_text(const Definition *definition)
 {
@@ -275,8 +276,8 @@ expired_text(const Definition *definition)
 		definition::counts_releases(definition->source) ? "coalesce(t.released, 0)" : "0";
 	return psprintf("select t.id::pg_catalog.int8 from %s as t"
 					" where t.id operator(pg_catalog.=) any (%s)"
-					" and t.expires_at operator(pg_catalog.<=) %s"
-					" and t.dead_at is null and %s"
+					" and coalesce(t.expires_at, 'infinity') operator(pg_catalog.<=) %s"
+					" and pg_catalog.num_nulls(t.dead_at) operator(pg_catalog.=) 1 and %s"
 					" and t.attempt operator(pg_catalog.<=) %s",
 					definition->source_name, statement::placeholder(Parameter::ids),
 					statement::placeholder(Parameter::call_time),
