@@ -174,7 +174,7 @@ select queue_fail('kept', id, attempt) from queue_pop('kept');
 select * from locked();
 commit;
 drop function locked;
-select queue_drop('kept', archive => true);
+select queue_drop('kept');
 truncate letters;
 
 -- A queue whose archive was dropped keeps its dead jobs, and queue_maintain says why.

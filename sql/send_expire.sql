@@ -282,7 +282,7 @@ begin
 	end loop;
 end $$;
 create function read_so_far() returns bigint language sql volatile as $$
-	select pg_stat_get_xact_tuples_returned(indexrelid) from pg_index where indrelid = 'codes'::regclass and pg_get_indexdef(indexrelid) ~ '\(expires_at\)' $$;
+	select pg_stat_get_xact_tuples_returned(indexrelid) from pg_index where indrelid = 'codes'::regclass and pg_get_indexdef(indexrelid) ~ '\(expires_at, id\)' $$;
 select clock_timestamp() as begun \gset
 begin;
 select count(*) from queue_pop('codes');
