@@ -420,15 +420,46 @@ select queue_upgrade('kept');
 select queue_upgrade('kept');
 truncate kept;
 
--- Of a table with children, which may have equal ids, the one that has expired is ended.
+-- Of a table with children, which may have equal ids, the one that has expired is ended, by queue_maintain alone.
 select queue_create('family', on_expire => 'delete');
 create table family_child () inherits (family);
-insert into family (payload, expires_at) values ('1', now());
-insert into family_child (id, payload, attempt, expires_at) select id, '2', 1, now() from only family;
+insert into family (payload, run_at, expires_at) values ('1', '2500-01-01', now());
+insert into family_child (id, payload, run_at, attempt, expires_at) select id, '2', '2500-01-01', 1, now() from only family;
+select count(*) from queue_pop('family');
+select tableoid::regclass, payload from family;
 call queue_maintain('family');
 select tableoid::regclass, payload from family;
 drop table family_child;
 select queue_drop('family');
+
+-- Looks go on where the one before has ended, also when the table has changed; and behind a batch that cannot be ended.
+select queue_create('many', on_expire => 'delete');
+insert into many (payload, run_at, attempt, expires_at) select '1', '2500-01-01', 1, now() - interval '1 hour' from generate_series(1, 2500);
+insert into many (payload, run_at, expires_at) values ('2', '2500-01-01', now());
+select count(*) from queue_pop('many');
+select count(*) from many;
+select queue_alter('many', lease => '1 hour'); -- so that the next claim looks
+select count(*) from queue_pop('many');
+select count(*) from many;
+truncate many;
+create function refuse_bad() returns trigger language plpgsql as $$
+begin
+	if old.payload = '"bad"' then
+		raise 'not this one';
+	end if;
+	return old;
+end $$;
+create trigger refuse_bad before delete on many for each row execute function refuse_bad();
+insert into many (payload, run_at, expires_at) select case i when 1 then '"bad"' else '1' end::jsonb, '2500-01-01', now() from generate_series(1, 1200) as i;
+\c -
+set client_min_messages = warning;
+set search_path = test_expire, public;
+select count(*) from queue_pop('many');
+select count(*) from many;
+select queue_alter('many', lease => '2 hours');
+select count(*) from queue_pop('many');
+select count(*) from many;
+select queue_drop('many');
 
 -- The archive with a keep; and its loss, which leaves the jobs where they are.
 select queue_create('slots', archive => true, archive_keep => '1 day', on_expire => 'archive');
@@ -760,6 +791,14 @@ set search_path = test_expire, public;
 select count(*) from queue_pop('led');
 select payload from led;
 drop table step cascade;
+-- Not what an UPDATE of other columns does not fire.
+select queue_create('noted', on_expire => 'dead');
+create table note (job bigint references noted (id) deferrable initially deferred);
+select queue_send('noted', '1', run_at => '2500-01-01', expires_at => now());
+insert into note select id from noted;
+select count(*) from queue_pop('noted');
+select dead_at is not null as dead from noted;
+drop table note;
 
 drop schema test_expire cascade;
 drop role regress_expire_sender, regress_expire_worker, regress_expire_owner;

@@ -215,14 +215,23 @@ struct Seen
 
 static bool may_defer_below(Oid table, int events, Seen *seen);
 
-// A constraint that is deferrable has such triggers, too.
+// Whether the trigger is of a constraint, and fires for an UPDATE only if the values of the constraint's columns change.
 static bool
-may_defer(Relation table, int events, Seen *seen)
+is_of_key(const Trigger &trigger)
+{
+	return trigger.tgfoid == F_UNIQUE_KEY_RECHECK ||
+		   RI_FKey_trigger_type(trigger.tgfoid) != RI_TRIGGER_NONE;
+}
+
+// A constraint that is deferrable has such triggers, too. writes_keys: an UPDATE writes columns that may be of constraints.
+static bool
+may_defer(Relation table, int events, bool writes_keys, Seen *seen)
 {
 	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
 	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
 		const Trigger &trigger = triggers->triggers[i];
-		if ((trigger.tgtype & events) == 0 || trigger.tgenabled == TRIGGER_DISABLED)
+		if ((trigger.tgtype & events) == 0 || trigger.tgenabled == TRIGGER_DISABLED ||
+			(events == TRIGGER_TYPE_UPDATE && !writes_keys && is_of_key(trigger)))
 			continue;
 		const int cascade = cascade_of(trigger.tgfoid);
 		if (trigger.tgdeferrable ||
@@ -248,7 +257,7 @@ may_defer_below(Oid table, int events, Seen *seen)
 		Relation relation = try_relation_open(lfirst_oid(cell), NoLock);
 		if (relation == nullptr)
 			continue;
-		may_any = may_any || may_defer(relation, events, seen);
+		may_any = may_any || may_defer(relation, events, true, seen);
 		relation_close(relation, NoLock);
 	}
 	return may_any;
@@ -261,7 +270,7 @@ check_defers_nothing(const Access *accesses, int count)
 		Seen seen{};
 		bool may_any = false;
 		each_written(accesses[i], [&](Relation relation) {
-			may_any = may_any || may_defer(relation, accesses[i].events, &seen);
+			may_any = may_any || may_defer(relation, accesses[i].events, false, &seen);
 		});
 		if (may_any)
 			error::may_fire_at_commit(get_rel_name(accesses[i].table));

@@ -52,8 +52,8 @@ bool has_no_users_code(Oid table, int events, Oid role);
 bool has_no_users_code(const Access &access, Oid role);
 
 // Raises 55000 if a statement may have a trigger or constraint wait for the commit, of these tables or of those that foreign
-// keys have it write: what it raises then fails the whole transaction. Takes the locks of has_no_users_code(), and ACCESS
-// SHARE on those tables. What a trigger of a user's writes it does not know.
+// keys have it write: what it raises then fails the whole transaction. An UPDATE writes no columns of constraints. What a
+// trigger of a user's writes is not known. Takes the locks of has_no_users_code(), and ACCESS SHARE on those tables.
 void check_defers_nothing(const Access *accesses, int count);
 
 // Whether a statement may run as the owner. Takes the locks of has_no_users_code().

@@ -54,24 +54,6 @@ struct NextLook
 	int64 pause; // in microseconds, which that is the end of
 };
 
-// A job of those that have expired, in the order of their expiry.
-struct ExpiredPlace
-{
-	TimestampTz expires_at;
-	int64 id;
-};
-
-// The looks for expired jobs pass all of them, some at a time, and begin anew later (expired_jobs.cpp).
-struct ExpiredPass
-{
-	ExpiredPlace behind; // they have come to that one
-	bool is_under_way;   // there were more behind it
-	TimestampTz again;   // the next pass begins then, or when this one is over
-	TimestampTz at;      // the last look
-	// The transaction of the last that has ended some, or its subtransaction; invalid if that is known to be committed.
-	TransactionId ended_by;
-};
-
 // The statement of a claim has the number of jobs as a constant, which the planner can use; workers
 // rarely use more than a few different ones.
 struct PreparedClaim
@@ -109,7 +91,6 @@ struct ClaimsKept
 	CompiledClaim *compiled; // null until it is needed
 	Recurrence recurrence;
 	NextLook next_looks[look_count];
-	ExpiredPass expired_pass;
 	statement::Named
 		moved_tables[3]; // those that the moves of dead jobs name; the last is the archive
 	statement::Statement *statements[claim_statement_count]; // each is null until it is needed

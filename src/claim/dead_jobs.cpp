@@ -181,13 +181,17 @@ static bool
 lock_written(const Definition *definition, ClaimStatement which, TimestampTz now, Oid *slot)
 {
 	const bool waits = which == ClaimStatement::move_dead;
-	*slot = InvalidOid;
-	if (waits)
-		LockRelationOid(definition->dead_queue, RowExclusiveLock);
-	else if (!lock_if_free(definition->dead_queue))
-		return false;
-	return !definition->is_archived || !OidIsValid(definition->archive) ||
-		   lock_archive(definition, now, waits, slot);
+	const auto lock = [&] {
+		*slot = InvalidOid;
+		if (waits)
+			LockRelationOid(definition->dead_queue, RowExclusiveLock);
+		else if (!lock_if_free(definition->dead_queue))
+			return false;
+		return !definition->is_archived || !OidIsValid(definition->archive) ||
+			   lock_archive(definition, now, waits, slot);
+	};
+	// What was locked before one that is not free is given back.
+	return waits ? lock() : statement::committed_if(lock);
 }
 
 // The definition as it is under the locks; null if it has changed. What VACUUM tells of a table changes nothing, and the job of
@@ -298,7 +302,7 @@ move_failed(Definition *definition, const int64 *ids, int count, TimestampTz now
 static void
 look(Definition *definition, TimestampTz now)
 {
-	if (dead_queue_of(definition) != DeadQueue::there)
+	if (!may_look_at(definition) || dead_queue_of(definition) != DeadQueue::there)
 		return;
 	Arguments arguments = arguments_at(definition, now);
 	const Found found = find_as_owner(definition->source, arguments, [&]() -> const Statement & {

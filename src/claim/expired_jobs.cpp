@@ -1,8 +1,7 @@
 // expired_jobs.cpp - see expired_jobs.hpp.
 //
-// A batch takes two statements: the first finds the jobs and locks them, the second ends them. So
-// it is known how many there were, where a trigger suppresses the end of one. A look finds them before it locks any, or
-// the archive: it leaves no lock where there are none.
+// One statement locks the jobs of a batch, and another one ends them. So it is known how many there were, where a trigger
+// suppresses the end of one. A look finds them before, by a statement more: it leaves no lock where there are none.
 
 #include "../postgres.hpp"
 
@@ -201,16 +200,16 @@ may_look(const Definition *definition)
 }
 
 static Arguments
-arguments_behind(const ExpiredPlace &place, TimestampTz now)
+arguments_behind(const Place &place, TimestampTz now)
 {
 	Arguments arguments(now);
-	arguments.set(Parameter::cutoff, TimestampTzGetDatum(place.expires_at));
+	arguments.set(Parameter::cutoff, TimestampTzGetDatum(place.moment));
 	arguments.set(Parameter::id, Int64GetDatum(place.id));
 	return arguments;
 }
 
 BatchResult
-expire_batch(Definition *definition, TimestampTz now, Manner manner, ExpiredPlace *behind)
+expire_batch(Definition *definition, TimestampTz now, Manner manner, Place *behind)
 {
 	constexpr ClaimStatement which = ClaimStatement::find_expired;
 	Oid slot;
@@ -234,12 +233,50 @@ end_found(Definition *definition, const Found &found, Arguments arguments, Found
 	if (found.count == 0)
 		return true;
 	Oid slot;
-	if (!lock_expired_archive(definition, which, arguments.call_time(), &slot) ||
-		!definition->dependent.is_valid)
+	// What was locked before one that is not free is given back.
+	const bool is_locked = statement::committed_if(
+		[&] { return lock_expired_archive(definition, which, arguments.call_time(), &slot); });
+	if (!is_locked || !definition->dependent.is_valid)
 		return false;
 	arguments.set(Parameter::ids, found.ids);
 	*ended = end_as_owner(definition, which, arguments, slot, Manner::plain);
 	return true;
+}
+
+namespace {
+
+// The looks of this backend pass all expired jobs of a table, some at a time, and begin anew later.
+struct Pass
+{
+	Oid source;        // the key
+	bool is_under_way; // there were more
+	Place behind;      // it has come to that one
+	TimestampTz again; // the next pass begins then, or when this one is over
+	TimestampTz at;    // the last look
+	// The transaction of the last that has ended some, or its subtransaction; invalid if that is known to be committed.
+	TransactionId ended_by;
+};
+
+} // namespace
+
+// Not beside definitions, which are made anew at any time. Grows with the queues whose jobs expire.
+static HTAB *passes = nullptr;
+
+static Pass *
+pass_of(Oid source)
+{
+	if (passes == nullptr) {
+		HASHCTL control{};
+		control.keysize = sizeof(Oid);
+		control.entrysize = sizeof(Pass);
+		passes =
+			hash_create("queue_ext passes of expired jobs", 16, &control, HASH_ELEM | HASH_BLOBS);
+	}
+	bool is_found;
+	auto *pass = static_cast<Pass *>(hash_search(passes, &source, HASH_ENTER, &is_found));
+	if (!is_found)
+		*pass = {source, false, before_all, 0, 0, InvalidTransactionId};
+	return pass;
 }
 
 // Whether the transaction is known to have committed, as pg_xact_status() asks it.
@@ -257,7 +294,7 @@ has_committed(TransactionId transaction)
 // Whether what the looks of the pass have ended stays so, as far as this transaction knows. A claim may be rolled back, with
 // the look before it; and who has prepared its transaction leaves open what becomes of that.
 static bool
-has_stayed(ExpiredPass *pass)
+has_stayed(Pass *pass)
 {
 	if (!TransactionIdIsValid(pass->ended_by) ||
 		TransactionIdIsCurrentTransactionId(pass->ended_by))
@@ -271,13 +308,13 @@ has_stayed(ExpiredPass *pass)
 // locked. Numbers of transactions come round again, so it begins anew after an hour without a look, too; and where the clock was
 // set back.
 static void
-begin_pass_if_due(ExpiredPass *pass, TimestampTz now)
+begin_pass_if_due(Pass *pass, TimestampTz now)
 {
 	constexpr int64 period = USECS_PER_MINUTE;
 	const bool is_due = now >= pass->again || pass->again - now > period;
 	const bool is_old = now - pass->at > USECS_PER_HOUR || now < pass->at;
 	if ((is_due && !pass->is_under_way) || is_old || !has_stayed(pass))
-		*pass = {before_all_expired, true, now + period, now, InvalidTransactionId};
+		*pass = {pass->source, true, before_all, now + period, now, InvalidTransactionId};
 	pass->at = now;
 }
 
@@ -285,7 +322,7 @@ begin_pass_if_due(ExpiredPass *pass, TimestampTz now)
 // that others have locked. So each look goes on behind those that the one before it has read; or has ended, if there
 // were more than a batch.
 static void
-note_look(ExpiredPass *pass, const Found &found, const Found &ended)
+note_look(Pass *pass, const Found &found, const Found &ended)
 {
 	if (!ended.is_full && found.read > 0)
 		pass->behind = found.last_read;
@@ -296,21 +333,28 @@ note_look(ExpiredPass *pass, const Found &found, const Found &ended)
 		pass->ended_by = GetCurrentTransactionId();
 }
 
-// A look of a claim. An owner may have dropped the index.
+// A look of a claim. An owner may have dropped the index. What hinders the end of one job hinders that of its batch, and no more: the
+// next look goes on behind.
 static void
 look(Definition *definition, TimestampTz now)
 {
-	if (!OidIsValid(definition::expiry_index(definition->source)) || !may_look(definition))
+	if (!may_look_at(definition) || !OidIsValid(definition::expiry_index(definition->source)) ||
+		!may_look(definition))
 		return;
-	auto *kept = definition::beside<ClaimsKept>(definition);
-	begin_pass_if_due(&kept->expired_pass, now);
-	const Arguments arguments = arguments_behind(kept->expired_pass.behind, now);
+	Pass *pass = pass_of(definition->source);
+	begin_pass_if_due(pass, now);
+	const Place behind = pass->behind;
+	const Arguments arguments = arguments_behind(behind, now);
 	const Found found = find_as_owner(definition->source, arguments, [&]() -> const Statement & {
 		return statement_for(definition, ClaimStatement::look_for_expired);
 	});
+	if (found.count > 0)
+		pass->behind = found.last;
 	Found ended;
 	if (end_found(definition, found, arguments, &ended))
-		note_look(&kept->expired_pass, found, ended);
+		note_look(pass, found, ended);
+	else
+		pass->behind = behind;
 }
 
 void

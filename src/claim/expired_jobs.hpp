@@ -20,14 +20,11 @@ namespace queue_ext::claim {
 // another session has the archive locked that they go to. Raises what unless_hindered() raises.
 void expire_sometimes(definition::Definition *definition, TimestampTz now);
 
-// What comes before all that have expired.
-constexpr ExpiredPlace before_all_expired{DT_NOBEGIN, PG_INT64_MIN};
-
 // Ends a batch of those that nobody has locked, behind that place in the order of their expiry. Sets it to the last of them,
 // where the next batch begins: an index read from its head passes all that were ended before, as long as a snapshot keeps
 // these. Waits for locks on the archive. Raises what as_owner() and the executor raise, and 55000 where there is no archive
 // for them, or a trigger has suppressed the end of one.
 BatchResult expire_batch(definition::Definition *definition, TimestampTz now, Manner manner,
-						 ExpiredPlace *behind);
+						 Place *behind);
 
 } // namespace queue_ext::claim

@@ -90,7 +90,8 @@ found_jobs(uint64 rows)
 		constexpr int says = 3;
 		if (SPI_tuptable->tupdesc->natts >= says && (!DatumGetBool(value(says)) || is_null))
 			continue;
-		found.last = found.last_read;
+		if (found.count < look_batch_size)
+			found.last = found.last_read;
 		ids[found.count++] = id;
 	}
 	found.ids = PointerGetDatum(construct_array(ids, found.count, INT8OID, sizeof(int64),
@@ -152,6 +153,14 @@ defer_nothing()
 	ConstraintsSetStmt all{};
 	all.type = T_ConstraintsSetStmt;
 	AfterTriggerSetState(&all);
+}
+
+void
+wait_briefly()
+{
+	constexpr int most_ms = 100;
+	if (LockTimeout == 0 || LockTimeout > most_ms)
+		statement::set_locally({"lock_timeout", "100ms"});
 }
 
 bool

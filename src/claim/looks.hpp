@@ -3,13 +3,14 @@
 // twentieth of a session's time goes into looks, at most. After one that has failed it pauses for a minute.
 //
 // Invariant: what hinders a look leaves all as it was before, and the claim as it is. A look waits for no lock on a row, nor on
-// the tables that it names; foreign keys and triggers may wait.
+// the tables that it names, and for a tenth of a second at most for what foreign keys and triggers lock.
 
 #pragma once
 
 #include "../postgres.hpp"
 
 #include "../definition/definition.hpp"
+#include "../statement/search_path.hpp"
 #include "../statement/statement.hpp"
 #include "../statement/subtransaction.hpp"
 #include "as_owner.hpp"
@@ -34,7 +35,7 @@ enum class BatchResult {
 inline BatchResult
 batch_of(const definition::Definition *definition, int64 jobs)
 {
-	if (jobs == look_batch_size)
+	if (jobs >= look_batch_size)
 		return BatchResult::full;
 	return jobs > 0 || definition->dependent.is_valid ? BatchResult::last : BatchResult::not_tried;
 }
@@ -60,13 +61,23 @@ const char *select_first(const definition::Definition *definition, const Sought 
 // would leave a lock on one that does not meet it any more. lock_found() runs it.
 const char *lock_among(const definition::Definition *definition, const Sought &sought);
 
+// A job's place in the order of their moments.
+struct Place
+{
+	TimestampTz moment;
+	int64 id;
+};
+
+// What comes before all of them.
+constexpr Place before_all{DT_NOBEGIN, PG_INT64_MIN};
+
 // The jobs that a statement has found.
 struct Found
 {
 	int read;
-	ExpiredPlace last_read;
-	int count; // of those that are sought
-	ExpiredPlace last;
+	Place last_read;
+	int count;  // of those that are sought
+	Place last; // of these, or of the first batch of these
 	Datum ids;
 	bool is_full; // there may be more than were locked
 };
@@ -100,7 +111,16 @@ find_as_owner(Oid source, const statement::Arguments &arguments, StatementOf &&s
 // ids. Needs SPI open.
 Found lock_found(const statement::Statement &statement, statement::Arguments arguments);
 
-// Locks a table and its children as a statement that inserts does, unless another session has one of them locked.
+// Whether the looks may end jobs of the queue. A table with children may have rows of equal ids, by which they are written: one of
+// them may be locked by others. queue_maintain waits for these.
+inline bool
+may_look_at(const definition::Definition *definition)
+{
+	return !definition->has_children;
+}
+
+// Locks a table and its children as a statement that inserts does, unless another session has one of them locked: some
+// of them may be locked then.
 bool lock_if_free(Oid table);
 
 // The same of the archive, but of its slots the one alone that takes what is archived at that time, if it has slots. *slot:
@@ -121,18 +141,28 @@ bool is_hindrance(const ErrorData *error);
 void log_hindrance(const definition::Definition *definition, Look which, LogHindrance log,
 				   const ErrorData *cause);
 
-// Calls body() in a subtransaction. False if something hinders it, which is logged. Raises class 40, and what ends the call
-// from outside: a cancel, a timeout.
+// Sets lock_timeout until the current GUC nest level ends, unless it is shorter.
+void wait_briefly();
+
+// Calls body() in a subtransaction, where locks are waited for briefly. False if something hinders it, which is logged. Raises
+// class 40, and what ends the call from outside: a cancel, a timeout.
 template <typename Body>
 bool
 unless_hindered(const definition::Definition *definition, Look which, LogHindrance log, Body &&body)
 {
-	return statement::in_subtransaction(body, [&](const ErrorData *error) {
-		if (!is_hindrance(error))
-			return false;
-		log_hindrance(definition, which, log, error);
-		return true;
-	});
+	return statement::in_subtransaction(
+		[&] {
+			const int level = NewGUCNestLevel();
+			wait_briefly();
+			body();
+			AtEOXact_GUC(true, level);
+		},
+		[&](const ErrorData *error) {
+			if (!is_hindrance(error))
+				return false;
+			log_hindrance(definition, which, log, error);
+			return true;
+		});
 }
 
 // Whether it is time for a look, and this transaction may look. The pause of one that fails begins then.

@@ -300,7 +300,7 @@ queue_ext_queue_maintain(PG_FUNCTION_ARGS)
 		if (remove_all_dead(*queue, round))
 			maintain_archive(*queue, round);
 		// Last, as what hinders these may be raised. What has expired may be dead then.
-		claim::ExpiredPlace behind = claim::before_all_expired;
+		claim::Place behind = claim::before_all;
 		see_to_all(*queue, round,
 				   [&](Definition *definition, TimestampTz now, claim::Manner manner) {
 					   return claim::expire_batch(definition, now, manner, &behind);

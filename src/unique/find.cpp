@@ -272,23 +272,20 @@ read_by_statement(Definition *definition, const Criteria &criteria, const JobKey
 static const char *
 expired_text(const Definition *definition)
 {
-	const char *released =
-		definition::counts_releases(definition->source) ? "coalesce(t.released, 0)" : "0";
+	const char *now = statement::placeholder(Parameter::call_time);
 	return psprintf("select t.id::pg_catalog.int8 from %s as t"
 					" where t.id operator(pg_catalog.=) any (%s)"
 					" and coalesce(t.expires_at, 'infinity') operator(pg_catalog.<=) %s"
-					" and pg_catalog.num_nulls(t.dead_at) operator(pg_catalog.=) 1 and %s"
-					" and t.attempt operator(pg_catalog.<=) %s",
-					definition->source_name, statement::placeholder(Parameter::ids),
-					statement::placeholder(Parameter::call_time),
-					claim::idle_text("t", statement::placeholder(Parameter::call_time)), released);
+					" and pg_catalog.num_nulls(t.dead_at) operator(pg_catalog.=) 1 and %s and %s",
+					definition->source_name, statement::placeholder(Parameter::ids), now,
+					claim::idle_text("t", now), claim::unstarted_text(definition, "t"));
 }
 
 // Whether the caller may read what the statement reads.
 static bool
 may_read_expiry(const Definition *definition)
 {
-	static constexpr const char *columns[] = {"id",           "expires_at", "dead_at",
+	static constexpr const char *columns[] = {"id",           "unique_key", "expires_at", "dead_at",
 											  "leased_until", "attempt",    "released"};
 	const Oid source = definition->source;
 	missing_rights::Need *need = missing_rights::need_of(source, ACL_SELECT);
