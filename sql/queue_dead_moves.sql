@@ -177,6 +177,39 @@ drop function locked;
 select queue_drop('kept');
 truncate letters;
 
+-- A cast of a column's type is the owner's code: it does not run as the owner in the worker's session. A column of another type is left
+-- where it is.
+create type tone as enum ('low', 'high');
+create function tone_text(t tone) returns text language plpgsql as $$ begin raise warning 'as %', current_user; return enum_out(t); end $$;
+create cast (tone as text) with function tone_text(tone) as assignment;
+create function text_tone(t text) returns tone language plpgsql as $$ begin raise warning 'as %', current_user; return enum_first(null::test_dead_moves.tone); end $$;
+create cast (text as tone) with function text_tone(text) as assignment;
+select queue_create('toned', max_attempts => 1, dead_queue => 'letters');
+alter table toned alter kind type tone using null;
+select queue_create('kept', max_attempts => 1, archive => true, dead_queue => 'letters');
+alter table kept_archive alter last_error type tone using null;
+create role regress_moves_toned;
+grant usage on schema test_dead_moves to regress_moves_toned;
+grant select, update, delete on toned, kept to regress_moves_toned;
+insert into toned (payload, kind, dead_at, attempt) values ('1', 'low', now(), 1);
+insert into kept (payload, last_error, dead_at, attempt) values ('2', 'no', now(), 1);
+\c -
+set client_min_messages = warning;
+set search_path = test_dead_moves, public;
+set role regress_moves_toned;
+select count(*) from queue_pop('toned');
+select count(*) from queue_pop('kept');
+reset role;
+select (select count(*) from toned) as toned, (select count(*) from kept) as kept, (select count(*) from letters) as letters;
+call queue_maintain('toned');
+call queue_maintain('kept');
+select payload, kind, last_error from letters;
+drop owned by regress_moves_toned;
+drop role regress_moves_toned;
+select queue_drop('toned'), queue_drop('kept');
+drop type tone cascade;
+truncate letters;
+
 -- A queue whose archive was dropped keeps its dead jobs, and queue_maintain says why.
 select queue_create('kept', max_attempts => 1, archive => true, dead_queue => 'letters');
 drop table kept_archive;

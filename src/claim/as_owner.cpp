@@ -50,6 +50,39 @@ has_code_in_values(Relation table)
 	return false;
 }
 
+// Whether a user has made a cast of the type, or to it.
+static bool
+has_casts(Oid type)
+{
+	bool has_any = false;
+	Relation casts = table_open(CastRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(casts, InvalidOid, false, nullptr, 0, nullptr);
+	HeapTuple tuple;
+	while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+		const auto *cast = reinterpret_cast<Form_pg_cast>(GETSTRUCT(tuple));
+		has_any = has_any || (cast->castfunc >= FirstNormalObjectId &&
+							  (cast->castsource == type || cast->casttarget == type));
+	}
+	systable_endscan(scan);
+	table_close(casts, AccessShareLock);
+	return has_any;
+}
+
+// Whether a value may be cast on its way from a column, or to one, by code. A type of PostgreSQL's own has casts by users only
+// if a superuser has made them, or from types that are not.
+static bool
+has_code_in_casts(Relation table)
+{
+	TupleDesc columns = RelationGetDescr(table);
+	for (int i = 0; i < columns->natts; i++) {
+		const Form_pg_attribute column = TupleDescAttr(columns, i);
+		if (!column->attisdropped && column->atttypid >= FirstNormalObjectId &&
+			has_casts(column->atttypid))
+			return true;
+	}
+	return false;
+}
+
 // The planner may evaluate checks, too.
 static bool
 has_code_in_checks(Relation table)
@@ -137,8 +170,9 @@ has_code(Relation table, int events, Oid role)
 	return !is_known || table->rd_rules != nullptr ||
 		   check_enable_rls(RelationGetRelid(table), role, true) == RLS_ENABLED ||
 		   has_triggers(table, events) ||
-		   ((events & makes_rows) != 0 && has_code_in_values(table)) || has_code_in_checks(table) ||
-		   has_code_in_indexes(table) || has_statistics_of_expressions(table) ||
+		   ((events & makes_rows) != 0 && has_code_in_values(table)) || has_code_in_casts(table) ||
+		   has_code_in_checks(table) || has_code_in_indexes(table) ||
+		   has_statistics_of_expressions(table) ||
 		   has_code_in_partition_key(RelationGetRelid(table)) || has_code_in_ancestors(table);
 }
 

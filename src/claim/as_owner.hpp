@@ -1,7 +1,7 @@
 // as_owner.hpp - statements on a queue's table for which the caller needs no right: they run as the table's owner.
 //
 // Invariant: with the owner's rights runs no code but PostgreSQL's and this library's, unless the session's user and
-// the current one have the owner's rights themselves. Triggers, checks, defaults and the like were written to run as
+// the current one have the owner's rights themselves. Triggers, checks, defaults, casts and the like were written to run as
 // whoever writes the table; and the session is the caller's: its temporary objects come before all that a path does not
 // name, and what it has planned and compiled before, under paths of its own, is used again. So where the table has such
 // code, the statement runs as the caller, who needs the rights then; or not at all.

@@ -54,19 +54,6 @@ kept_text(const Definition *definition)
 			   : "";
 }
 
-// The columns of the dead queue that get what the job has in those of the same name, each behind a comma.
-static const char *
-copied_columns(const Definition *definition)
-{
-	static constexpr const char *copied[] = {"kind", "errors", "progress"};
-	StringInfoData list;
-	initStringInfo(&list);
-	for (const char *column : copied)
-		if (get_attnum(definition->source, column) != InvalidAttrNumber)
-			appendStringInfo(&list, ", %s", column);
-	return list.data;
-}
-
 // Moves the jobs whose ids those are, which may be dead or not. They are made now, not when the transaction began, which may be
 // before they died. Returns how many were taken and put, and when the first has died of those whose lease has ended. Not
 // "dead_at <=", which the index of dead jobs could serve, and read all of them.
@@ -74,7 +61,8 @@ static const char *
 move_text(const Definition *definition, const char *ids)
 {
 	const char *now = placeholder(Parameter::call_time);
-	const char *copied = copied_columns(definition);
+	const char *copied =
+		definition::shared_dead_columns(definition->source, definition->dead_queue);
 	return psprintf(
 		"with moved as (delete from %s as t where t.id operator(pg_catalog.=) any (%s)"
 		" and coalesce(t.dead_at, 'infinity') operator(pg_catalog.<=) %s returning t.*)%s,"

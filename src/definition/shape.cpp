@@ -239,15 +239,32 @@ layout_of(Relation table)
 	return find_layout(table);
 }
 
-const char *
-shared_second_columns(Oid table, Oid archive)
+// Of those columns. Not of other types: the cast to the other's would be code of users.
+template <typename IsWanted>
+static const char *
+shared_columns(Oid table, Oid other, IsWanted &&is_wanted)
 {
 	StringInfoData list;
 	initStringInfo(&list);
 	for (const Column &column : second_columns)
-		if (has_column(table, column) && has_column(archive, column))
+		if (is_wanted(column) && has_column(table, column) && has_column(other, column))
 			appendStringInfo(&list, ", %s", column.name);
 	return list.data;
+}
+
+const char *
+shared_second_columns(Oid table, Oid archive)
+{
+	return shared_columns(table, archive, [](const Column &) { return true; });
+}
+
+const char *
+shared_dead_columns(Oid table, Oid dead_queue)
+{
+	return shared_columns(table, dead_queue, [](const Column &column) {
+		return &column != &second_columns[claimed_at_column] &&
+			   &column != &second_columns[origin_column];
+	});
 }
 
 bool

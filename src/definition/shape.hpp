@@ -27,6 +27,9 @@ Layout layout_of(Relation table); // open
 // Reads the catalogs; takes no lock.
 const char *shared_second_columns(Oid table, Oid archive);
 
+// The same of what a job takes along to a dead queue, besides the columns of the first layout.
+const char *shared_dead_columns(Oid table, Oid dead_queue);
+
 // Whether the table, or archive, has the column of the second layout for the time of the last claim. Reads the catalogs;
 // takes no lock.
 bool has_claimed_at(Oid table);
