@@ -554,7 +554,7 @@ expire_without_archive()
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("\"on_expire\" cannot be archive without an archive"),
-					errhint("Add archive => true.")));
+					errhint("Add archive => true, or another on_expire.")));
 }
 
 void

@@ -187,8 +187,9 @@ due_after(TimestampTz grant, const Interval *interval)
 }
 
 // How long to wait at most for a transaction that has the resource locked: if it is rolled back, the
-// grant is another caller's.
+// grant is another caller's; and at least: who asks again and again writes his job each time.
 constexpr TimestampTz open_grant_wait = USECS_PER_SEC;
+constexpr TimestampTz least_grant_wait = 10 * 1000;
 
 // When a caller who was denied at that time should ask again. If a grant was due, another transaction
 // has the row locked, and its commit would put the next one off.
@@ -199,7 +200,7 @@ next_try(const Grants &grants, int most, const Interval *interval, TimestampTz n
 	if (due > now)
 		return due;
 	const TimestampTz if_committed = due_after(most == 1 ? now : grants.back(most - 1), interval);
-	return Min(Max(if_committed, now), now + open_grant_wait);
+	return Min(Max(if_committed, now + least_grant_wait), now + open_grant_wait);
 }
 
 // Returns earlier_grants as it is after the next grant: no more than most - 1 of the grants so far,
