@@ -799,6 +799,29 @@ insert into note select id from noted;
 select count(*) from queue_pop('noted');
 select dead_at is not null as dead from noted;
 drop table note;
+-- What a look takes is not off the lease, on no path.
+create table ends (at timestamptz not null default clock_timestamp());
+create function note_end() returns trigger language plpgsql as $$ begin insert into test_expire.ends default values; return null; end $$;
+create procedure look_and_claim(path text) language plpgsql as $$
+declare
+	job queue_job;
+begin
+	perform set_config('queue_ext.claim_path', path, false);
+	perform queue_create('timed', on_expire => 'delete');
+	create trigger note_end after delete on timed for each row execute function note_end();
+	perform queue_send('timed', '1', run_at => '2500-01-01', expires_at => now()), queue_send('timed', '2');
+	commit;
+	select * into job from queue_pop('timed', lease => '1 hour');
+	raise notice '% %: %', path, job.payload, job.leased_until - interval '1 hour' > (select max(at) from ends);
+	perform queue_drop('timed');
+	truncate ends;
+end $$;
+set client_min_messages = notice;
+call look_and_claim('direct');
+call look_and_claim('tid');
+call look_and_claim('portable');
+set client_min_messages = warning;
+reset queue_ext.claim_path;
 
 drop schema test_expire cascade;
 drop role regress_expire_sender, regress_expire_worker, regress_expire_owner;

@@ -115,15 +115,18 @@ static uint64
 claim_with_lost(Definition *definition, const Request &request, const Output &output)
 {
 	send_lost_sometimes(definition, request.call_time);
-	expire_sometimes(definition, request.call_time);
-	move_dead_sometimes(definition, request.call_time);
+	const bool has_expired = expire_sometimes(definition, request.call_time);
+	const bool has_looked = move_dead_sometimes(definition, request.call_time) || has_expired;
 	const uint64 sent = recurrence_of(definition)->sent;
-	const uint64 claimed = claim_by_path(definition, request, output);
+	// A look may have taken long: that is not off the lease.
+	Request current = request;
+	if (has_looked)
+		current.call_time = GetCurrentTimestamp();
+	const uint64 claimed = claim_by_path(definition, current, output);
 	if (claimed > 0 || recurrence_of(definition)->sent == sent)
 		return claimed;
-	Request again = request;
-	again.call_time = GetCurrentTimestamp();
-	return claim_by_path(definition, again, output);
+	current.call_time = GetCurrentTimestamp();
+	return claim_by_path(definition, current, output);
 }
 
 // Counts claims; no lease ends before that of one that was made when the call began.

@@ -302,11 +302,11 @@ look(Definition *definition, TimestampTz now)
 	(void) move(definition, ClaimStatement::lock_dead, arguments, Manner::plain);
 }
 
-void
+bool
 move_dead_sometimes(Definition *definition, TimestampTz now)
 {
-	if (has_dead_queue(definition))
-		look_sometimes(definition, Look::dead, now, log_not_moved, [&] { look(definition, now); });
+	return has_dead_queue(definition) && look_sometimes(definition, Look::dead, now, log_not_moved,
+														[&] { look(definition, now); });
 }
 
 } // namespace queue_ext::claim

@@ -30,9 +30,9 @@ has_dead_queue(const definition::Definition *definition)
 // Raises what unless_hindered() raises.
 void move_failed(definition::Definition *definition, const int64 *ids, int count, TimestampTz now);
 
-// Moves a batch of dead jobs that nobody has locked, of those that died first, if it is time (looks.hpp). Raises as
-// move_failed() does.
-void move_dead_sometimes(definition::Definition *definition, TimestampTz now);
+// Moves a batch of dead jobs that nobody has locked, of those that died first, if it is time (looks.hpp): returns whether
+// it was. Raises as move_failed() does.
+bool move_dead_sometimes(definition::Definition *definition, TimestampTz now);
 
 // Moves a batch of dead jobs that nobody has locked; none if there is no dead queue that can take them. Waits for locks on
 // that and the archive. Raises what as_owner() and the executor raise, and 55000 where the archive is gone, or a trigger has

@@ -357,12 +357,11 @@ look(Definition *definition, TimestampTz now)
 		pass->behind = behind;
 }
 
-void
+bool
 expire_sometimes(Definition *definition, TimestampTz now)
 {
-	if (may_expire(definition))
-		look_sometimes(definition, Look::expired, now, log_not_ended,
-					   [&] { look(definition, now); });
+	return may_expire(definition) && look_sometimes(definition, Look::expired, now, log_not_ended,
+													[&] { look(definition, now); });
 }
 
 } // namespace queue_ext::claim

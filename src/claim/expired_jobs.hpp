@@ -16,9 +16,9 @@
 
 namespace queue_ext::claim {
 
-// Ends a batch of expired jobs that nobody has locked, of those that expired first, if it is time (looks.hpp); none while
-// another session has the archive locked that they go to. Raises what unless_hindered() raises.
-void expire_sometimes(definition::Definition *definition, TimestampTz now);
+// Ends a batch of expired jobs that nobody has locked, of those that expired first, if it is time (looks.hpp): returns whether it
+// was. None while another session has the archive locked that they go to. Raises what unless_hindered() raises.
+bool expire_sometimes(definition::Definition *definition, TimestampTz now);
 
 // Ends a batch of those that nobody has locked, behind that place in the order of their expiry. Sets it to the last of them,
 // where the next batch begins: an index read from its head passes all that were ended before, as long as a snapshot keeps

@@ -171,17 +171,18 @@ bool begin_look(definition::Definition *definition, Look which, TimestampTz now)
 // Has the pause begin that follows a look which began at that time.
 void end_look(definition::Definition *definition, Look which, TimestampTz begin);
 
-// Calls see_to_batch() if it is time. Raises what unless_hindered() raises.
+// Calls see_to_batch() if it is time; returns whether it was. Raises what unless_hindered() raises.
 template <typename SeeTo>
-void
+bool
 look_sometimes(definition::Definition *definition, Look which, TimestampTz now, LogHindrance log,
 			   SeeTo &&see_to_batch)
 {
 	if (!begin_look(definition, which, now))
-		return;
+		return false;
 	const TimestampTz begin = GetCurrentTimestamp();
 	if (unless_hindered(definition, which, log, see_to_batch))
 		end_look(definition, which, begin);
+	return true;
 }
 
 } // namespace queue_ext::claim
