@@ -189,7 +189,7 @@ due_after(TimestampTz grant, const Interval *interval)
 // How long to wait at most for a transaction that has the resource locked: if it is rolled back, the
 // grant is another caller's; and at least: who asks again and again writes his job each time.
 constexpr TimestampTz open_grant_wait = USECS_PER_SEC;
-constexpr TimestampTz least_grant_wait = 10 * 1000;
+constexpr TimestampTz least_grant_wait = USECS_PER_SEC / 100;
 
 // When a caller who was denied at that time should ask again. If a grant was due, another transaction
 // has the row locked, and its commit would put the next one off.
