@@ -1,4 +1,4 @@
-// array.hpp - arrays of plain structs: zeroed memory for them, and the order of those of int64.
+// array.hpp - arrays of plain structs: zeroed memory for them, and the order of those of int64, and these as SQL has them.
 
 #pragma once
 
@@ -33,6 +33,19 @@ compare_int64(const void *left, const void *right)
 	const int64 one = *static_cast<const int64 *>(left);
 	const int64 other = *static_cast<const int64 *>(right);
 	return one < other ? -1 : one > other;
+}
+
+// A bigint[]. In the current memory context.
+inline Datum
+bigint_array(const int64 *numbers, int count)
+{
+	auto *values = static_cast<Datum *>(palloc(sizeof(Datum) * Max(count, 1)));
+	for (int i = 0; i < count; i++)
+		values[i] = Int64GetDatum(numbers[i]);
+	ArrayType *array =
+		construct_array(values, count, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+	pfree(values);
+	return PointerGetDatum(array);
 }
 
 } // namespace queue_ext

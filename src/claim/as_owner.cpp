@@ -58,10 +58,10 @@ has_casts(Oid type)
 	Relation casts = table_open(CastRelationId, AccessShareLock);
 	SysScanDesc scan = systable_beginscan(casts, InvalidOid, false, nullptr, 0, nullptr);
 	HeapTuple tuple;
-	while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+	while (!has_any && HeapTupleIsValid(tuple = systable_getnext(scan))) {
 		const auto *cast = reinterpret_cast<Form_pg_cast>(GETSTRUCT(tuple));
-		has_any = has_any || (cast->castfunc >= FirstNormalObjectId &&
-							  (cast->castsource == type || cast->casttarget == type));
+		has_any = cast->castfunc >= FirstNormalObjectId &&
+				  (cast->castsource == type || cast->casttarget == type);
 	}
 	systable_endscan(scan);
 	table_close(casts, AccessShareLock);

@@ -4,6 +4,7 @@
 
 #include "dead_jobs.hpp"
 
+#include "../array.hpp"
 #include "../definition/archiving.hpp"
 #include "../definition/dead_queue.hpp"
 #include "../definition/open.hpp"
@@ -274,13 +275,8 @@ move_failed(Definition *definition, const int64 *ids, int count, TimestampTz now
 {
 	if (!has_dead_queue(definition) || count == 0)
 		return;
-	auto *values = static_cast<Datum *>(palloc(sizeof(Datum) * count));
-	for (int i = 0; i < count; i++)
-		values[i] = Int64GetDatum(ids[i]);
 	Arguments arguments = arguments_at(definition, now);
-	arguments.set(Parameter::ids,
-				  PointerGetDatum(construct_array(values, count, INT8OID, sizeof(int64),
-												  FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
+	arguments.set(Parameter::ids, bigint_array(ids, count));
 	(void) unless_hindered(definition, Look::dead, log_not_moved, [&] {
 		(void) move(definition, ClaimStatement::move_failed, arguments, Manner::plain);
 	});
@@ -290,7 +286,7 @@ move_failed(Definition *definition, const int64 *ids, int count, TimestampTz now
 static void
 look(Definition *definition, TimestampTz now)
 {
-	if (!may_look_at(definition) || dead_queue_of(definition) != DeadQueue::there)
+	if (dead_queue_of(definition) != DeadQueue::there)
 		return;
 	Arguments arguments = arguments_at(definition, now);
 	const Found found = find_as_owner(definition->source, arguments, [&]() -> const Statement & {

@@ -338,8 +338,7 @@ note_look(Pass *pass, const Found &found, const Found &ended)
 static void
 look(Definition *definition, TimestampTz now)
 {
-	if (!may_look_at(definition) || !OidIsValid(definition::expiry_index(definition->source)) ||
-		!may_look(definition))
+	if (!OidIsValid(definition::expiry_index(definition->source)) || !may_look(definition))
 		return;
 	Pass *pass = pass_of(definition->source);
 	begin_pass_if_due(pass, now);

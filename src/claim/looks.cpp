@@ -4,6 +4,7 @@
 
 #include "looks.hpp"
 
+#include "../array.hpp"
 #include "../definition/archiving.hpp"
 
 namespace queue_ext::claim {
@@ -78,15 +79,15 @@ found_jobs(uint64 rows)
 {
 	Found found{};
 	found.read = static_cast<int>(rows);
-	auto *ids = static_cast<Datum *>(palloc(sizeof(Datum) * Max(rows, 1)));
+	auto *ids = allocate<int64>(found.read);
 	for (uint64 i = 0; i < rows; i++) {
 		bool is_null;
 		const auto value = [&](int column) {
 			return SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, column, &is_null);
 		};
-		const Datum id = value(1);
+		const int64 id = DatumGetInt64(value(1));
 		const Datum moment = value(2);
-		found.last_read = {is_null ? DT_NOEND : DatumGetTimestampTz(moment), DatumGetInt64(id)};
+		found.last_read = {is_null ? DT_NOEND : DatumGetTimestampTz(moment), id};
 		constexpr int says = 3;
 		if (SPI_tuptable->tupdesc->natts >= says && (!DatumGetBool(value(says)) || is_null))
 			continue;
@@ -94,8 +95,7 @@ found_jobs(uint64 rows)
 			found.last = found.last_read;
 		ids[found.count++] = id;
 	}
-	found.ids = PointerGetDatum(construct_array(ids, found.count, INT8OID, sizeof(int64),
-												FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	found.ids = bigint_array(ids, found.count);
 	return found;
 }
 
@@ -213,14 +213,16 @@ next_look(Definition *definition, Look which)
 	return &definition::beside<ClaimsKept>(definition)->next_looks[static_cast<int>(which)];
 }
 
-// At the level SERIALIZABLE a look would conflict with what others do to the jobs. The pause is set before the look, which
-// may end the call.
+// At the level SERIALIZABLE a look would conflict with what others do to the jobs. A table with children may have rows of equal
+// ids, by which they are written: one of them may be locked by others, and queue_maintain waits for these. The pause is set
+// before the look, which may end the call.
 bool
 begin_look(Definition *definition, Look which, TimestampTz now)
 {
 	NextLook *next = next_look(definition, which);
 	// Not if the clock was set back.
-	if (IsolationIsSerializable() || (now < next->at && next->at - now <= 2 * next->pause))
+	if (IsolationIsSerializable() || definition->has_children ||
+		(now < next->at && next->at - now <= 2 * next->pause))
 		return false;
 	*next = {now + pause_failed, pause_failed};
 	return true;

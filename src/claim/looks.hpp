@@ -111,14 +111,6 @@ find_as_owner(Oid source, const statement::Arguments &arguments, StatementOf &&s
 // ids. Needs SPI open.
 Found lock_found(const statement::Statement &statement, statement::Arguments arguments);
 
-// Whether the looks may end jobs of the queue. A table with children may have rows of equal ids, by which they are written: one of
-// them may be locked by others. queue_maintain waits for these.
-inline bool
-may_look_at(const definition::Definition *definition)
-{
-	return !definition->has_children;
-}
-
 // Locks a table and its children as a statement that inserts does, unless another session has one of them locked: some
 // of them may be locked then.
 bool lock_if_free(Oid table);
@@ -165,7 +157,7 @@ unless_hindered(const definition::Definition *definition, Look which, LogHindran
 		});
 }
 
-// Whether it is time for a look, and this transaction may look. The pause of one that fails begins then.
+// Whether it is time for a look, and this transaction may look at the queue's table. The pause of one that fails begins then.
 bool begin_look(definition::Definition *definition, Look which, TimestampTz now);
 
 // Has the pause begin that follows a look which began at that time.

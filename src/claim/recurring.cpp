@@ -261,13 +261,12 @@ schedule_of_row(HeapTuple row, const List *schedules)
 static Datum
 jobs_of(const List *schedules)
 {
-	auto *ids = static_cast<Datum *>(palloc(sizeof(Datum) * list_length(schedules)));
+	auto *ids = allocate<int64>(list_length(schedules));
 	int count = 0;
 	ListCell *cell;
 	foreach (cell, schedules)
-		ids[count++] = Int64GetDatum(static_cast<const Schedule *>(lfirst(cell))->job);
-	return PointerGetDatum(
-		construct_array(ids, count, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+		ids[count++] = static_cast<const Schedule *>(lfirst(cell))->job;
+	return bigint_array(ids, count);
 }
 
 // Those of the schedules whose occurrence no other committed transaction has taken or deleted.

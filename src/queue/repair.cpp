@@ -17,6 +17,7 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../array.hpp"
 #include "../claim/given_back.hpp"
 #include "../claim/recurring.hpp"
 #include "../compat.hpp"
@@ -242,18 +243,13 @@ write_jobs(const Order &order, const Statement &statement, Batch *batch, const i
 	if (order.repair == Repair::cancel)
 		batch->occurrences = claim::find_occurrences(batch->definition, ids, count);
 	Arguments *arguments = &batch->arguments;
-	auto *values = static_cast<Datum *>(palloc(sizeof(Datum) * count));
-	for (int i = 0; i < count; i++)
-		values[i] = Int64GetDatum(ids[i]);
-	ArrayType *array =
-		construct_array(values, count, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
-	arguments->set(Parameter::ids, PointerGetDatum(array));
+	const Datum array = bigint_array(ids, count);
+	arguments->set(Parameter::ids, array);
 	const auto jobs = static_cast<int64>(run(statement, *arguments));
 	if (batch->occurrences != NIL)
 		batch->cancelled = returned_ids(batch->context, &batch->cancelled_count);
 	SPI_freetuptable(SPI_tuptable);
-	pfree(array);
-	pfree(values);
+	pfree(DatumGetPointer(array));
 	return jobs;
 }
 

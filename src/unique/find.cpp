@@ -4,6 +4,7 @@
 
 #include "find.hpp"
 
+#include "../array.hpp"
 #include "../catalog/column.hpp"
 #include "../catalog/indexes.hpp"
 #include "../catalog/owner.hpp"
@@ -315,9 +316,8 @@ struct Waiting
 static int
 compare_ids(const void *left, const void *right)
 {
-	const int64 left_id = static_cast<const WaitingJob *>(left)->id;
-	const int64 right_id = static_cast<const WaitingJob *>(right)->id;
-	return left_id < right_id ? -1 : left_id > right_id;
+	return compare_int64(&static_cast<const WaitingJob *>(left)->id,
+						 &static_cast<const WaitingJob *>(right)->id);
 }
 
 static Waiting
@@ -340,11 +340,10 @@ waiting_of(const Found *found, int count)
 static Datum
 ids_of(const Waiting &waiting)
 {
-	auto *ids = static_cast<Datum *>(palloc(sizeof(Datum) * waiting.count));
+	auto *ids = allocate<int64>(waiting.count);
 	for (int i = 0; i < waiting.count; i++)
-		ids[i] = Int64GetDatum(waiting.jobs[i].id);
-	return PointerGetDatum(construct_array(ids, waiting.count, INT8OID, sizeof(int64),
-										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+		ids[i] = waiting.jobs[i].id;
+	return bigint_array(ids, waiting.count);
 }
 
 // A job may be among them several times, as keys of unequal values may be equal.
