@@ -6,6 +6,7 @@ namespace queue_ext::statement {
 
 enum class Access {
 	by_key,     // by any index
+	by_values,  // by an index whose conditions name the values that are sought
 	by_tid,     // the rows of the table with the alias t by their TIDs, others by any index
 	by_row_key, // by the index of the row key
 	by_kind,    // by an index whose first column is the kind of a job

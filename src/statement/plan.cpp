@@ -331,7 +331,8 @@ plan_by(SPIPlanPtr plan, Access access)
 {
 	if (access == Access::by_tid)
 		make_plan(plan, ordered_settings);
-	else if (access == Access::by_key || access == Access::by_row_key || access == Access::by_kind)
+	else if (access == Access::by_key || access == Access::by_values ||
+			 access == Access::by_row_key || access == Access::by_kind)
 		make_keyed_plan(plan, ordered_settings);
 	else
 		plan_claim(plan, access);

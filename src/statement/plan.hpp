@@ -20,7 +20,8 @@
 //
 // A row that is known is found by its row key. The planner is told that the table has many rows, as
 // it would read all of an index that it believes to be empty. The statement is planned again without
-// an index whose conditions do not name the values of a key, since that leads to other rows, too.
+// an index whose conditions do not name the values of a key, since that leads to other rows, too. Rows that
+// are sought by other values, as by_values says, are found with the same belief.
 //
 // The plan of a claim has one more condition. An index that has the order and does not restrict the
 // rows leads past all rows that are not pending, so the claim is planned again without that index,

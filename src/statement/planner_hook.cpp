@@ -130,7 +130,7 @@ show_kinds(const PlannerInfo *root, RelOptInfo *relation)
 }
 
 // Where the planner believes that the table is empty, reading all of it costs no more than finding
-// a row by its key.
+// a row by its key, or by values.
 static void
 assume_many_rows(RelOptInfo *relation)
 {
@@ -174,7 +174,7 @@ visit_relation(const PlannerInfo *root, RelOptInfo *relation)
 	hide_indexes(root, relation);
 	if (planned == Access::by_kind)
 		show_kinds(root, relation);
-	if (is_by_row_key(root->parse->commandType))
+	if (planned == Access::by_values || is_by_row_key(root->parse->commandType))
 		assume_many_rows(relation);
 }
 

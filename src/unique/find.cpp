@@ -250,9 +250,9 @@ read_by_statement(Definition *definition, const Criteria &criteria, const JobKey
 	Arguments arguments(GetCurrentTimestamp());
 	arguments.set(Parameter::unique_keys,
 				  PointerGetDatum(construct_array(texts, count, TEXTOID, -1, false, TYPALIGN_INT)));
-	const Statement &statement =
-		definition::prepared_of(definition, kept_for_unique(definition, UniqueStatement::find),
-								[&] { return find_text(definition); });
+	const Statement &statement = definition::prepared_of(
+		definition, kept_for_unique(definition, UniqueStatement::find),
+		statement::Access::by_values, [&] { return find_text(definition); });
 	statement::run_newest(statement, arguments);
 	TupleDesc shape = SPI_tuptable->tupdesc;
 	for (uint64 i = 0; i < SPI_tuptable->numvals; i++) {
