@@ -23,7 +23,7 @@ $(if $(filter-out .,$(tree)),$(shell mkdir -p $(sort $(dir $(OBJS))) test/isolat
 # The install script is these, in this order.
 SQL_PARTS  = src/key/fnv.sql src/lock/queue_lock.sql src/definition/registry.sql src/queue/queue.sql \
              src/queue/attach.sql src/queue/send.sql src/queue/pop.sql src/queue/pop_any.sql src/queue/wait.sql src/queue/pop_wait_any.sql \
-             src/queue/finish.sql src/queue/repair.sql src/queue/complete_pop.sql src/queue/result.sql src/queue/finish_row.sql src/queue/receipt.sql \
+             src/queue/finish.sql src/queue/repair.sql src/queue/complete_pop.sql src/queue/job_result.sql src/queue/finish_row.sql src/queue/receipt.sql \
              src/queue/claim_path.sql src/queue/claim_stats.sql src/queue/stats.sql src/queue/wake.sql src/unique/history.sql \
              src/queue/unique_insert.sql src/queue/unique_insert_row.sql src/schedule/schedule.sql \
              src/throttle/throttle.sql src/lock/named_lock.sql src/health/health.sql

@@ -187,7 +187,7 @@ lock_for(int events)
 // to the statement.
 template <typename Visit>
 static void
-each_written(const Access &access, Visit &&visit)
+each_written(const TableAccess &access, Visit &&visit)
 {
 	const LOCKMODE lock = lock_for(access.events);
 	const Oid written = OidIsValid(access.partition) ? access.partition : access.table;
@@ -212,7 +212,7 @@ has_no_users_code(Oid table, int events, Oid role)
 }
 
 bool
-has_no_users_code(const Access &access, Oid role)
+has_no_users_code(const TableAccess &access, Oid role)
 {
 	bool has_any = false;
 	each_written(access, [&](Relation relation) {
@@ -298,7 +298,7 @@ may_defer_below(Oid table, int events, Seen *seen)
 }
 
 void
-check_defers_nothing(const Access *accesses, int count)
+check_defers_nothing(const TableAccess *accesses, int count)
 {
 	for (int i = 0; i < count; i++) {
 		Seen seen{};
@@ -327,12 +327,12 @@ may_run_as_owner(Oid table, int events)
 }
 
 Runner
-choose_runner(const Access *accesses, int count, Manner manner)
+choose_runner(const TableAccess *accesses, int count, Manner manner)
 {
 	const Oid owner = catalog::owner_of(accesses[0].table);
 	if (are_of_owner(owner))
 		return Runner::trusted_owner;
-	const Access *found = nullptr;
+	const TableAccess *found = nullptr;
 	for (int i = 0; i < count && found == nullptr; i++)
 		if (!has_no_users_code(accesses[i], owner))
 			found = &accesses[i];

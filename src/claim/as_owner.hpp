@@ -19,7 +19,7 @@
 namespace queue_ext::claim {
 
 // What a statement does with a table.
-struct Access
+struct TableAccess
 {
 	Oid table;
 	AclMode rights; // on the whole table
@@ -49,26 +49,26 @@ enum class Manner {
 bool has_no_users_code(Oid table, int events, Oid role);
 
 // The same of the table itself and of what the access writes of it.
-bool has_no_users_code(const Access &access, Oid role);
+bool has_no_users_code(const TableAccess &access, Oid role);
 
 // Raises 55000 if a statement may have a trigger or constraint wait for the commit, of these tables or of those that foreign
 // keys have it write: what it raises then fails the whole transaction. An UPDATE writes no columns of constraints. What a
 // trigger of a user's writes is not known. Takes the locks of has_no_users_code(), and ACCESS SHARE on those tables.
-void check_defers_nothing(const Access *accesses, int count);
+void check_defers_nothing(const TableAccess *accesses, int count);
 
 // Whether a statement may run as the owner. Takes the locks of has_no_users_code().
 bool may_run_as_owner(Oid table, int events);
 
 // As whom a statement on all these tables is to run: the owner is that of the first. Raises 42501, with the GRANT, if
 // it is to be the caller, who has not the rights or must not. Takes the locks of has_no_users_code().
-Runner choose_runner(const Access *accesses, int count, Manner manner);
+Runner choose_runner(const TableAccess *accesses, int count, Manner manner);
 
 // Runs body(runner), as the owner of the first of the tables under a path without schemas of users; or else as the
 // caller. On ERROR the abort of the subtransaction or transaction restores user and settings. Raises what
 // choose_runner() raises.
 template <typename Body>
 void
-as_owner(const Access *accesses, int count, Manner manner, Body &&body)
+as_owner(const TableAccess *accesses, int count, Manner manner, Body &&body)
 {
 	const Runner runner = choose_runner(accesses, count, manner);
 	const auto run = [&] {

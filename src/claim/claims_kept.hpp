@@ -44,8 +44,8 @@ enum class ClaimStatement {
 constexpr int claim_statement_count = static_cast<int>(ClaimStatement::end_expired) + 1;
 
 // What a claim looks for from time to time (looks.hpp).
-enum class Look { expired, dead };
-constexpr int look_count = static_cast<int>(Look::dead) + 1;
+enum class LookKind { expired, dead };
+constexpr int look_count = static_cast<int>(LookKind::dead) + 1;
 
 // When it looks for that again.
 struct NextLook

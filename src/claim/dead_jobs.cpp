@@ -207,7 +207,7 @@ static int64
 move_locked(Definition *definition, ClaimStatement which, Arguments arguments)
 {
 	if (which == ClaimStatement::lock_dead) {
-		const Found locked = lock_found(look_statement(definition, which), arguments);
+		const FoundBatch locked = lock_sought(look_statement(definition, which), arguments);
 		if (locked.count == 0)
 			return 0;
 		arguments.set(Parameter::ids, locked.ids);
@@ -231,7 +231,7 @@ move(Definition *opened, ClaimStatement which, const Arguments &arguments, Manne
 		return 0;
 	if (definition->is_archived && definition->archive_name == nullptr)
 		error::archive_missing(definition->name, definition->source_name);
-	const Access accesses[] = {
+	const TableAccess accesses[] = {
 		{definition->source, ACL_SELECT | ACL_UPDATE | ACL_DELETE, TRIGGER_TYPE_DELETE},
 		{definition->dead_queue, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT},
 		{definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT, slot}};
@@ -277,7 +277,7 @@ move_failed(Definition *definition, const int64 *ids, int count, TimestampTz now
 		return;
 	Arguments arguments = arguments_at(definition, now);
 	arguments.set(Parameter::ids, bigint_array(ids, count));
-	(void) unless_hindered(definition, Look::dead, log_not_moved, [&] {
+	(void) unless_hindered(definition, LookKind::dead, log_not_moved, [&] {
 		(void) move(definition, ClaimStatement::move_failed, arguments, Manner::plain);
 	});
 }
@@ -289,9 +289,10 @@ look(Definition *definition, TimestampTz now)
 	if (dead_queue_of(definition) != DeadQueue::there)
 		return;
 	Arguments arguments = arguments_at(definition, now);
-	const Found found = find_as_owner(definition->source, arguments, [&]() -> const Statement & {
-		return look_statement(definition, ClaimStatement::look_for_dead);
-	});
+	const FoundBatch found =
+		find_as_owner(definition->source, arguments, [&]() -> const Statement & {
+			return look_statement(definition, ClaimStatement::look_for_dead);
+		});
 	if (found.count == 0)
 		return;
 	arguments.set(Parameter::ids, found.ids);
@@ -301,8 +302,9 @@ look(Definition *definition, TimestampTz now)
 bool
 move_dead_sometimes(Definition *definition, TimestampTz now)
 {
-	return has_dead_queue(definition) && look_sometimes(definition, Look::dead, now, log_not_moved,
-														[&] { look(definition, now); });
+	return has_dead_queue(definition) &&
+		   look_sometimes(definition, LookKind::dead, now, log_not_moved,
+						  [&] { look(definition, now); });
 }
 
 } // namespace queue_ext::claim

@@ -124,15 +124,15 @@ count_unstarted(Definition *definition, uint64 rows, TimestampTz now)
 }
 
 // Finds and locks a batch, and ends it. which: the statement that finds and locks.
-static Found
+static FoundBatch
 end_batch(Definition *definition, ClaimStatement which, Arguments arguments)
 {
 	const TimestampTz now = arguments.call_time();
 	set_slot(definition, now, &arguments);
-	Found batch{};
+	FoundBatch batch{};
 	statement::with_spi([&] {
 		const Statement &statement = statement_for(definition, which);
-		batch = which == ClaimStatement::lock_expired ? lock_found(statement, arguments)
+		batch = which == ClaimStatement::lock_expired ? lock_sought(statement, arguments)
 													  : found_jobs(run(statement, arguments));
 		if (batch.count == 0)
 			return;
@@ -146,7 +146,7 @@ end_batch(Definition *definition, ClaimStatement which, Arguments arguments)
 }
 
 // What that does with the queue's table.
-static Access
+static TableAccess
 access_of_source(const Definition *definition)
 {
 	const bool is_dead = definition->on_expire == OnExpire::dead;
@@ -155,17 +155,17 @@ access_of_source(const Definition *definition)
 }
 
 // The same, as the owner; slot: the one of the archive, if there is one.
-static Found
+static FoundBatch
 end_as_owner(Definition *definition, ClaimStatement which, const Arguments &arguments, Oid slot,
 			 Manner manner)
 {
-	const Access accesses[] = {
+	const TableAccess accesses[] = {
 		access_of_source(definition),
 		{definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT, slot}};
 	const bool has_archive =
 		definition->on_expire == OnExpire::archive && definition->archive_name != nullptr;
 	const int count = has_archive ? 2 : 1;
-	Found batch{};
+	FoundBatch batch{};
 	as_owner(accesses, count, manner, [&](Runner) {
 		if (which == ClaimStatement::lock_expired)
 			check_defers_nothing(accesses, count);
@@ -200,7 +200,7 @@ may_look(const Definition *definition)
 }
 
 static Arguments
-arguments_behind(const Place &place, TimestampTz now)
+arguments_behind(const JobPlace &place, TimestampTz now)
 {
 	Arguments arguments(now);
 	arguments.set(Parameter::cutoff, TimestampTzGetDatum(place.moment));
@@ -209,7 +209,7 @@ arguments_behind(const Place &place, TimestampTz now)
 }
 
 BatchResult
-expire_batch(Definition *definition, TimestampTz now, Manner manner, Place *behind)
+expire_batch(Definition *definition, TimestampTz now, Manner manner, JobPlace *behind)
 {
 	constexpr ClaimStatement which = ClaimStatement::find_expired;
 	Oid slot;
@@ -217,7 +217,7 @@ expire_batch(Definition *definition, TimestampTz now, Manner manner, Place *behi
 		!definition->dependent.is_valid)
 		return batch_of(definition, 0);
 	defer_nothing();
-	const Found batch =
+	const FoundBatch batch =
 		end_as_owner(definition, which, arguments_behind(*behind, now), slot, manner);
 	if (batch.count > 0)
 		*behind = batch.last;
@@ -226,7 +226,7 @@ expire_batch(Definition *definition, TimestampTz now, Manner manner, Place *behi
 
 // Ends a batch of those that a look has found. False if another session has the archive locked, or a table has changed.
 static bool
-end_found(Definition *definition, const Found &found, Arguments arguments, Found *ended)
+end_found(Definition *definition, const FoundBatch &found, Arguments arguments, FoundBatch *ended)
 {
 	constexpr ClaimStatement which = ClaimStatement::lock_expired;
 	*ended = {};
@@ -250,7 +250,7 @@ struct Pass
 {
 	Oid source;        // the key
 	bool is_under_way; // there were more
-	Place behind;      // it has come to that one
+	JobPlace behind;   // it has come to that one
 	TimestampTz again; // the next pass begins then, or when this one is over
 	TimestampTz at;    // the last look
 	// The transaction of the last that has ended some, or its subtransaction; invalid if that is known to be committed.
@@ -322,7 +322,7 @@ begin_pass_if_due(Pass *pass, TimestampTz now)
 // that others have locked. So each look goes on behind those that the one before it has read; or has ended, if there
 // were more than a batch.
 static void
-note_look(Pass *pass, const Found &found, const Found &ended)
+note_look(Pass *pass, const FoundBatch &found, const FoundBatch &ended)
 {
 	if (!ended.is_full && found.read > 0)
 		pass->behind = found.last_read;
@@ -342,14 +342,15 @@ look(Definition *definition, TimestampTz now)
 		return;
 	Pass *pass = pass_of(definition->source);
 	begin_pass_if_due(pass, now);
-	const Place behind = pass->behind;
+	const JobPlace behind = pass->behind;
 	const Arguments arguments = arguments_behind(behind, now);
-	const Found found = find_as_owner(definition->source, arguments, [&]() -> const Statement & {
-		return statement_for(definition, ClaimStatement::look_for_expired);
-	});
+	const FoundBatch found =
+		find_as_owner(definition->source, arguments, [&]() -> const Statement & {
+			return statement_for(definition, ClaimStatement::look_for_expired);
+		});
 	if (found.count > 0)
 		pass->behind = found.last;
-	Found ended;
+	FoundBatch ended;
 	if (end_found(definition, found, arguments, &ended))
 		note_look(pass, found, ended);
 	else
@@ -359,8 +360,8 @@ look(Definition *definition, TimestampTz now)
 bool
 expire_sometimes(Definition *definition, TimestampTz now)
 {
-	return may_expire(definition) && look_sometimes(definition, Look::expired, now, log_not_ended,
-													[&] { look(definition, now); });
+	return may_expire(definition) && look_sometimes(definition, LookKind::expired, now,
+													log_not_ended, [&] { look(definition, now); });
 }
 
 } // namespace queue_ext::claim

@@ -25,6 +25,6 @@ bool expire_sometimes(definition::Definition *definition, TimestampTz now);
 // these. Waits for locks on the archive. Raises what as_owner() and the executor raise, and 55000 where there is no archive
 // for them, or a trigger has suppressed the end of one.
 BatchResult expire_batch(definition::Definition *definition, TimestampTz now, Manner manner,
-						 Place *behind);
+						 JobPlace *behind);
 
 } // namespace queue_ext::claim

@@ -74,10 +74,10 @@ lock_among(const Definition *definition, const Sought &sought)
 					placeholder(Parameter::ids), sought.moment, look_batch_size, unless_locked);
 }
 
-Found
+FoundBatch
 found_jobs(uint64 rows)
 {
-	Found found{};
+	FoundBatch found{};
 	found.read = static_cast<int>(rows);
 	auto *ids = allocate<int64>(found.read);
 	for (uint64 i = 0; i < rows; i++) {
@@ -99,13 +99,13 @@ found_jobs(uint64 rows)
 	return found;
 }
 
-Found
-lock_found(const Statement &statement, Arguments arguments)
+FoundBatch
+lock_sought(const Statement &statement, Arguments arguments)
 {
 	constexpr int most_tries = 3;
 	bool is_full = false;
 	for (int tries = 1;; tries++) {
-		Found found;
+		FoundBatch found;
 		const bool is_locked = statement::committed_if([&] {
 			found = found_jobs(run(statement, arguments));
 			is_full |= found.read == look_batch_size;
@@ -178,7 +178,7 @@ struct LastWord
 	struct Key // no padding: it is hashed
 	{
 		Oid source;
-		Look which;
+		LookKind which;
 	} key;
 	TimestampTz at;
 };
@@ -189,7 +189,8 @@ struct LastWord
 static HTAB *last_words = nullptr;
 
 void
-log_hindrance(const Definition *definition, Look which, LogHindrance log, const ErrorData *cause)
+log_hindrance(const Definition *definition, LookKind which, LogHindrance log,
+			  const ErrorData *cause)
 {
 	if (last_words == nullptr) {
 		HASHCTL control{};
@@ -208,7 +209,7 @@ log_hindrance(const Definition *definition, Look which, LogHindrance log, const 
 }
 
 static NextLook *
-next_look(Definition *definition, Look which)
+next_look(Definition *definition, LookKind which)
 {
 	return &definition::beside<ClaimsKept>(definition)->next_looks[static_cast<int>(which)];
 }
@@ -217,7 +218,7 @@ next_look(Definition *definition, Look which)
 // ids, by which they are written: one of them may be locked by others, and queue_maintain waits for these. The pause is set
 // before the look, which may end the call.
 bool
-begin_look(Definition *definition, Look which, TimestampTz now)
+start_look(Definition *definition, LookKind which, TimestampTz now)
 {
 	NextLook *next = next_look(definition, which);
 	// Not if the clock was set back.
@@ -229,7 +230,7 @@ begin_look(Definition *definition, Look which, TimestampTz now)
 }
 
 void
-end_look(Definition *definition, Look which, TimestampTz begin)
+close_look(Definition *definition, LookKind which, TimestampTz begin)
 {
 	const TimestampTz end = GetCurrentTimestamp();
 	const int64 pause = Max(least_pause, pause_factor * (end - begin));

@@ -58,42 +58,42 @@ const char *select_all(const definition::Definition *definition, const Sought &s
 const char *select_first(const definition::Definition *definition, const Sought &sought);
 
 // Locks a batch of the jobs of Parameter::ids, whatever has become of them: with whether they are still sought. A condition
-// would leave a lock on one that does not meet it any more. lock_found() runs it.
+// would leave a lock on one that does not meet it any more. lock_sought() runs it.
 const char *lock_among(const definition::Definition *definition, const Sought &sought);
 
 // A job's place in the order of their moments.
-struct Place
+struct JobPlace
 {
 	TimestampTz moment;
 	int64 id;
 };
 
 // What comes before all of them.
-constexpr Place before_all{DT_NOBEGIN, PG_INT64_MIN};
+constexpr JobPlace before_all{DT_NOBEGIN, PG_INT64_MIN};
 
 // The jobs that a statement has found.
-struct Found
+struct FoundBatch
 {
 	int read;
-	Place last_read;
-	int count;  // of those that are sought
-	Place last; // of these, or of the first batch of these
+	JobPlace last_read;
+	int count;     // of those that are sought
+	JobPlace last; // of these, or of the first batch of these
 	Datum ids;
 	bool is_full; // there may be more than were locked
 };
 
 // Of the rows that the last statement has returned: an id, a moment, and whether it is sought if it says that. In the
 // current memory context.
-Found found_jobs(uint64 rows);
+FoundBatch found_jobs(uint64 rows);
 
 // Runs what select_first() makes, as the owner of the table: which needs no more than to read it. statement(): that, prepared.
 template <typename StatementOf>
-Found
+FoundBatch
 find_as_owner(Oid source, const statement::Arguments &arguments, StatementOf &&statement)
 {
 	const MemoryContext context = CurrentMemoryContext;
-	const Access access{source, ACL_SELECT, 0};
-	Found found{};
+	const TableAccess access{source, ACL_SELECT, 0};
+	FoundBatch found{};
 	as_owner(&access, 1, Manner::plain, [&](Runner) {
 		statement::with_spi([&] {
 			const uint64 rows = run_newest(statement(), arguments);
@@ -109,7 +109,7 @@ find_as_owner(Oid source, const statement::Arguments &arguments, StatementOf &&s
 // Runs what lock_among() makes, for the ids of the arguments, some of whose rows may have changed since they were found: these
 // get no lock, which would last until the worker's end, but where rows have changed again and again, or have equal
 // ids. Needs SPI open.
-Found lock_found(const statement::Statement &statement, statement::Arguments arguments);
+FoundBatch lock_sought(const statement::Statement &statement, statement::Arguments arguments);
 
 // Locks a table and its children as a statement that inserts does, unless another session has one of them locked: some
 // of them may be locked then.
@@ -130,7 +130,7 @@ using LogHindrance = void (*)(const definition::Definition *definition, const Er
 bool is_hindrance(const ErrorData *error);
 
 // Calls log(), unless it has been called for the table and such jobs within a minute.
-void log_hindrance(const definition::Definition *definition, Look which, LogHindrance log,
+void log_hindrance(const definition::Definition *definition, LookKind which, LogHindrance log,
 				   const ErrorData *cause);
 
 // Sets lock_timeout until the current GUC nest level ends, unless it is shorter.
@@ -140,7 +140,8 @@ void wait_briefly();
 // class 40, and what ends the call from outside: a cancel, a timeout.
 template <typename Body>
 bool
-unless_hindered(const definition::Definition *definition, Look which, LogHindrance log, Body &&body)
+unless_hindered(const definition::Definition *definition, LookKind which, LogHindrance log,
+				Body &&body)
 {
 	return statement::in_subtransaction(
 		[&] {
@@ -158,22 +159,22 @@ unless_hindered(const definition::Definition *definition, Look which, LogHindran
 }
 
 // Whether it is time for a look, and this transaction may look at the queue's table. The pause of one that fails begins then.
-bool begin_look(definition::Definition *definition, Look which, TimestampTz now);
+bool start_look(definition::Definition *definition, LookKind which, TimestampTz now);
 
 // Has the pause begin that follows a look which began at that time.
-void end_look(definition::Definition *definition, Look which, TimestampTz begin);
+void close_look(definition::Definition *definition, LookKind which, TimestampTz begin);
 
 // Calls see_to_batch() if it is time; returns whether it was. Raises what unless_hindered() raises.
 template <typename SeeTo>
 bool
-look_sometimes(definition::Definition *definition, Look which, TimestampTz now, LogHindrance log,
-			   SeeTo &&see_to_batch)
+look_sometimes(definition::Definition *definition, LookKind which, TimestampTz now,
+			   LogHindrance log, SeeTo &&see_to_batch)
 {
-	if (!begin_look(definition, which, now))
+	if (!start_look(definition, which, now))
 		return false;
 	const TimestampTz begin = GetCurrentTimestamp();
 	if (unless_hindered(definition, which, log, see_to_batch))
-		end_look(definition, which, begin);
+		close_look(definition, which, begin);
 	return true;
 }
 

@@ -103,7 +103,7 @@ template <typename Body>
 static void
 as_owner(const Definition *definition, AclMode rights, int events, Body &&body)
 {
-	const Access access{definition->source, rights, events};
+	const TableAccess access{definition->source, rights, events};
 	as_owner(&access, 1, Manner::plain, [&](Runner) { statement::with_spi([&] { body(); }); });
 }
 

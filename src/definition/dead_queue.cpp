@@ -35,7 +35,7 @@ is_temporary(Oid table)
 }
 
 Oid
-find_dead_queue(const char *written, const Taken &from)
+find_dead_queue(const char *written, const TakenQueue &from)
 {
 	if (*written == '\0')
 		return InvalidOid;

@@ -25,7 +25,7 @@ enum class DeadQueue {
 DeadQueue dead_queue_of(const Definition *definition);
 
 // The queue whose dead jobs are taken.
-struct Taken
+struct TakenQueue
 {
 	Oid source; // InvalidOid: it is yet to be made
 	Oid owner;
@@ -35,7 +35,7 @@ struct Taken
 // The table of the managed queue of that name, which is to take dead jobs; InvalidOid for an empty name. Raises what
 // open_queue() raises for a name; 55000 for an attached queue, one of the first layout, one with another owner, or a temporary
 // one where the other is not; 22023 for the queue itself.
-Oid find_dead_queue(const char *written, const Taken &from);
+Oid find_dead_queue(const char *written, const TakenQueue &from);
 
 // The same of what a comment has kept: InvalidOid where it is not that of a table that can take the jobs.
 Oid find_kept_dead_queue(const char *written, Oid source);

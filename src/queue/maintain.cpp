@@ -131,7 +131,7 @@ remove_dead(Definition *definition, const Round &round)
 			note_late(definition, options.call_time);
 		});
 	};
-	const claim::Access accesses[] = {
+	const claim::TableAccess accesses[] = {
 		{definition->source, ACL_SELECT | ACL_UPDATE | ACL_DELETE, TRIGGER_TYPE_DELETE},
 		{definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT}};
 	const int count = definition->archive_name == nullptr ? 1 : 2;
@@ -300,7 +300,7 @@ queue_ext_queue_maintain(PG_FUNCTION_ARGS)
 		if (remove_all_dead(*queue, round))
 			maintain_archive(*queue, round);
 		// Last, as what hinders these may be raised. What has expired may be dead then.
-		claim::Place behind = claim::before_all;
+		claim::JobPlace behind = claim::before_all;
 		see_to_all(*queue, round,
 				   [&](Definition *definition, TimestampTz now, claim::Manner manner) {
 					   return claim::expire_batch(definition, now, manner, &behind);

@@ -80,14 +80,14 @@ look(const Sources &named, Wait *wait, Request *request, MemoryContext result, T
 	if (wait->has_slept)
 		compat::check_client();
 	CHECK_FOR_INTERRUPTS();
-	begin_look(wait, sources.count);
+	begin_round(wait, sources.count);
 	for (int i = 0; i < sources.count; i++) {
 		const Source &source = sources.all[i];
 		wait::before_look(source.number, source.definition->is_paused ? nullptr : source.definition,
 						  *request);
 	}
 	HeapTuple row = claim_first(sources, wait, request, result, columns);
-	end_look(wait, row != nullptr);
+	end_round(wait, row != nullptr);
 	if (row == nullptr && !wait->has_slept)
 		for (int i = 0; i < sources.count; i++)
 			stats::count_at_once(sources.all[i].definition, stats::Counter::waits);

@@ -84,7 +84,7 @@ clear_slot(const Named &slot, const Interval &keep, claim::Manner manner)
 {
 	const TimestampTz cutoff = definition::cutoff_of(keep, GetCurrentTimestamp());
 	SlotState state = SlotState::kept;
-	const claim::Access access{slot.table, ACL_SELECT | ACL_TRUNCATE, TRIGGER_TYPE_TRUNCATE};
+	const claim::TableAccess access{slot.table, ACL_SELECT | ACL_TRUNCATE, TRIGGER_TYPE_TRUNCATE};
 	claim::as_owner(&access, 1, manner, [&](claim::Runner runner) {
 		const Span span = span_of(slot);
 		if (span.is_empty || span.oldest > cutoff)
@@ -102,8 +102,8 @@ int64
 delete_expired(const Named &table, const Interval &keep, int most, claim::Manner manner)
 {
 	int64 deleted = 0;
-	const claim::Access access{table.table, ACL_SELECT | ACL_UPDATE | ACL_DELETE,
-							   TRIGGER_TYPE_DELETE};
+	const claim::TableAccess access{table.table, ACL_SELECT | ACL_UPDATE | ACL_DELETE,
+									TRIGGER_TYPE_DELETE};
 	claim::as_owner(&access, 1, manner, [&](claim::Runner) {
 		statement::with_spi([&] {
 			Oid types[] = {TIMESTAMPTZOID};

@@ -77,11 +77,11 @@ look(Wait *wait, const Request &request, MemoryContext round, Open &&open, Look 
 	if (wait->has_slept)
 		compat::check_client();
 	CHECK_FOR_INTERRUPTS();
-	begin_look(wait, 1);
+	begin_round(wait, 1);
 	wait::before_look(0, definition->is_paused ? nullptr : definition, request);
 	const bool is_found = !definition->is_paused && look_in(definition);
 	after_look(wait, 0, is_found);
-	end_look(wait, is_found);
+	end_round(wait, is_found);
 	if (!is_found && !wait->has_slept)
 		stats::count_at_once(definition, stats::Counter::waits);
 	MemoryContextSwitchTo(old);

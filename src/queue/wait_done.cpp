@@ -11,7 +11,7 @@
 #include "../steady_time.hpp"
 #include "../wait/ended.hpp"
 #include "procedure.hpp"
-#include "result.hpp"
+#include "job_result.hpp"
 
 namespace queue_ext::queue {
 

@@ -179,15 +179,15 @@ change_duplicates(Definition *definition, const Criteria &criteria, const Confli
 		const FoundJob &job = found.jobs[i];
 		if (!job.is_equal || job.state == State::dead || job.state == State::done)
 			continue;
-		const Change change = job.state == State::leased
-								  ? Change::none
-								  : change_job(definition, conflict, job.id, arguments);
-		if (change == Change::none)
+		const ChangeOutcome change = job.state == State::leased
+										 ? ChangeOutcome::none
+										 : change_job(definition, conflict, job.id, arguments);
+		if (change == ChangeOutcome::none)
 			is_in_hand |= criteria.does_count(job.state);
 		else if (!changed.has_id)
-			changed = {job.id, true, false, change == Change::done};
+			changed = {job.id, true, false, change == ChangeOutcome::done};
 		else
-			changed.is_changed |= change == Change::done;
+			changed.is_changed |= change == ChangeOutcome::done;
 	}
 	if (changed.has_id || is_in_hand)
 		*outcome = changed;

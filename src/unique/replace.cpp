@@ -285,7 +285,7 @@ statement_of(OnConflict rule, bool has_expiry)
 }
 
 // Returns what became of the job by the row that the statement has returned, if any.
-static Change
+static ChangeOutcome
 run_change(Definition *definition, OnConflict rule, const Arguments &arguments)
 {
 	const bool has_expiry = writes_expiry(definition);
@@ -293,17 +293,17 @@ run_change(Definition *definition, OnConflict rule, const Arguments &arguments)
 		definition, kept_for_unique(definition, statement_of(rule, has_expiry)),
 		[&] { return change_text(definition, rule, has_expiry); });
 	if (statement::run(statement, arguments) == 0)
-		return Change::none;
+		return ChangeOutcome::none;
 	bool is_null;
 	const Datum is_done = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
-	return DatumGetBool(is_done) ? Change::done : Change::kept;
+	return DatumGetBool(is_done) ? ChangeOutcome::done : ChangeOutcome::kept;
 }
 
 // Of the code that it runs all is PostgreSQL's own, or ours.
-static Change
+static ChangeOutcome
 run_as_owner(Definition *definition, OnConflict rule, const Arguments &arguments)
 {
-	Change change = Change::none;
+	ChangeOutcome change = ChangeOutcome::none;
 	catalog::as_owner_of(definition->source, [&] {
 		statement::with_search_path(statement::bare_search_path, [&] {
 			statement::with_spi([&] { change = run_change(definition, rule, arguments); });
@@ -314,7 +314,7 @@ run_as_owner(Definition *definition, OnConflict rule, const Arguments &arguments
 
 // Asks at each job who is to run the statement: code of users may have run since the last one. While the row was
 // locked, claims may have passed it by.
-Change
+ChangeOutcome
 change_job(Definition *definition, const Conflict &conflict, int64 id, Arguments arguments)
 {
 	arguments.set(Parameter::call_time, TimestampTzGetDatum(GetCurrentTimestamp()));
@@ -324,9 +324,10 @@ change_job(Definition *definition, const Conflict &conflict, int64 id, Arguments
 	const char *grants = grants_to_update(definition);
 	if (grants != nullptr && !is_safe_as_owner(definition))
 		error::no_right(get_rel_name(definition->source), grants);
-	const Change change = grants == nullptr ? run_change(definition, conflict.rule, arguments)
-											: run_as_owner(definition, conflict.rule, arguments);
-	if (change != Change::none)
+	const ChangeOutcome change = grants == nullptr
+									 ? run_change(definition, conflict.rule, arguments)
+									 : run_as_owner(definition, conflict.rule, arguments);
+	if (change != ChangeOutcome::none)
 		claim::note_given_back(definition, 0);
 	return change;
 }

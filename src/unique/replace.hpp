@@ -31,7 +31,7 @@ struct Conflict
 };
 
 // What became of the job.
-enum class Change {
+enum class ChangeOutcome {
 	none, // a worker may have it, or another transaction has it locked
 	kept, // it is later already, or a trigger suppressed the change
 	done,
@@ -45,7 +45,7 @@ void check_may_change(const definition::Definition *definition,
 
 // Changes the job of that ID. The arguments have the payload and options of the new job. The lock of the
 // job's key must be held. Raises what an UPDATE raises, and what check_may_change() does.
-Change change_job(definition::Definition *definition, const Conflict &conflict, int64 id,
-				  statement::Arguments arguments);
+ChangeOutcome change_job(definition::Definition *definition, const Conflict &conflict, int64 id,
+						 statement::Arguments arguments);
 
 } // namespace queue_ext::unique

@@ -154,7 +154,7 @@ find_ticket(Ticket *ticket, Definition *definition, const Request &request)
 }
 
 void
-begin_look(Wait *wait, int queues)
+begin_round(Wait *wait, int queues)
 {
 	wait->queues = queues;
 	wait->changes = changes;
@@ -186,7 +186,7 @@ after_look(const Wait *wait, int queue, bool found)
 }
 
 void
-end_look(Wait *wait, bool found)
+end_round(Wait *wait, bool found)
 {
 	futile = found || !wait->is_soon ? 0 : futile + 1;
 	decline_all();

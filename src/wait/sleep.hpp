@@ -33,7 +33,7 @@ struct Wait
 // To be called before each look, at so many queues; and then for each of them: from here on nothing of it is missed.
 // definition: null for a queue that is paused, at which there is nothing to wait for but time. before_look() raises what
 // compiling a claim raises.
-void begin_look(Wait *wait, int queues);
+void begin_round(Wait *wait, int queues);
 void before_look(int queue, definition::Definition *definition, const claim::Request &request);
 
 // Whether this backend was woken for a job of that queue, and has not answered yet.
@@ -43,7 +43,7 @@ bool *chosen(int queue);
 void after_look(const Wait *wait, int queue, bool found);
 
 // To be called when a look is over, whether for all of the queues or not. Where found is false, sleep() is next.
-void end_look(Wait *wait, bool found);
+void end_round(Wait *wait, bool found);
 
 // Sleeps. False if the time is over; else the caller is to look. Raises what an interrupt raises, and
 // FATAL when the client has gone.

@@ -1,4 +1,4 @@
-// result.hpp - what became of a job of a managed queue.
+// job_result.hpp - what became of a job of a managed queue.
 
 #pragma once
 

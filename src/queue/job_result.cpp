@@ -1,8 +1,8 @@
-// result.cpp - see result.hpp; queue_result.
+// job_result.cpp - see job_result.hpp; queue_result.
 
 #include "../postgres.hpp"
 
-#include "result.hpp"
+#include "job_result.hpp"
 
 #include "../argument.hpp"
 #include "../definition/keep.hpp"
