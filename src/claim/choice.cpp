@@ -5,7 +5,7 @@
 #include "choice.hpp"
 
 #include "../row/rights.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 #include "writer.hpp"
 
 namespace queue_ext::claim {

@@ -11,7 +11,7 @@
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../stats/transaction_counters.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 #include "claims_kept.hpp"
 #include "given_back.hpp"
 

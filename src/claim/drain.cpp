@@ -8,7 +8,8 @@
 #include "../ring/shared_memory.hpp"
 #include "../stats/look.hpp"
 #include "../stats/transaction_counters.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/claimed.hpp"
+#include "../wake/written.hpp"
 #include "filler.hpp"
 #include "news.hpp"
 

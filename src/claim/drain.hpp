@@ -1,6 +1,6 @@
 // drain.hpp - claims from a queue's ring, in whatever way its rows are written.
 //
-// Invariant: a candidate that was taken is noted (wake/transaction_callbacks.hpp) before it is tried, so
+// Invariant: a candidate that was taken is noted (wake/claimed.hpp) before it is tried, so
 // that a rollback puts it back. A call ends with fewer rows than were asked for only if there was a
 // moment at which no more were claimable, or if the ring cannot decide.
 

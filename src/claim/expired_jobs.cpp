@@ -13,7 +13,7 @@
 #include "../error.hpp"
 #include "../statement/subtransaction.hpp"
 #include "../stats/transaction_counters.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 #include "claims_kept.hpp"
 #include "expiry_rule.hpp"
 

@@ -8,7 +8,7 @@
 #include "../ring/due_rows.hpp"
 #include "../row/rights.hpp"
 #include "../statement/row_type.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 #include "claim_text.hpp"
 #include "compiled_claim.hpp"
 #include "cursor_row.hpp"

@@ -8,7 +8,7 @@
 #include "../ring/shared_memory.hpp"
 #include "../stats/look.hpp"
 #include "../stats/transaction_counters.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/claimed.hpp"
 #include "claim_text.hpp"
 #include "fill.hpp"
 #include "recurring.hpp"

@@ -5,7 +5,7 @@
 #include "given_back.hpp"
 
 #include "../definition/registry.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 #include "compiled_claim.hpp"
 
 namespace queue_ext::claim {

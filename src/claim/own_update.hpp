@@ -9,7 +9,7 @@
 
 #include "../postgres.hpp"
 
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 
 namespace queue_ext::claim {
 

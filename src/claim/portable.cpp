@@ -19,7 +19,7 @@
 #include "../definition/compiled.hpp"
 #include "../error.hpp"
 #include "../held/rows.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 #include "claim_text.hpp"
 #include "claims_kept.hpp"
 #include "count.hpp"

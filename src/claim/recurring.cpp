@@ -10,7 +10,7 @@
 #include "../definition/shape.hpp"
 #include "../schedule/occurrence.hpp"
 #include "../stats/transaction_counters.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 #include "as_owner.hpp"
 #include "claims_kept.hpp"
 #include "given_back.hpp"

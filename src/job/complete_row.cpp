@@ -15,7 +15,7 @@
 #include "../ring/probe.hpp"
 #include "../row/rights.hpp"
 #include "../row/write.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 #include "../wake/trigger.hpp"
 #include "job.hpp"
 #include "locate.hpp"

@@ -10,7 +10,7 @@
 #include "../compat.hpp"
 #include "../row/rights.hpp"
 #include "../stats/transaction_counters.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 
 namespace queue_ext::job {
 

@@ -16,7 +16,7 @@
 #include "../compat.hpp"
 #include "../ring/probe.hpp"
 #include "../row/rights.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 #include "locate.hpp"
 
 namespace queue_ext::job {

@@ -12,7 +12,7 @@
 #include "../schedule/store.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "../unique/history.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 
 namespace queue_ext::queue {
 

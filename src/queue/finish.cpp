@@ -14,7 +14,7 @@
 #include "../interval.hpp"
 #include "../row/rights.hpp"
 #include "../stats/transaction_counters.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 #include "archive_clearing.hpp"
 #include "backoff.hpp"
 #include "calls_kept.hpp"

@@ -15,7 +15,7 @@
 #include "../job/remove.hpp"
 #include "../result.hpp"
 #include "../statement/row_type.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 #include "finish_row.hpp"
 
 namespace queue_ext::queue {

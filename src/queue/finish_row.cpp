@@ -12,7 +12,6 @@
 #include "../held/rows.hpp"
 #include "../job/complete_row.hpp"
 #include "../job/remove.hpp"
-#include "../wake/transaction_callbacks.hpp"
 #include "archive_clearing.hpp"
 #include "calls_kept.hpp"
 #include "removed.hpp"

@@ -9,7 +9,7 @@
 #include "../missing_rights.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "../unique/history.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 #include "by_state.hpp"
 
 namespace queue_ext::queue {

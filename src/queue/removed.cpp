@@ -8,7 +8,7 @@
 #include "../claim/given_back.hpp"
 #include "../row/rights.hpp"
 #include "../statement/statement.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 
 namespace queue_ext::queue {
 

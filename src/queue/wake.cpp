@@ -7,7 +7,7 @@
 #include "../claim/given_back.hpp"
 #include "../claim/own_update.hpp"
 #include "../error.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/written.hpp"
 
 namespace queue_ext::queue {
 

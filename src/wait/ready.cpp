@@ -15,7 +15,8 @@
 #include "../definition/compiled.hpp"
 #include "../ring/shared_memory.hpp"
 #include "../ring/waiting.hpp"
-#include "../wake/transaction_callbacks.hpp"
+#include "../wake/claimed.hpp"
+#include "../wake/written.hpp"
 
 namespace queue_ext::wait {
 
