@@ -9,6 +9,7 @@
 
 #include "../compat.hpp"
 #include "../definition/archiving.hpp"
+#include "../definition/queue_indexes.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 #include "../statement/subtransaction.hpp"

@@ -1,11 +1,10 @@
-// shape.hpp - the layout of managed queues' tables: whether an existing table has it, and what the
+// shape.hpp - the layout of managed queues' tables: whether an existing table has it, and which columns the
 // table lacks.
 
 #pragma once
 
 #include "../postgres.hpp"
 
-#include "../statement/statement.hpp"
 #include "managed.hpp"
 
 namespace queue_ext::definition {
@@ -82,73 +81,10 @@ void check_can_carry(Relation table);
 // the table of type timestamptz. The table must be locked.
 void check_age_column(const char *column, const char *argument, Relation table);
 
-// Runs a command, as run_command() does, whose text may name the table. Raises 42P01 if the name
-// does not mean the table afterwards: an event trigger may have dropped or renamed the table, or
-// another session its schema, while the command waited for its lock.
-void run_command_on(const statement::Named &table, const char *text);
-
-// Runs a statement that reads rows, as run_newest_command() does, whose text may name the table: it sees
-// all that is committed when it begins, at every isolation level. Raises 42P01 if the name does not mean the
-// table afterwards.
-void run_newest_on(const statement::Named &table, const char *text);
-
-// Drops the table. Raises 42P01 if it exists afterwards, since then the command has dropped
-// another.
-void drop_table(const statement::Named &table);
-
 // Whether the relation is a table with the names of an archive's columns, whatever else it has.
 bool is_like_archive(Oid table);
 
-// Creates the archive table of the queue's table. Raises 42P07 where such a table exists, 42622
-// where its name would be too long, 42P01 where it does not exist afterwards.
-// With slots, unless jobs are kept for ever.
-Oid make_archive(Oid table, const Interval &keep);
-
-// Gives a table that was made for another one to the owner of that, who may not be the caller. Raises
-// what ALTER TABLE raises: 42501 if that owner may not create tables in the schema.
-void give_to_owner_of(Oid other, const statement::Named &table);
-
-// Makes the slots, and the index, of an archive that is partitioned by slot. They get its owner.
-void make_slots(Oid archive);
-
 // Whether the archive is partitioned by slot. Reads the catalogs; takes no lock.
 bool has_slots(Oid archive);
-
-// An existing archive of the table that the caller owns; InvalidOid if there is none.
-Oid find_archive(Oid table);
-
-// Whether an index's predicate is only IS NULL, or IS NOT NULL, on the column.
-bool is_null_test(const List *predicate, AttrNumber column, NullTestType kind);
-bool is_null_test(const Node *predicate, AttrNumber column, NullTestType kind); // null: false
-
-// Whether it is only that and IS NULL on the other column, in either order.
-bool are_null_tests(const List *predicate, AttrNumber column, NullTestType kind, AttrNumber absent);
-
-// Creates the indexes that a managed queue's table should have and lacks: the primary key, the
-// claim index, the index of unique inserts, and in the second layout that of dead jobs. Runs ordinary
-// commands as the caller. Raises what they raise: 23505 for duplicate ids.
-void make_missing_indexes(Oid table);
-
-// The claim index of a managed queue's table, that of dead jobs, the one by kind that queue_create makes with kinds => true,
-// and the one by expiry that it makes with on_expire; InvalidOid: there is none. Lock the table and its indexes ACCESS SHARE
-// while they look.
-Oid claim_index(Oid table);
-Oid dead_index(Oid table);
-Oid kind_index(Oid table);
-Oid expiry_index(Oid table);
-
-// Creates the index by kind, or drops it, unless that has been done. Locks the table and its indexes
-// ACCESS SHARE while it looks, and runs ordinary commands as the caller. Raises what they raise, and what
-// run_command_on() raises; drop_kind_index() also 42P01 if the index is still there.
-void make_kind_index(Oid table);
-void drop_kind_index(Oid table);
-
-// Creates the index of dead jobs if the table lacks it; returns whether it did. Locks the table and its
-// indexes ACCESS SHARE while it looks, and runs an ordinary command as the caller. Raises what that raises,
-// and what run_command_on() raises.
-bool make_missing_dead_index(Oid table);
-
-// The same of the index by expiry, where the table has the column.
-bool make_missing_expiry_index(Oid table);
 
 } // namespace queue_ext::definition

@@ -6,6 +6,7 @@
 
 #include "../catalog/column.hpp"
 #include "../catalog/indexes.hpp"
+#include "../definition/queue_indexes.hpp"
 #include "../definition/shape.hpp"
 #include "../row/index_scan.hpp"
 #include "../schedule/occurrence.hpp"

@@ -15,8 +15,8 @@
 #include "../ring/probe.hpp"
 #include "../row/rights.hpp"
 #include "../row/write.hpp"
-#include "../wake/written.hpp"
 #include "../wake/trigger.hpp"
+#include "../wake/written.hpp"
 #include "job.hpp"
 #include "locate.hpp"
 

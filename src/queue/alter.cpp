@@ -6,13 +6,16 @@
 
 #include "../argument.hpp"
 #include "../catalog/owner.hpp"
+#include "../definition/archive_table.hpp"
 #include "../definition/dead_queue.hpp"
 #include "../definition/managed.hpp"
 #include "../definition/name.hpp"
 #include "../definition/open.hpp"
+#include "../definition/queue_indexes.hpp"
 #include "../definition/registry.hpp"
 #include "../definition/settings.hpp"
 #include "../definition/shape.hpp"
+#include "../definition/table_command.hpp"
 #include "../error.hpp"
 #include "../wake/trigger.hpp"
 

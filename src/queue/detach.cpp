@@ -12,8 +12,8 @@
 #include "../schedule/store.hpp"
 #include "../stats/transaction_counters.hpp"
 #include "../unique/history.hpp"
-#include "../wake/written.hpp"
 #include "../wake/trigger.hpp"
+#include "../wake/written.hpp"
 
 namespace queue_ext::queue {
 

@@ -7,7 +7,7 @@
 #include "../argument.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
-#include "../definition/shape.hpp"
+#include "../definition/table_command.hpp"
 #include "../error.hpp"
 #include "../schedule/store.hpp"
 #include "../stats/transaction_counters.hpp"

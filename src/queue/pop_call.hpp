@@ -9,6 +9,7 @@
 #include "../claim/compiled_claim.hpp"
 #include "../compat.hpp"
 #include "../definition/definition.hpp"
+#include "../definition/queue_indexes.hpp"
 #include "../definition/shape.hpp"
 #include "../error.hpp"
 

@@ -7,9 +7,10 @@
 
 #include "../argument.hpp"
 #include "../compat.hpp"
+#include "../definition/managed.hpp"
 #include "../definition/open.hpp"
+#include "../definition/queue_indexes.hpp"
 #include "../definition/registry.hpp"
-#include "../definition/shape.hpp"
 #include "../result.hpp"
 #include "upgrade_table.hpp"
 

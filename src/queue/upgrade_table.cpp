@@ -6,9 +6,11 @@
 
 #include "../catalog/owner.hpp"
 #include "../compat.hpp"
+#include "../definition/archive_table.hpp"
 #include "../definition/keep.hpp"
 #include "../definition/name.hpp"
 #include "../definition/shape.hpp"
+#include "../definition/table_command.hpp"
 #include "../error.hpp"
 #include "../statement/search_path.hpp"
 

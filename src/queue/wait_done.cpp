@@ -10,8 +10,8 @@
 #include "../result.hpp"
 #include "../steady_time.hpp"
 #include "../wait/ended.hpp"
-#include "procedure.hpp"
 #include "job_result.hpp"
+#include "procedure.hpp"
 
 namespace queue_ext::queue {
 

@@ -11,6 +11,7 @@
 #include "../claim/as_owner.hpp"
 #include "../claim/expiry_rule.hpp"
 #include "../definition/managed.hpp"
+#include "../definition/queue_indexes.hpp"
 #include "../definition/shape.hpp"
 #include "../job/job.hpp"
 #include "../missing_rights.hpp"

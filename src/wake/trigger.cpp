@@ -6,7 +6,7 @@
 
 #include "../catalog/own_table.hpp"
 #include "../definition/name.hpp"
-#include "../definition/shape.hpp"
+#include "../definition/table_command.hpp"
 
 namespace queue_ext::wake {
 
