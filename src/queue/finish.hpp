@@ -11,11 +11,9 @@
 
 #include "../definition/definition.hpp"
 #include "../job/job.hpp"
+#include "finish_text.hpp"
 
 namespace queue_ext::queue {
-
-// What to do with a job. The first four need a good receipt.
-enum class Action { complete, fail, release, extend, cancel, requeue };
 
 // What some actions need besides the receipts.
 struct FinishOptions
@@ -94,28 +92,6 @@ TimestampTz earliest_retry(const definition::Definition *definition, const Finis
 // Counts jobs on which the action was performed; of those that failed, dead ones were not given
 // back. Only a managed queue tells whether a job is dead. Raises 53200.
 void count_finished(definition::Definition *definition, Action action, int64 number, int64 dead);
-
-// Returns the condition, on the row of "t" in its new version, by which a job of a managed queue that has failed
-// is dead.
-const char *died_text();
-
-// Returns what queue_requeue writes.
-const char *on_requeue(const definition::Definition *definition);
-
-// A removal of the rows of "t" for which the fence holds.
-struct Removal
-{
-	const char *tables; // those that the fence and the result refer to besides t; or null
-	const char *fence;
-	const char *final_state; // in the archive
-	const char *result;      // in the archive, if that keeps results; null: none
-	bool is_timed;           // it also returns claimed_at
-	const char *told;        // and this (removed.hpp), or ""
-};
-
-// Returns the statement that takes the rows out of the queue: into the archive, or by deleting them.
-// Raises 55000 if the archive does not exist any more.
-const char *removal_text(const definition::Definition *definition, const Removal &removal);
 
 // Raises 55000 if the queue cannot do what the options ask for: it has no archive with a place for results, on_extend does not
 // read the progress, or on_fail whether to try again. Compiles the definition where it needs that.

@@ -6,6 +6,7 @@
 #include "../postgres.hpp"
 
 #include "finish.hpp"
+#include "finish_text.hpp"
 
 namespace queue_ext::queue {
 

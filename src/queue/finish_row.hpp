@@ -11,6 +11,7 @@
 
 #include "../statement/row_type.hpp"
 #include "finish.hpp"
+#include "finish_text.hpp"
 
 namespace queue_ext::queue {
 

@@ -21,6 +21,7 @@
 #include "../statement/subtransaction.hpp"
 #include "calls_kept.hpp"
 #include "finish.hpp"
+#include "finish_text.hpp"
 #include "procedure.hpp"
 #include "removed.hpp"
 #include "slots.hpp"

@@ -31,6 +31,7 @@
 #include "../steady_time.hpp"
 #include "archive_clearing.hpp"
 #include "finish.hpp"
+#include "finish_text.hpp"
 #include "procedure.hpp"
 #include "repair_text.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "../definition/fragment.hpp"
 #include "../definition/managed.hpp"
-#include "finish.hpp"
+#include "finish_text.hpp"
 
 namespace queue_ext::queue {
 

@@ -253,7 +253,7 @@ assignments_of(const Definition *definition, OnConflict rule, bool has_expiry)
 }
 
 // Returns a row if the job waits and is not locked, and in that whether it has changed. Why not "id =" is
-// said at fence_text() in queue/finish.cpp.
+// said at fence_text() in queue/finish_text.cpp.
 static const char *
 change_text(const Definition *definition, OnConflict rule, bool has_expiry)
 {
