@@ -10,6 +10,7 @@
 #include "../catalog/named_dependency.hpp"
 #include "../catalog/owner.hpp"
 #include "../catalog/row_key.hpp"
+#include "../catalog/version.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/name.hpp"
 #include "../definition/queue_indexes.hpp"
@@ -20,6 +21,7 @@
 #include "../statement/search_path.hpp"
 #include "../stats/shared_table.hpp"
 #include "../wake/trigger.hpp"
+#include "fired_triggers.hpp"
 #include "pending_clock.hpp"
 
 namespace queue_ext::claim {
@@ -32,78 +34,6 @@ using definition::Fragment;
 using definition::FragmentKind;
 using ring::Ring;
 using ring::Stamp;
-
-// Whether the trigger does nothing where only these columns (as pull_varattnos() counts them) are
-// written: it is a foreign key's, of other columns, or UPDATE OF others.
-static bool
-ignores_update(Relation table, const Trigger *trigger, const Bitmapset *written)
-{
-	bool is_touched = false;
-	switch (RI_FKey_trigger_type(trigger->tgfoid)) {
-		case RI_TRIGGER_PK:
-			return !bms_overlap(written, RelationGetIndexAttrBitmap(table, INDEX_ATTR_BITMAP_KEY));
-		case RI_TRIGGER_FK: {
-			ListCell *cell;
-			foreach (cell, RelationGetFKeyList(table)) {
-				const auto *key = static_cast<ForeignKeyCacheInfo *>(lfirst(cell));
-				for (int i = 0; i < key->nkeys; i++)
-					is_touched |=
-						bms_is_member(key->conkey[i] - FirstLowInvalidHeapAttributeNumber, written);
-			}
-			return !is_touched;
-		}
-		default:
-			for (int i = 0; i < trigger->tgnattr; i++)
-				is_touched |=
-					bms_is_member(trigger->tgattr[i] - FirstLowInvalidHeapAttributeNumber, written);
-			return trigger->tgnattr > 0 && !is_touched;
-	}
-}
-
-// The trigger in words; one of a foreign key by its constraint, as PostgreSQL makes its own name up.
-static const char *
-words_for(const Trigger *trigger)
-{
-	if (RI_FKey_trigger_type(trigger->tgfoid) == RI_TRIGGER_NONE)
-		return psprintf("trigger %s", quote_identifier(trigger->tgname));
-	const char *constraint = get_constraint_name(trigger->tgconstraint);
-	return psprintf("foreign key %s", constraint == nullptr ? "?" : quote_identifier(constraint));
-}
-
-const char *
-find_trigger(Relation table, int16 event, const Bitmapset *written)
-{
-	// A copy, as reading a trigger's function may process an invalidation that frees the original.
-	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc);
-	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
-		const Trigger *trigger = &triggers->triggers[i];
-		if ((trigger->tgtype & event) == 0 || trigger->tgenabled == TRIGGER_DISABLED ||
-			wake::is_wake_function(trigger->tgfoid))
-			continue;
-		if (event != TRIGGER_TYPE_UPDATE || !ignores_update(table, trigger, written))
-			return words_for(trigger);
-	}
-	return nullptr;
-}
-
-// Whether every INSERT and UPDATE of the table fires the wake-up trigger: unconditionally, for all
-// columns, in any session_replication_role. A statement on a parent of the table fires the table's
-// triggers for rows, and not those for statements, which queues of 0.1 have.
-static bool
-has_wake_trigger(Relation table)
-{
-	constexpr int16 events = TRIGGER_TYPE_INSERT | TRIGGER_TYPE_UPDATE;
-	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc); // see find_trigger()
-	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++) {
-		const Trigger *trigger = &triggers->triggers[i];
-		if (wake::is_wake_function(trigger->tgfoid) && (trigger->tgtype & events) == events &&
-			trigger->tgnattr == 0 && trigger->tgqual == nullptr &&
-			trigger->tgenabled == TRIGGER_FIRES_ALWAYS &&
-			(TRIGGER_FOR_ROW(trigger->tgtype) || !has_superclass(RelationGetRelid(table))))
-			return true;
-	}
-	return false;
-}
 
 // Whether the column may be null in a child: before PostgreSQL 18 a child need not keep the NOT NULL
 // of its parent.
@@ -145,53 +75,6 @@ add_order(RingClaim *claim, const Compiled &compiled, TupleDesc descriptor, cons
 	claim->order_count = count;
 }
 
-// For check_functions_in_node(): adds which version of a user-defined function there is now.
-static bool
-add_version(Oid function, void *text)
-{
-	if (function < FirstNormalObjectId)
-		return false;
-	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	appendStringInfo(static_cast<StringInfo>(text), "%u,%u,", function,
-					 HeapTupleHeaderGetRawXmin(tuple->t_data));
-	ReleaseSysCache(tuple);
-	return false;
-}
-
-// Tree walker; never stops.
-static bool
-add_versions(Node *node, void *text)
-{
-	if (node == nullptr)
-		return false;
-	(void) check_functions_in_node(node, add_version, text);
-	return compat::walk_tree(node, add_versions, text);
-}
-
-// Adds an expression, or a list of them, to the input of a digest. The functions that it calls
-// count as they are now.
-static void
-add_expression(StringInfo text, Node *flat)
-{
-	const char *tree = nodeToString(flat);
-	appendStringInfo(text, "%zu,%s", strlen(tree), tree);
-	(void) add_versions(flat, text);
-}
-
-// The file of a partition or child, which need not be open; 0 if it is gone.
-static Oid
-file_of(Oid table)
-{
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
-	if (!HeapTupleIsValid(tuple))
-		return InvalidOid;
-	const Oid file = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relfilenode;
-	ReleaseSysCache(tuple);
-	return file;
-}
-
 // The digest of what RingKey::stamp covers. Numbers end in a comma and each text follows its
 // length, so that no two definitions give the same input.
 static Stamp
@@ -206,8 +89,8 @@ stamp_of(const RingClaim *claim, const Definition *definition, Relation table, c
 	appendStringInfo(&text, "%u,%d,", table->rd_rel->relfilenode,
 					 static_cast<int>(definition->claim_mode));
 	appendStringInfo(&text, "%zu,%s", strlen(order), order);
-	add_expression(&text, pending);
-	add_expression(&text, reinterpret_cast<Node *>(policies));
+	catalog::add_expression(&text, pending);
+	catalog::add_expression(&text, reinterpret_cast<Node *>(policies));
 	appendStringInfo(&text, "%d,", descriptor->natts);
 	for (int i = 0; i < descriptor->natts; i++) {
 		const Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
@@ -218,51 +101,12 @@ stamp_of(const RingClaim *claim, const Definition *definition, Relation table, c
 		appendStringInfo(&text, "%d,", claim->order_columns[i].number);
 	appendStringInfo(&text, "%d,%d,", claim->ready_at, claim->expiry.expires_at);
 	for (int i = 0; i < leaves.count; i++)
-		appendStringInfo(&text, "%u,%u,", leaves.tables[i], file_of(leaves.tables[i]));
+		appendStringInfo(&text, "%u,%u,", leaves.tables[i], catalog::file_of(leaves.tables[i]));
 	const Datum digest = DirectFunctionCall1(
 		sha256_bytea, PointerGetDatum(cstring_to_text_with_len(text.data, text.len)));
 	Stamp stamp;
 	memcpy(stamp.bytes, VARDATA_ANY(DatumGetPointer(digest)), sizeof(stamp.bytes));
 	return stamp;
-}
-
-static uint64
-add_tuple(uint64 version, HeapTuple tuple)
-{
-	version = hash_combine64(version, HeapTupleHeaderGetRawXmin(tuple->t_data));
-	version = hash_combine64(version, ItemPointerGetBlockNumber(&tuple->t_self));
-	return hash_combine64(version, ItemPointerGetOffsetNumber(&tuple->t_self));
-}
-
-// Adds a catalog's rows that belong to the table, in the order of the index, which begins with that column.
-static uint64
-add_tuples(uint64 version, Oid catalog, Oid index, AttrNumber column, Oid table)
-{
-	ScanKeyData key;
-	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(table));
-	Relation relation = table_open(catalog, AccessShareLock);
-	SysScanDesc scan = systable_beginscan(relation, index, true, nullptr, 1, &key);
-	for (HeapTuple tuple; HeapTupleIsValid(tuple = systable_getnext(scan));)
-		version = add_tuple(version, tuple);
-	systable_endscan(scan);
-	table_close(relation, AccessShareLock);
-	return version;
-}
-
-// A digest of the versions of what the catalogs have of the table, its columns and its triggers.
-static uint64
-version_of(Oid table)
-{
-	uint64 version = 0;
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
-	if (HeapTupleIsValid(tuple)) {
-		version = add_tuple(version, tuple);
-		ReleaseSysCache(tuple);
-	}
-	version = add_tuples(version, AttributeRelationId, AttributeRelidNumIndexId,
-						 Anum_pg_attribute_attrelid, table);
-	return add_tuples(version, TriggerRelationId, TriggerRelidNameIndexId, Anum_pg_trigger_tgrelid,
-					  table);
 }
 
 // Whether the expression has a parameter, a function such as CURRENT_TIMESTAMP, or a sub-select.
@@ -425,15 +269,6 @@ fill_in_key(RingClaim *claim, const Definition *definition, Relation table, cons
 	namestrcpy(&claim->key.queue, definition->name);
 }
 
-// Triggers are judged by their functions, so a change of one must invalidate the definition.
-static void
-depend_on_triggers(Definition *definition, Relation table)
-{
-	const TriggerDesc *triggers = CopyTriggerDesc(table->trigdesc); // see find_trigger()
-	for (int i = 0; triggers != nullptr && i < triggers->numtriggers; i++)
-		catalog::depend_on_object(&definition->dependent, PROCOID, triggers->triggers[i].tgfoid);
-}
-
 // Whether a rule rewrites an UPDATE of the table to something that need not know TIDs.
 static bool
 has_update_rule(Relation table)
@@ -543,7 +378,7 @@ fill_in_ring(RingClaim *claim, const Definition *definition, const Compiled &com
 	add_order(claim, compiled, RelationGetDescr(table), leaves);
 	fill_in_key(claim, definition, table, leaves, pending, policies);
 	claim->has_readable_order = is_order_readable(claim, RelationGetDescr(table), leaves);
-	claim->table_version = version_of(definition->source);
+	claim->table_version = catalog::table_version(definition->source);
 	look_for_neighbours(claim, definition);
 	// Claims of another queue on the table fire no trigger, nor does a statement on a child.
 	claim->has_wake_trigger =

@@ -223,10 +223,6 @@ bool has_policies_for_caller(const definition::Definition *definition);
 // Whether candidates may be of that table.
 bool is_leaf(const RingClaim *claim, Oid table);
 
-// A trigger other than our own that may fire for the event (TRIGGER_TYPE_...), in words; for an
-// update, of these columns. Null if there is none.
-const char *find_trigger(Relation table, int16 event, const Bitmapset *written);
-
 // The ring of the queue for callers of the variant, made if there is none; null where claims are
 // portable, for some kinds where their index is gone, or where no ring can be made. Takes locks as get_ring() does.
 ring::Ring *ring_of(definition::Definition *definition);

@@ -9,6 +9,7 @@
 #include "../catalog/named_dependency.hpp"
 #include "../catalog/row_key.hpp"
 #include "../claim/choice.hpp"
+#include "../claim/fired_triggers.hpp"
 #include "../claim/row_context.hpp"
 #include "../claim/writer.hpp"
 #include "../definition/compiled.hpp"
