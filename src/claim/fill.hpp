@@ -10,7 +10,7 @@
 #include "../postgres.hpp"
 
 #include "../definition/definition.hpp"
-#include "../ring/ring.hpp"
+#include "../ring/filling.hpp"
 #include "managed_rows.hpp"
 
 namespace queue_ext::claim {

@@ -18,8 +18,8 @@
 // that hints are read without it, too: used_at, the numbers of waiters, seems_of() and
 // seems_busy(). The spinlock is held for a few instructions, for one pass over the candidates of the
 // ring or for one copy of it, however many candidates a caller has, and never while anything can
-// raise. Every function below but those two and sort_candidates() takes it; only wait_for_fill() waits
-// or raises. A function that takes a key does nothing when the ring is not (or no longer) of that key.
+// raise. Every function below but those two and sort_candidates() takes it; none
+// waits or raises. A function that takes a key does nothing when the ring is not (or no longer) of that key.
 
 #pragma once
 
@@ -67,17 +67,6 @@ struct Taken
 	bool is_idle;            // no row is claimable
 	uint64 nothing_at;       // nothing is pending while no more transactions than these have ended
 	bool has_none_before;    // no row is claimable that comes before the caller's own
-};
-
-// The table's wake-up generation, and what a call asks of the ring: to know all up to the generation with which the
-// call began. Later events may wait for the next call, as each may be followed by another.
-struct Generations
-{
-	// Read under the ring's spinlock, as a row that was in flight before may stand in the log since. Null: 0.
-	pg_atomic_uint32 *current;
-	uint32 least;
-	// There was more than is known: the next sweep, in its time, is early enough while there are candidates.
-	bool may_lag;
 };
 
 // Takes up to max_count candidates, in order, into candidates; none when a sweep is due. They are
@@ -203,63 +192,6 @@ void doubt_contents(Ring *ring, const RingKey &key);
 
 // Requests a sweep: rows have become claimable, anywhere in the order.
 void ask_for_sweep(Ring *ring, const RingKey &key);
-
-// What to read for a fill.
-struct FillOrder
-{
-	bool is_mine; // false: another backend is filling the ring, or has done so, or it is foreign
-	bool is_needless;  // another backend has filled it
-	int32 filler;      // PID of the filler found; 0: none, or the ring is foreign
-	uint32 generation; // of the fill: the caller's, or that filler's
-	int most_waits;    // in vain, after which that filler has lost the fill
-	int takeovers;     // of fills, since one was finished
-	TimestampTz now;   // of a sweep: the time by which rows are judged pending
-	bool is_sweep;     // read from the head of the order
-	Cursor cursor;     // else behind this
-};
-
-// For begin_fill(): no fill is to be taken over.
-constexpr int64 none_lost = -1;
-
-// Makes the caller the filler of the ring, until finish_fill() or cancel_fill(); not if the ring is
-// no longer low and no sweep is due, as there would be no room for a fill. now: the time by
-// which rows will be judged pending. lost: the generation of a fill to take over, as its filler has
-// exited or makes no progress, or none_lost.
-FillOrder begin_fill(Ring *ring, const RingKey &key, TimestampTz now,
-					 const Generations &generations, int64 lost);
-
-// What a fill has read.
-struct Fill
-{
-	Candidate candidates[fill_size];
-	int count;
-	bool is_complete; // the end of the queue was reached
-	Cursor cursor;    // of the last row
-	bool reads_again; // no cursor can be put behind a row of the fill
-	TimestampTz began;
-	TimestampTz ended;
-	bool is_told;            // of a sweep: the ring will be notified of all that becomes claimable
-	bool has_own;            // some rows are as this transaction has written them
-	TimestampTz quiet_until; // of a sweep: until then the ring is sure; 0: it is not
-	bool knows_due;          // of a sweep: the ring knows all rows to come before next_due
-	TimestampTz next_due;    // PG_INT64_MAX: it knows all of them
-	int64 ask_due_cost_us;   // may_ask_due(); 0: not asked
-	uint64
-		nothing_at; // of a sweep that read nothing: how many transactions had ended before it; 0: unknown
-};
-
-// Merges the fill into the ring and wakes the backends that wait for it. *added: by how many
-// candidates the ring has grown; a sweep counts all that it then holds. False, with *added not set,
-// if the fill was taken over or the ring has been given away.
-bool finish_fill(Ring *ring, const RingKey &key, const FillOrder &order, const Fill &fill,
-				 int *added);
-
-// Ends the fill with nothing read, requests a sweep and wakes the backends that wait.
-void cancel_fill(Ring *ring, const RingKey &key, const FillOrder &order);
-
-// Waits for another backend's fill, 10 ms at most. False if it is still under way then. Raises what
-// an interrupt raises.
-bool wait_for_fill(Ring *ring, const RingKey &key, const FillOrder &order);
 
 // Notes how the caller's claims are made; the words are cut to their size.
 void note_path(Ring *ring, const RingKey &key, const char *path);

@@ -273,6 +273,17 @@ struct Ring
 	char path[path_size]; // how claims are made by the backend that came last
 };
 
+// The table's wake-up generation, and what a call asks of the ring: to know all up to the generation with which the
+// call began. Later events may wait for the next call, as each may be followed by another.
+struct Generations
+{
+	// Read under the ring's spinlock, as a row that was in flight before may stand in the log since. Null: 0.
+	pg_atomic_uint32 *current;
+	uint32 least;
+	// There was more than is known: the next sweep, in its time, is early enough while there are candidates.
+	bool may_lag;
+};
+
 // Whether the ring has jobs of that kind, as one for all kinds has. Its count is not trusted.
 inline bool
 is_for(const Ring *ring, uint64 kind)
