@@ -41,6 +41,7 @@
 #include "recurring.hpp"
 #include "row_context.hpp"
 #include "session.hpp"
+#include "tid_text.hpp"
 #include "writer.hpp"
 
 namespace queue_ext::claim {
@@ -52,85 +53,6 @@ using ring::Ring;
 using statement::Arguments;
 using statement::Parameter;
 using statement::Statement;
-
-namespace {
-
-// The statements.
-enum class Form {
-	many,   // for any number of candidates
-	one,    // for one
-	locked, // for one that is known to be pending, and that the claimer has locked
-};
-
-} // namespace
-
-// Selects these columns of the candidates that are pending. condition: "", or beginning with
-// " and ".
-static const char *
-candidates_text(Definition *definition, Form form, const char *columns, const char *condition)
-{
-	const char *tids = form == Form::many
-						   ? psprintf("any (%s)", statement::placeholder(Parameter::tids))
-						   : statement::placeholder(Parameter::tid);
-	return psprintf("select %s from %s as t where t.ctid operator(pg_catalog.=) %s and (%s)%s%s",
-					columns, definition->source_name, tids,
-					definition::compiled_of(definition).pending, unexpired_condition(definition),
-					condition);
-}
-
-// The statement that claims in mode update. The last column is whether the row is still pending; for
-// many, the one before is the candidate's TID.
-static const char *
-update_text(Definition *definition, Form form, const char *in_leaf)
-{
-	const definition::Compiled &compiled = definition::compiled_of(definition);
-	const bool is_for_many = form == Form::many;
-	const char *candidates = "";
-	if (form != Form::locked)
-		candidates =
-			psprintf("(%s for %s of t skip locked)",
-					 candidates_text(definition, form,
-									 is_for_many ? "t.ctid as candidate_tid" : "t.ctid", in_leaf),
-					 lock_strength(definition));
-	const char *tid = is_for_many         ? "candidate.candidate_tid"
-					  : form == Form::one ? candidates
-										  : statement::placeholder(Parameter::tid);
-	// The one that was locked was asked before that, and not by a statement.
-	const char *unexpired = form == Form::locked ? unexpired_condition(definition) : "";
-	return psprintf("%s%supdate %s as t set %s%s where t.ctid operator(pg_catalog.=) %s%s%s "
-					"returning t.*,%s (%s)",
-					is_for_many ? "with candidate as materialized " : "",
-					is_for_many ? candidates : "", definition->source_name, compiled.on_claim,
-					is_for_many ? " from candidate" : "", tid, in_leaf, unexpired,
-					is_for_many ? " candidate.candidate_tid," : "", compiled.pending);
-}
-
-// In the lock modes the last columns are the TID and the key; in mode session the TID is the last.
-// leaf: the only table to have rows of, or InvalidOid.
-static const char *
-statement_text(Definition *definition, Form form, Oid leaf)
-{
-	const char *in_leaf =
-		OidIsValid(leaf)
-			? psprintf(" and t.tableoid operator(pg_catalog.=) %u::pg_catalog.oid", leaf)
-			: "";
-	const char *condition = psprintf("%s%s", in_leaf, unknown_condition(definition));
-	switch (definition->claim_mode) {
-		case ClaimMode::update:
-			return update_text(definition, form, in_leaf);
-		case ClaimMode::transaction:
-			return psprintf("%s for %s of t skip locked",
-							candidates_text(definition, form,
-											psprintf("t.*, t.ctid, %s", row_key(definition)),
-											condition),
-							lock_strength(definition));
-		case ClaimMode::session:
-			return candidates_text(
-				definition, form,
-				psprintf("%s, %s, t.ctid", row_key(definition), whole_row(definition)), condition);
-	}
-	pg_unreachable();
-}
 
 namespace {
 
@@ -476,19 +398,19 @@ prepared_leaf(Definition *definition, Oid table)
 }
 
 static Statement *
-statement_of(PreparedLeaf *leaf, Form form)
+statement_of(PreparedLeaf *leaf, TidForm form)
 {
-	return form == Form::many ? leaf->many : leaf->one;
+	return form == TidForm::many ? leaf->many : leaf->one;
 }
 
 static const Statement &
-leaf_statement(Definition *definition, Form form, Oid table)
+leaf_statement(Definition *definition, TidForm form, Oid table)
 {
 	Statement *found = statement_of(prepared_leaf(definition, table), form);
 	if (found->is_prepared())
 		return *found;
 	Statement fresh{};
-	const char *text = statement_text(definition, form, table);
+	const char *text = tid_text(definition, form, table);
 	statement::Tables tables = definition::tables_in(definition, text);
 	tables.leaf = table;
 	statement::prepare(&fresh, text, definition->row_type, statement::Access::by_tid, tables,
@@ -503,28 +425,27 @@ leaf_statement(Definition *definition, Form form, Oid table)
 }
 
 static ClaimStatement
-prepared_for(Form form)
+prepared_for(TidForm form)
 {
 	switch (form) {
-		case Form::many:
+		case TidForm::many:
 			return ClaimStatement::claim_by_tid;
-		case Form::one:
+		case TidForm::one:
 			return ClaimStatement::claim_one_by_tid;
-		case Form::locked:
+		case TidForm::locked:
 			return ClaimStatement::claim_locked_by_tid;
 	}
 	pg_unreachable();
 }
 
 static const Statement &
-statement_for(const Claimer *claimer, Form form, Oid table)
+statement_for(const Claimer *claimer, TidForm form, Oid table)
 {
 	if (leaves_of(claimer->claim).tables != nullptr)
 		return leaf_statement(claimer->definition, form, table);
-	return prepared_of(claimer->definition,
-					   kept_for_claims(claimer->definition, prepared_for(form)),
-					   statement::Access::by_tid,
-					   [&] { return statement_text(claimer->definition, form, InvalidOid); });
+	return prepared_of(
+		claimer->definition, kept_for_claims(claimer->definition, prepared_for(form)),
+		statement::Access::by_tid, [&] { return tid_text(claimer->definition, form, InvalidOid); });
 }
 
 // The row of a batch that has no other, if it was the last to be read and the caller may see it; or null.
@@ -549,7 +470,9 @@ run_for(const Claimer *claimer, const Request &request, Batch *batch, Oid table)
 {
 	Definition *definition = claimer->definition;
 	const bool is_for_one = batch->count == 1 && definition->claim_mode == ClaimMode::update;
-	const Form form = batch->is_locked ? Form::locked : is_for_one ? Form::one : Form::many;
+	const TidForm form = batch->is_locked ? TidForm::locked
+						 : is_for_one     ? TidForm::one
+										  : TidForm::many;
 	// A copy: a nested call may replace the statement.
 	const Statement statement = statement_for(claimer, form, table);
 	Arguments arguments = arguments_for(definition, request);

@@ -11,7 +11,7 @@
  * not announced, or a third backend takes another row meanwhile, from a moment later, when the transaction that freed it has
  * notified the ring. A pop that has tried
  * all candidates in vain, or claims by the statement, counts each row from then: candidates that were in flight before
- * a sweep are not counted any more (ring.cpp, begin_fill()), and may win in between. That transaction has not returned
+ * a sweep are not counted any more (filling.cpp, begin_fill()), and may win in between. That transaction has not returned
  * to its client by then. Where a sweep that has read rows does not ask for those to come (an attached queue), one may fall
  * due while others take these: then only a row that was claimable during the whole call counts.
  *
@@ -199,7 +199,7 @@ inline note_change()
 #endif
 }
 
-/* ring.cpp, insert(): the ring takes rows up to its cursor, and during a fill all rows. */
+/* sorted_order.cpp, insert(): the ring takes rows up to its cursor, and during a fill all rows. */
 inline insert(which)
 {
 	if
@@ -542,7 +542,7 @@ again:
 	:: is_empty -> goto comes_back_empty
 	:: else
 	fi;
-	/* filler.cpp, take_order(); ring.cpp, begin_fill(): every fill here is a sweep. */
+	/* filler.cpp, take_order(); filling.cpp, begin_fill(): every fill here is a sweep. */
 	atomic {
 		if
 		:: filler == NOBODY -> is_mine = true
