@@ -38,6 +38,7 @@ select queue_attach('things', 'things', 'not taken', 'id', 'taken = true');
 select error_of($$select queue_create('bad', dead_queue => 'letter')$$);
 select error_of($$select queue_create('bad', dead_queue => 'things')$$);
 select error_of($$select queue_create('bad', dead_queue => 'bad')$$);
+select error_of($$select queue_create('bad', dead_queue => 'test_dead.bad')$$);
 select error_of($$select queue_create('bad', dead_queue => 'a.b.c')$$);
 select error_of($$select queue_alter('mail', dead_queue => 'mail')$$);
 select error_of($$select queue_alter('mail', dead_queue => 'nothing')$$);
