@@ -20,7 +20,6 @@
 #include "../row/write.hpp"
 #include "../statement/search_path.hpp"
 #include "../stats/shared_table.hpp"
-#include "../wake/trigger.hpp"
 #include "fired_triggers.hpp"
 #include "pending_clock.hpp"
 

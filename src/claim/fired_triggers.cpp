@@ -4,7 +4,7 @@
 
 #include "fired_triggers.hpp"
 
-#include "../catalog/named_dependency.hpp"
+#include "../catalog/dependency.hpp"
 #include "../wake/trigger.hpp"
 
 namespace queue_ext::claim {

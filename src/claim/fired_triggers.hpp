@@ -1,6 +1,7 @@
 // fired_triggers.hpp - the triggers of a table that writes of claims and sends fire.
 //
-// None raises but for want of memory, nor takes a lock; the table must be open.
+// The table must be open. They read catalogs, and lock the table's indexes ACCESS SHARE while they do; they raise what
+// that raises, and 53200.
 
 #pragma once
 
@@ -17,7 +18,8 @@ const char *find_trigger(Relation table, int16 event, const Bitmapset *written);
 // Whether every INSERT and UPDATE of the table fires the wake-up trigger.
 bool has_wake_trigger(Relation table);
 
-// Triggers are judged by their functions, so a change of one must invalidate the definition.
+// Triggers are judged by their functions, so a change of one must invalidate the definition. Within make_dependent()
+// (catalog/dependency.hpp).
 void depend_on_triggers(definition::Definition *definition, Relation table);
 
 } // namespace queue_ext::claim

@@ -1,4 +1,4 @@
-// tid_text.hpp - the texts of the statements that claim candidates by their TIDs (by_tid.hpp).
+// tid_text.hpp - the texts of the statements that claim candidates by their TIDs. by_tid.cpp shows them, and says why they are so.
 
 #pragma once
 

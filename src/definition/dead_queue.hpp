@@ -30,6 +30,8 @@ struct TakenQueue
 	Oid source; // InvalidOid: it is yet to be made
 	Oid owner;
 	bool is_temporary;
+	const char *name = nullptr; // of one that is yet to be made,
+	Oid schema = InvalidOid;    // and where that will be
 };
 
 // The table of the managed queue of that name, which is to take dead jobs; InvalidOid for an empty name. Raises what

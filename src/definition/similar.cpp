@@ -41,12 +41,12 @@ is_same_but_case(const char *left, const char *right)
 				  str_tolower(right, strlen(right), DEFAULT_COLLATION_OID)) == 0;
 }
 
-// Whether a queue of that schema would be found by the name.
-static bool
+bool
 is_searched(const Name &name, Oid schema)
 {
 	if (name.is_qualified())
-		return get_namespace_oid(name.schema, true) == schema;
+		return strcmp(name.schema, "pg_temp") == 0 ? isTempNamespace(schema)
+												   : get_namespace_oid(name.schema, true) == schema;
 	constexpr int max_path = 64;
 	Oid path[max_path];
 	const int length = Min(statement::search_path_schemas(path, max_path), max_path);

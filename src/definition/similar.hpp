@@ -13,4 +13,7 @@ namespace queue_ext::definition {
 // then they name no other queue.
 [[noreturn]] void raise_unknown(const Name &name, const char *written);
 
+// Whether a queue of that schema is looked for by the name. Takes no lock.
+bool is_searched(const Name &name, Oid schema);
+
 } // namespace queue_ext::definition

@@ -50,19 +50,6 @@ creation_schema(const Name &name)
 	return RangeVarGetAndCheckCreationNamespace(target, NoLock, nullptr);
 }
 
-// Raises 22023 for the name of the queue that is being made: there is no such queue yet, but its making would not help.
-static void
-check_not_itself(const Name &name, const char *dead_queue)
-{
-	if (*dead_queue == '\0')
-		return;
-	const Name dead = definition::parse_name(dead_queue);
-	const bool is_it = strcmp(dead.name, name.name) == 0 &&
-					   (!dead.is_qualified() || strcmp(dead.schema, name.schema) == 0);
-	if (is_it && !OidIsValid(definition::find_source(dead, dead_queue, nullptr)))
-		error::own_dead_queue(name.name);
-}
-
 // Also deletes what queue_unique_job has of tables that DROP TABLE has dropped: no function of ours
 // ran then.
 static Oid
@@ -74,11 +61,9 @@ create(const text *name_text, const Options &options, const char *dead_queue_nam
 	const Oid schema = creation_schema(name);
 	strlcpy(name.schema, get_namespace_name(schema), NAMEDATALEN);
 	Oid dead = InvalidOid;
-	if (dead_queue_name != nullptr) {
-		check_not_itself(name, dead_queue_name);
-		dead = definition::find_dead_queue(dead_queue_name,
-										   {InvalidOid, GetUserId(), isTempNamespace(schema)});
-	}
+	if (dead_queue_name != nullptr)
+		dead = definition::find_dead_queue(
+			dead_queue_name, {InvalidOid, GetUserId(), isTempNamespace(schema), name.name, schema});
 
 	definition::lock_name_in(schema, name.name);
 	if (OidIsValid(definition::find_source(name, written, nullptr)))

@@ -114,7 +114,7 @@ may_read_released(const Definition *definition)
 		   row::may_read(definition->source, get_attnum(definition->source, "released"));
 }
 
-// What stands in the way of a scan of the whole table here is said at fence_text().
+// What stands in the way of a scan of the whole table here is said at fence_text() (finish_text.cpp).
 static const char *
 released_text(const Definition *definition)
 {

@@ -36,10 +36,6 @@ struct Rule
 	const char *final_state; // not null: the job leaves the queue in this state
 };
 
-} // namespace
-
-namespace {
-
 // How a statement refers to its receipts.
 struct Source
 {

@@ -12,7 +12,7 @@ namespace queue_ext::queue {
 enum class Action { complete, fail, release, extend, cancel, requeue };
 
 // The statement of the action, of one job or of many, prepared on the first call. It is kept beside the definition, and differs by the
-// rights of the caller. Needs SPI open. Raises what prepare() and compiling a claim raise.
+// rights of the caller. Needs SPI open. Raises what prepare() and compiling a claim raise, and what removal_text() does.
 const statement::Statement &finish_statement(definition::Definition *definition, Action action,
 											 bool is_many);
 

@@ -86,7 +86,7 @@ update_text(const Definition *definition, const char *tables, const char *assign
 
 // The condition stands in the statement that writes, so that a row that changes meanwhile is checked
 // again in its newest version. "is true", so that no index serves it, and the rows are found by their
-// IDs. These are compared as in fence_text() (finish.cpp), for the same reason.
+// IDs. These are compared as in fence_text() (finish_text.cpp), for the same reason.
 const char *
 repair_text(const Definition *definition, Repair repair, const char *condition, bool sets_priority,
 			bool sets_run_at)

@@ -1,6 +1,6 @@
 // ring.cpp - see ring.hpp.
 //
-// A ring that is not sorted has the same cursor, in bytes. It cannot tell where a row stands: rows whose claim is
+// A ring that is not sorted has a cursor as a sorted one has (sorted_order.hpp), but in bytes. It cannot tell where a row stands: rows whose claim is
 // undone go to the front (put_back()), others are entered by a pop that has compared them (enter_placed(),
 // claim/news.hpp), or a sweep finds them.
 
@@ -13,6 +13,9 @@
 #include "sweep_clock.hpp"
 
 namespace queue_ext::ring {
+
+// The least time between two sweeps that only the statistics need.
+constexpr int64 least_look_interval_us = USECS_PER_SEC;
 
 // What it costs at least to try a candidate in vain: a plain one takes a tenth of that, but all
 // workers pass by the same candidates at the same time, and none claims. If it seems to cost more

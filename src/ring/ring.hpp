@@ -29,9 +29,6 @@
 
 namespace queue_ext::ring {
 
-// A sweep may begin when so many times the cost of the last one is over.
-constexpr int64 sweep_interval_factor = 20;
-
 // Empties the ring and gives it the key, and the kinds of its jobs (null: all); its waiters are woken, to look
 // again. The LWLock of shared_memory.cpp must be held exclusively.
 void reset(Ring *ring, const RingKey &key, const Kinds *kinds);

@@ -1,4 +1,4 @@
-// state.hpp - what a ring is made of (ring.hpp).
+// state.hpp - what a ring is made of (ring.hpp), and what a call asks of it.
 
 #pragma once
 
@@ -194,6 +194,9 @@ struct Reading
 	bool is_at_end;   // to the end of the queue
 	bool reads_again; // the next fill begins where the last one did (Fill)
 };
+
+// A sweep may begin when so many times the cost of the last one is over.
+constexpr int64 sweep_interval_factor = 20;
 
 // When to read from the head of the order again.
 struct SweepClock

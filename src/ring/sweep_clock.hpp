@@ -12,8 +12,6 @@ namespace queue_ext::ring {
 // candidate was tried in vain.
 constexpr int64 least_sweep_interval_us = INT64CONST(100) * 1000;
 constexpr int64 least_told_interval_us = USECS_PER_SEC;
-// The least time between two that only the statistics need.
-constexpr int64 least_look_interval_us = USECS_PER_SEC;
 
 inline uint32
 current_of(const Generations &generations)

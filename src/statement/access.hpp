@@ -6,7 +6,7 @@ namespace queue_ext::statement {
 
 enum class Access {
 	by_key,     // by any index
-	by_values,  // by an index whose conditions name the values that are sought
+	by_values,  // by any index, as in a table of many rows, which has the alias t and is the first
 	by_tid,     // the rows of the table with the alias t by their TIDs, others by any index
 	by_row_key, // by the index of the row key
 	by_kind,    // by an index whose first column is the kind of a job

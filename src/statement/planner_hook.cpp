@@ -42,7 +42,8 @@ bool
 is_by_row_key(CmdType command)
 {
 	return planned == Access::by_row_key ||
-		   (planned != Access::by_key && planned != Access::by_tid && command == CMD_UPDATE);
+		   (planned != Access::by_key && planned != Access::by_values &&
+			planned != Access::by_tid && command == CMD_UPDATE);
 }
 
 static bool
@@ -174,7 +175,8 @@ visit_relation(const PlannerInfo *root, RelOptInfo *relation)
 	hide_indexes(root, relation);
 	if (planned == Access::by_kind)
 		show_kinds(root, relation);
-	if (planned == Access::by_values || is_by_row_key(root->parse->commandType))
+	if (planned == Access::by_values ? is_queues_table(root, relation)
+									 : is_by_row_key(root->parse->commandType))
 		assume_many_rows(relation);
 }
 

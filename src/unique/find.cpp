@@ -223,11 +223,12 @@ read_at_once(Definition *definition, const Criteria &criteria, const JobKey *key
 static const char *
 find_text(const Definition *definition)
 {
-	return psprintf("select k.place, t.id::pg_catalog.int8, %s, t.payload::pg_catalog.jsonb"
-					" from pg_catalog.unnest(%s) with ordinality as k(unique_key, place)"
-					" join %s as t on t.unique_key operator(pg_catalog.=) k.unique_key",
-					definition::job_state(statement::placeholder(Parameter::call_time)),
-					statement::placeholder(Parameter::unique_keys), definition->source_name);
+	return psprintf(
+		"select k.place, t.id::pg_catalog.int8, %s, t.payload::pg_catalog.jsonb"
+		" from %s as t join pg_catalog.unnest(%s) with ordinality as k(unique_key, place)"
+		" on t.unique_key operator(pg_catalog.=) k.unique_key",
+		definition::job_state(statement::placeholder(Parameter::call_time)),
+		definition->source_name, statement::placeholder(Parameter::unique_keys));
 }
 
 // Relies on State beginning with the states of definition::job_states.

@@ -1,5 +1,5 @@
-// at_once.hpp - the time from which rows are claimable that may be so already, or where the time is not known: for what
-// notes it (written.hpp), and for the notes (note.hpp), of which neither may need the other.
+// at_once.hpp - the time from which rows are claimable that may be so already, or where the time is not known: for
+// written.hpp and note.cpp, of which neither may need the other.
 
 #pragma once
 

@@ -52,7 +52,7 @@ note_taken(Ring *ring, const RingKey &key, const Candidate *candidates, const Ta
 static void
 forget(Note *note, int place, int count, uint64 which)
 {
-	Candidates *taken = &note->taken;
+	CandidateList *taken = &note->taken;
 	int kept = place;
 	for (int i = place; i < taken->count; i++)
 		if (i >= place + count || (which & (UINT64CONST(1) << (i - place))) == 0)

@@ -1,7 +1,8 @@
 // claimed.hpp - notes what a transaction takes from rings: candidates, leases, sweeps of its own. transaction_callbacks.hpp says
 // what becomes of that at its end.
 //
-// Functions that note something raise 53200 for want of memory. note_tried() and owes_sweep() take the rings' spinlocks.
+// Functions that note something raise 53200 for want of memory. note_tried(), owes_sweep() and
+// owes_sweep_of_empty() take the rings' spinlocks.
 
 #pragma once
 

@@ -160,14 +160,13 @@ add_offer(Note *note, const Candidate &candidate)
 }
 
 static void
-push_all(Candidates *to, const Candidates &from, bool *has_more)
+push_all(CandidateList *to, const CandidateList &from, bool *has_more)
 {
 	for (int i = 0; i < from.count; i++)
 		*has_more |= !push(to, from.elements[i]);
 }
 
-// Adds the subtransaction's note to its parent's for the same ring or table; otherwise notes would
-// pile up in a loop of subtransactions.
+// Adds the subtransaction's note to its parent's for the same ring or table.
 static void
 merge_into(Note *parent, const Note *child)
 {

@@ -5,7 +5,7 @@
 // are the notes. When a subtransaction commits, its notes become its parent's. Where a note has no place for more, it says
 // that there is more.
 //
-// Functions that add something raise 53200 for want of memory. None takes a lock.
+// Functions that make a note, or add to one, raise 53200 for want of memory. None takes a ring's spinlock.
 
 #pragma once
 
@@ -21,15 +21,15 @@ constexpr int most_candidates = 1024;
 
 // A growing array, in TopTransactionContext.
 template <typename Element>
-struct List
+struct NoteList
 {
 	int count;
 	int capacity;
 	Element *elements;
 };
 
-using Candidates = List<ring::Candidate>;
-using Versions = List<ring::Version>;
+using CandidateList = NoteList<ring::Candidate>;
+using VersionList = NoteList<ring::Version>;
 
 // What one (sub)transaction has done with one ring, or with one table.
 struct Note
@@ -44,34 +44,34 @@ struct Note
 	bool is_until_end;   // its claims end with the transaction, even if it commits
 	int in_flight;       // candidates taken and not yet all tried
 	uint32 flight_sweep; // the sweep after which these were taken; earlier ones no longer count
-	Candidates taken;
+	CandidateList taken;
 	bool has_more_taken; // than most_candidates
 	bool is_scattered;   // other backends took candidates in between, so positions are unknown
 	uint32 generation;   // the ring's flight.changes after this transaction's last take
-	Candidates left;     // those taken that this transaction has locked, and leaves as they are
+	CandidateList left;  // those taken that this transaction has locked, and leaves as they are
 
-	Candidates offered;
-	bool is_in_order;           // the offers are, and each is due
-	bool has_more_offered;      // than most_candidates
-	ring::SortKey more_offered; // the lowest of those
-	bool wakes;                 // rows have become claimable anywhere in the order
-	Versions versions;          // or these have, of a queue that is not sorted
-	Versions replaced;          // and these do, if this is rolled back
-	TimestampTz due;            // the earliest time at which a row becomes claimable
-	List<ring::DueJob> to_come; // the rows that do so at such times, as far as they are known
-	TimestampTz unlisted;       // the earliest such time of the others
-	const ring::Ring *seen_by;  // the last ring for which this transaction has swept,
-	TimestampTz seen_until;     // and seen those of its own claims whose leases had ended by then
-	TimestampTz sweep_from;     // it does so again from then on, at the earliest
-	bool leaves_own;            // since then it has put rows into the ring that only it can see
-	TimestampTz death;          // the earliest at which a row would have died
-	bool is_under_way;          // counted in the wakes as such
-	TimestampTz undone_due;     // when what it has written is claimable, if it is rolled back
-	bool has_moved;             // rows that can be claimed after the commit are at other TIDs
-	bool ends;                  // a queue of the table has ended
-	bool claims;                // it has been prepared for claims:
-	uint32 ended;               // when so many queues of the table had ended
-	bool is_beside;             // and there was another one
+	CandidateList offered;
+	bool is_in_order;               // the offers are, and each is due
+	bool has_more_offered;          // than most_candidates
+	ring::SortKey more_offered;     // the lowest of those
+	bool wakes;                     // rows have become claimable anywhere in the order
+	VersionList versions;           // or these have, of a queue that is not sorted
+	VersionList replaced;           // and these do, if this is rolled back
+	TimestampTz due;                // the earliest time at which a row becomes claimable
+	NoteList<ring::DueJob> to_come; // the rows that do so at such times, as far as they are known
+	TimestampTz unlisted;           // the earliest such time of the others
+	const ring::Ring *seen_by;      // the last ring for which this transaction has swept,
+	TimestampTz seen_until; // and seen those of its own claims whose leases had ended by then
+	TimestampTz sweep_from; // it does so again from then on, at the earliest
+	bool leaves_own;        // since then it has put rows into the ring that only it can see
+	TimestampTz death;      // the earliest at which a row would have died
+	bool is_under_way;      // counted in the wakes as such
+	TimestampTz undone_due; // when what it has written is claimable, if it is rolled back
+	bool has_moved;         // rows that can be claimed after the commit are at other TIDs
+	bool ends;              // a queue of the table has ended
+	bool claims;            // it has been prepared for claims:
+	uint32 ended;           // when so many queues of the table had ended
+	bool is_beside;         // and there was another one
 };
 
 // The first of the current transaction's notes, or null; the next one is behind it.
@@ -89,7 +89,7 @@ Note *note_of_rows(Oid table, uint64 kind);
 // False when most_candidates are in it. Raises 53200.
 template <typename Element>
 bool
-push(List<Element> *list, const Element &element)
+push(NoteList<Element> *list, const Element &element)
 {
 	constexpr int first_capacity = 4;
 	if (list->count == most_candidates)
@@ -137,7 +137,7 @@ visit_table(Oid table, Visit &&visit)
 }
 
 // Hands the notes of a subtransaction that is about to commit to its parent's for the same rings and tables; otherwise
-// notes would pile up in a loop of subtransactions.
+// notes would pile up in a loop of subtransactions. Raises 53200, and so runs before the subtransaction commits.
 void hand_to_parent(SubTransactionId ended, SubTransactionId parent);
 
 // Takes the first note off the list and frees it.

@@ -39,7 +39,7 @@ has_versions_alone(const Note *note)
 
 // Whether no candidate has the sort key of the one before, or a lower one.
 static bool
-is_sorted(const Candidates &candidates)
+is_sorted(const CandidateList &candidates)
 {
 	for (int i = 1; i < candidates.count; i++)
 		if (!(candidates.elements[i - 1].sort_key() < candidates.elements[i].sort_key()))
@@ -73,7 +73,7 @@ compare_places(const void *left, const void *right)
 // Puts the offers into the order of their sort keys, each row's last one only: an offer must find
 // them so, and has no memory to do it. Raises 53200.
 static void
-sort_offers(Candidates *offered)
+sort_offers(CandidateList *offered)
 {
 	if (is_sorted(*offered))
 		return;
@@ -279,7 +279,7 @@ tell_leases(const Note *note)
 // Puts the versions of candidates that have lost their places in a ring that is not sorted into the log; where
 // they do not fit, requests a sweep.
 static void
-tell_lost(const Note *note, const Candidates &candidates)
+tell_lost(const Note *note, const CandidateList &candidates)
 {
 	Version versions[log_size];
 	bool fits = candidates.count <= log_size;
@@ -308,7 +308,7 @@ by_tid(const void *left, const void *right)
 // Each once: a sweep reads the rows again that the transaction has locked, which takes them again, and passes them by. A row
 // that is told twice would stand twice in the ring, and others could not be placed by it. Loses their order.
 static void
-leave_out_twins(Candidates *candidates)
+leave_out_twins(CandidateList *candidates)
 {
 	qsort(candidates->elements, candidates->count, sizeof(Candidate), by_tid);
 	int kept = 0;
@@ -320,7 +320,7 @@ leave_out_twins(Candidates *candidates)
 
 // Puts back what this transaction has made claimable by ending. Must not raise.
 static void
-give_back(const Note *note, Candidates candidates)
+give_back(const Note *note, CandidateList candidates)
 {
 	if (note->key.is_sorted)
 		sort_candidates(candidates.elements, candidates.count);

@@ -152,7 +152,7 @@ withdraw_offer(Oid table, const OwnOffer &offer)
 	if (offer.made_in != GetCurrentSubTransactionId())
 		return;
 	visit_table(table, [&](Note *note) {
-		Candidates *offered = &note->offered;
+		CandidateList *offered = &note->offered;
 		for (int i = 0; note->made_in == offer.made_in && i < offered->count; i++)
 			if (offered->elements[i].is_at_place_of(offer.candidate)) {
 				offered->count--;

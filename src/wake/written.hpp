@@ -1,7 +1,7 @@
 // written.hpp - notes what a transaction writes into the tables of queues, and what of that it can claim itself.
 // transaction_callbacks.hpp says what becomes of that at its end.
 //
-// Functions that note something raise 53200 for want of memory. None takes a lock.
+// Functions that note something raise 53200 for want of memory. None takes a ring's spinlock.
 
 #pragma once
 

@@ -586,7 +586,7 @@ again:
 		was_to_come[1] = (row[1] == TO_COME)
 	};
 	read_due();
-	/* ring.cpp, finish_fill() */
+	/* filling.cpp, finish_fill() */
 	atomic {
 		if
 #ifdef SLIP_LATE_FILL
