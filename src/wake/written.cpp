@@ -146,6 +146,14 @@ is_offered(Oid table, const ItemPointerData &tid)
 	return is_it;
 }
 
+static void
+remove_offer(CandidateList *offered, int place)
+{
+	offered->count--;
+	memmove(&offered->elements[place], &offered->elements[place + 1],
+			sizeof(Candidate) * (offered->count - place));
+}
+
 void
 withdraw_offer(Oid table, const OwnOffer &offer)
 {
@@ -155,12 +163,38 @@ withdraw_offer(Oid table, const OwnOffer &offer)
 		CandidateList *offered = &note->offered;
 		for (int i = 0; note->made_in == offer.made_in && i < offered->count; i++)
 			if (offered->elements[i].is_at_place_of(offer.candidate)) {
-				offered->count--;
-				memmove(&offered->elements[i], &offered->elements[i + 1],
-						sizeof(Candidate) * (offered->count - i));
+				remove_offer(offered, i);
 				return;
 			}
 	});
+}
+
+// A rollback to a savepoint may bring back what was noted before it: then all is to be read again.
+void
+note_kind_change(Oid table, const Candidate &former)
+{
+	const SubTransactionId current = GetCurrentSubTransactionId();
+	bool is_left = false;
+	visit_table(table, [&](Note *note) {
+		for (int i = note->offered.count - 1; i >= 0; i--) {
+			if (!note->offered.elements[i].is_at_place_of(former))
+				continue;
+			if (note->made_in == current)
+				remove_offer(&note->offered, i);
+			else
+				is_left = true;
+		}
+		for (int i = note->to_come.count - 1; i >= 0; i--) {
+			if (!note->to_come.elements[i].row.candidate.is_at_place_of(former))
+				continue;
+			if (note->made_in == current)
+				note->to_come.elements[i] = note->to_come.elements[--note->to_come.count];
+			else
+				is_left = true;
+		}
+	});
+	if (is_left)
+		note_wake(table);
 }
 
 } // namespace queue_ext::wake

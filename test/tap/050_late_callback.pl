@@ -93,6 +93,7 @@ $node->safe_psql('postgres', qq{
 my $worker = $node->background_psql('postgres');
 my $other = $node->background_psql('postgres');
 $other->query_safe(qq{load '$dir/late'});
+my $is_due = q{select bool_and(run_at <= clock_timestamp()) from q where leased_until is null};
 my $taken = q{select string_agg(payload::text, ' ') from (select payload from queue_pop('q', 100)) as p};
 
 is($worker->query_safe($taken), '', 'nothing is there, and the list is quiet');
@@ -104,9 +105,9 @@ $other->query_safe(q{begin; select queue_send('q', '5', priority => 5); select q
 is($worker->query_safe($taken), '5 10 15 20', 'so it is among what was sent before');
 is($worker->query_safe($taken), '', 'and nothing is left');
 # Jobs that fall due.
-$other->query_safe(q{select run_late($$insert into q (payload, run_at) values ('1', clock_timestamp() + interval '0.2 s')$$)});
+$other->query_safe(q{select run_late($$insert into q (payload, run_at) values ('1', clock_timestamp() + interval '3 s')$$)});
 is($worker->query_safe($taken), '', 'what is due later is not there');
-$worker->query_safe('select pg_sleep(0.3)');
+$node->poll_query_until('postgres', $is_due) or die 'the job is not due';
 is($worker->query_safe($taken), '1', 'and then it is');
 # A claim, too.
 $node->safe_psql('postgres', q{select queue_send('q', '7')});
@@ -121,9 +122,9 @@ $other->query_safe(q{begin; select queue_send('q', to_jsonb(n), priority => n) f
 is($worker->query_safe($taken), '0 2 3', 'the order is right with one taken late and one sent');
 $other->query_safe(q{begin; select queue_send('q', '4');
 	select run_late($late$do $do$ begin perform queue_complete('q', id, attempt) from queue_pop('q');
-		perform queue_send('q', '5', run_at => clock_timestamp() + interval '0.2 s'); end $do$$late$); commit});
+		perform queue_send('q', '5', run_at => clock_timestamp() + interval '3 s'); end $do$$late$); commit});
 is($worker->query_safe($taken), '', 'one that is sent late for later is not there');
-$worker->query_safe('select pg_sleep(0.3)');
+$node->poll_query_until('postgres', $is_due) or die 'the job is not due';
 is($worker->query_safe($taken), '5', '... before its time, and then it is');
 
 # A claim has committed, and has not told the queue of it that is left of two: that one is not idle.
