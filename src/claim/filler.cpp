@@ -25,7 +25,7 @@ using ring::none_lost;
 using statement::Arguments;
 
 // Whether this database may have prepared transactions: no callback of ours runs when one of them
-// ends.
+// ends. Keeps its plan as long as the session lasts.
 static bool
 has_prepared_transactions()
 {
@@ -36,9 +36,18 @@ has_prepared_transactions()
 	if (pg_class_aclcheck(view, GetUserId(), ACL_SELECT) != ACLCHECK_OK ||
 		compat::check_function(F_PG_PREPARED_XACT, GetUserId()) != ACLCHECK_OK)
 		return true; // the caller may not see them
-	if (SPI_execute("select from pg_catalog.pg_prepared_xacts"
-					" where database operator(pg_catalog.=) pg_catalog.current_database() limit 1",
-					false, 1) != SPI_OK_SELECT)
+	// To plan it takes longer than a sweep of a queue that is empty.
+	static SPIPlanPtr plan = nullptr;
+	if (plan == nullptr) {
+		SPIPlanPtr made = SPI_prepare(
+			"select from pg_catalog.pg_prepared_xacts"
+			" where database operator(pg_catalog.=) pg_catalog.current_database() limit 1",
+			0, nullptr);
+		if (made == nullptr || SPI_keepplan(made) != 0)
+			return true;
+		plan = made;
+	}
+	if (SPI_execute_plan(plan, nullptr, nullptr, false, 1) != SPI_OK_SELECT)
 		return true;
 	const bool is_any = SPI_processed > 0;
 	SPI_freetuptable(SPI_tuptable);
