@@ -42,12 +42,15 @@ add_expression(StringInfo text, Node *flat)
 }
 
 Oid
-file_of(Oid table)
+file_of(Oid relation, Oid *tablespace)
 {
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
 	if (!HeapTupleIsValid(tuple))
 		return InvalidOid;
-	const Oid file = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relfilenode;
+	const auto form = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
+	const Oid file = form->relfilenode;
+	if (tablespace != nullptr)
+		*tablespace = form->reltablespace;
 	ReleaseSysCache(tuple);
 	return file;
 }

@@ -13,8 +13,8 @@ namespace queue_ext::catalog {
 // count as they are now.
 void add_expression(StringInfo text, Node *flat);
 
-// The file of a table; 0 if it is gone.
-Oid file_of(Oid table);
+// The relfilenode of a table or an index, and its tablespace; 0, with *tablespace as it was, if it is gone. tablespace may be null.
+Oid file_of(Oid relation, Oid *tablespace);
 
 // A digest of the versions of what the catalogs have of the table, its columns and its triggers.
 uint64 table_version(Oid table);

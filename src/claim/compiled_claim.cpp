@@ -100,7 +100,8 @@ stamp_of(const RingClaim *claim, const Definition *definition, Relation table, c
 		appendStringInfo(&text, "%d,", claim->order_columns[i].number);
 	appendStringInfo(&text, "%d,%d,", claim->ready_at, claim->expiry.expires_at);
 	for (int i = 0; i < leaves.count; i++)
-		appendStringInfo(&text, "%u,%u,", leaves.tables[i], catalog::file_of(leaves.tables[i]));
+		appendStringInfo(&text, "%u,%u,", leaves.tables[i],
+						 catalog::file_of(leaves.tables[i], nullptr));
 	const Datum digest = DirectFunctionCall1(
 		sha256_bytea, PointerGetDatum(cstring_to_text_with_len(text.data, text.len)));
 	Stamp stamp;

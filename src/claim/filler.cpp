@@ -37,19 +37,14 @@ has_prepared_transactions()
 		compat::check_function(F_PG_PREPARED_XACT, GetUserId()) != ACLCHECK_OK)
 		return true; // the caller may not see them
 	// To plan it takes longer than a sweep of a queue that is empty.
-	static SPIPlanPtr plan = nullptr;
-	if (plan == nullptr) {
-		SPIPlanPtr made = SPI_prepare(
+	static statement::Statement prepared{};
+	if (!prepared.is_prepared())
+		statement::prepare(
+			&prepared,
 			"select from pg_catalog.pg_prepared_xacts"
 			" where database operator(pg_catalog.=) pg_catalog.current_database() limit 1",
-			0, nullptr);
-		if (made == nullptr || SPI_keepplan(made) != 0)
-			return true;
-		plan = made;
-	}
-	if (SPI_execute_plan(plan, nullptr, nullptr, false, 1) != SPI_OK_SELECT)
-		return true;
-	const bool is_any = SPI_processed > 0;
+			nullptr, 0, statement::Access::anywhere, {}, {});
+	const bool is_any = statement::run(prepared, nullptr, nullptr) > 0;
 	SPI_freetuptable(SPI_tuptable);
 	return is_any;
 }

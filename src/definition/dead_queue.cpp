@@ -42,12 +42,13 @@ find_dead_queue(const char *written, const TakenQueue &from)
 		return InvalidOid;
 	const Name name = parse_name(written);
 	const Oid table = find_source(name, written, nullptr);
-	// One that is yet to be made is not there, but making it would not help.
-	if (!OidIsValid(table) && from.name != nullptr && strcmp(name.name, from.name) == 0 &&
-		is_searched(name, from.schema))
-		error::own_dead_queue(from.name);
-	if (!OidIsValid(table))
+	if (!OidIsValid(table)) {
+		// One that is yet to be made is not there, but making it would not help.
+		if (from.name != nullptr && strcmp(name.name, from.name) == 0 &&
+			is_searched(name, from.schema))
+			error::own_dead_queue(from.name);
 		raise_no_such_queue(written);
+	}
 	const char *managed = find_managed_name(table);
 	if (managed == nullptr || strcmp(managed, name.name) != 0)
 		error::not_managed(name.name, "Make one with queue_create().");

@@ -5,6 +5,7 @@
 #include "tables.hpp"
 
 #include "../catalog/relation_change.hpp"
+#include "../catalog/version.hpp"
 #include "../compat.hpp"
 
 namespace queue_ext::held {
@@ -94,28 +95,14 @@ looked_at_tables()
 	}
 }
 
-// The relfilenode, or 0 with *tablespace unchanged if there is no such relation.
-static Oid
-file_of(Oid relation, Oid *tablespace)
-{
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
-	if (!HeapTupleIsValid(tuple))
-		return InvalidOid;
-	const auto form = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
-	const Oid file = form->relfilenode;
-	*tablespace = form->reltablespace;
-	ReleaseSysCache(tuple);
-	return file;
-}
-
 // The table comes last, as its tablespace is the one that counts.
 Files
 files_of(Oid table, Oid index)
 {
 	Files files{};
 	files.index = index;
-	files.index_file = file_of(index, &files.tablespace);
-	files.table_file = file_of(table, &files.tablespace);
+	files.index_file = catalog::file_of(index, &files.tablespace);
+	files.table_file = catalog::file_of(table, &files.tablespace);
 	return files;
 }
 
