@@ -6,10 +6,10 @@
 
 #include "../catalog/column.hpp"
 #include "../catalog/indexes.hpp"
+#include "../claim/expiry_rule.hpp"
 #include "../definition/queue_indexes.hpp"
 #include "../definition/shape.hpp"
 #include "../row/index_scan.hpp"
-#include "../schedule/occurrence.hpp"
 
 namespace queue_ext::health {
 
@@ -234,28 +234,14 @@ oldest_time(Relation table, Oid index, AttrNumber column)
 	return first;
 }
 
-static bool
-is_occurrence(TupleTableSlot *slot, const JobColumns &columns)
-{
-	if (columns.unique_key <= 0)
-		return false;
-	bool is_null;
-	const Datum key = slot_getattr(slot, columns.unique_key, &is_null);
-	return !is_null && schedule::is_occurrence(key);
-}
-
-// Whether the index has the job though it will not be ended: a worker has it, or has started it, or it is of a schedule.
+// Whether the index has the job though it will not be ended: a worker has it, or it does not expire.
 static bool
 is_to_stay(TupleTableSlot *slot, const JobColumns &columns, TimestampTz now)
 {
-	const auto number = [&](AttrNumber column) {
-		bool is_null = true;
-		const Datum value = column > 0 ? slot_getattr(slot, column, &is_null) : 0;
-		return is_null ? 0 : DatumGetInt32(value);
-	};
-	return (!slot_attisnull(slot, columns.leased_until) &&
-			time_of(slot, columns.leased_until) > now) ||
-		   number(columns.attempt) > number(columns.released) || is_occurrence(slot, columns);
+	return time_of(slot, columns.leased_until) > now ||
+		   claim::expiry_of(
+			   {columns.expires_at, columns.attempt, columns.released, columns.unique_key}, slot) ==
+			   DT_NOEND;
 }
 
 TimestampTz

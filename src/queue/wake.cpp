@@ -131,6 +131,13 @@ kind_of(HeapTuple row, TupleDesc descriptor)
 			   : ring::no_kind;
 }
 
+// Whether this transaction has written the version: of others it has no notes.
+static bool
+is_our_version(HeapTuple row)
+{
+	return TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data));
+}
+
 // Whether this transaction has written a later version of the row already, or has deleted it: another trigger of the
 // statement, which came before ours. Then ours has been fired for that version, and the ring is to have it alone.
 static bool
@@ -159,7 +166,8 @@ note_row(Oid table, const Written &written, TupleDesc descriptor)
 	if (job.is_dead || is_superseded(written.row))
 		return true;
 	const uint64 kind = kind_of(written.row, descriptor);
-	if (is_update && former.has_place && kind_of(written.old, descriptor) != kind)
+	if (is_update && former.has_place && is_our_version(written.old) &&
+		kind_of(written.old, descriptor) != kind)
 		wake::note_kind_change(table,
 							   {written.old->t_self, former.priority, former.run_at, {former.id}});
 	const ring::Candidate candidate{written.row->t_self, job.priority, job.run_at, {job.id}};

@@ -37,7 +37,7 @@ is(discarding(q{
 	select queue_unique_insert('q', '{"a": 1}');
 	select ready, leased from queue_counts('q');
 	select queue_drop('q');
-}), join("\n", 't', '1', '1|1|{"a": 1}', 't', '1|2', 't', 'f', '(2,t)', '(2,f)', '1|0', 't'), 'a managed queue');
+}), join("\n", 't', '1', '1|1|{"a": 1}', 't', '1|2', 't', 'f', '(2,t,inserted)', '(2,f,kept)', '1|0', 't'), 'a managed queue');
 
 $node->safe_psql('postgres', q{
 	create table t (id integer primary key, state text not null default 'new', place text, note text);

@@ -1,6 +1,6 @@
 # Backends sleep until a job is committed, and others fail them: two were chosen for jobs and are
-# stopped, a sender cannot attach the shared segment, and the one that keeps time is stopped. The
-# backends that are left get the jobs, and learn that the queue is dropped.
+# stopped, a sender cannot attach the shared segment, the one that keeps time is stopped, and one that was
+# chosen may not claim any more. The backends that are left get the jobs, and learn that the queue is dropped.
 
 use strict;
 use warnings;
@@ -34,9 +34,10 @@ my @workers;
 
 sub begin_to_wait
 {
-	my ($name) = @_;
+	my ($name, $role) = @_;
 	my $worker = $node->background_psql('postgres', on_error_stop => 0);
 	push @workers, $worker;
+	$worker->query_safe("set role $role") if $role;
 	$worker->query_until(qr/waits/, "\\echo waits\ncall queue_pop_wait('q', '1 hour', worker => '$name');\n");
 	$node->poll_query_until('postgres', sprintf $waiting, scalar @workers) or die "$name does not wait";
 	return sql("select pid from pg_stat_activity where query like '%''$name''%' and pid <> pg_backend_pid()");
@@ -68,14 +69,28 @@ ok($node->poll_query_until('postgres', "select count(*) = 2 from q where leased_
 $_->query_safe('select') for @workers;
 $_->quit for @workers;
 
-# The last to come keeps time, and would look each two seconds whether the queue is still there. So does
-# the one before it once more, as it was the last when it came.
+# The last to come keeps time, and would look each two seconds whether the queue is still there, and whether a
+# job is left there. So do those before it once more, as each was the last when it came.
 $node->restart;
-sql('select from queue_pop(\'q\')');
+sql(q{create role worker; grant select, update on q to worker; delete from q; select from queue_pop('q')});
 @workers = ();
-my ($told, $keeper) = map { begin_to_wait($_) } 'eighth', 'ninth';
+begin_to_wait('eighth', 'worker');
+my (undef, $told, $keeper) = map { begin_to_wait($_) } 'ninth', 'tenth', 'eleventh';
 kill('STOP', $keeper) == 1 or die $!;
 sql(q{select pg_sleep(3)});
+sql(q{revoke update on q from worker});
+sql(q{select queue_send('q', '1')});
+$tries = 0;
+$tries++ while $tries < 200 && sql($takers) ne 'ninth';
+cmp_ok($tries, '<', 200, 'the one that was chosen may not claim: it has the next one chosen');
+my $failed = shift @workers;
+$failed->query('select');
+like($failed->{stderr}, qr/ERROR:  permission denied for table q/, '... and fails');
+$failed->{stderr} = '';
+$failed->quit;
+my $taker = shift @workers;
+$taker->query_safe('select');
+$taker->quit;
 sql(q{select queue_drop('q')});
 ok($node->poll_query_until('postgres', "select state = 'idle' from pg_stat_activity where pid = $told"),
 	'the queue is dropped: they are told at once');
