@@ -31,11 +31,13 @@ struct StatsRow
 
 	void set(Datum value)
 	{
+		Assert(count < most_columns);
 		nulls[count] = false;
 		values[count++] = value;
 	}
 	void set_null()
 	{
+		Assert(count < most_columns);
 		nulls[count] = true;
 		values[count++] = 0;
 	}
