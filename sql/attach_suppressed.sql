@@ -1,5 +1,5 @@
 -- A trigger that suppresses the claim's UPDATE: the row is not handed out, with a key or
--- without, alone and among others.
+-- without, alone and among others; by each path.
 set client_min_messages = error;
 create schema test_suppressed;
 set search_path = test_suppressed, public;
@@ -23,6 +23,17 @@ begin
 		perform queue_attach(t::text, t, 'state = ''new''', 'id', 'state = ''taken''');
 	end loop;
 end $$;
+select * from queue_pop_rows(null::keyed);
+select * from queue_pop_rows(null::keyed, max_jobs => 3);
+select * from queue_pop_rows(null::keyed, max_jobs => 10);
+select * from keyed order by id;
+select * from queue_pop_rows(null::keyless);
+select * from queue_pop_rows(null::keyless, max_jobs => 3);
+select * from queue_pop_rows(null::keyless, max_jobs => 10);
+select * from keyless order by id;
+set queue_ext.claim_path = portable;
+update keyed set state = 'new';
+update keyless set state = 'new';
 select * from queue_pop_rows(null::keyed);
 select * from queue_pop_rows(null::keyed, max_jobs => 3);
 select * from queue_pop_rows(null::keyed, max_jobs => 10);
