@@ -421,6 +421,7 @@ select make('dropped');
 select queue_send('dropped', '1', priority => 3);
 begin;
 select pop('dropped');
+call doubt('dropped');
 select pop('dropped');
 select queue_drop('dropped');
 rollback;
