@@ -68,16 +68,53 @@ has_casts(Oid type)
 	return has_any;
 }
 
-// Whether a value may be cast on its way from a column, or to one, by code. A type of PostgreSQL's own has casts by users only
-// if a superuser has made them, or from types that are not.
+static bool has_casts_within(Oid type);
+
+static bool
+has_casts_in_columns(Oid composite)
+{
+	TupleDesc columns = lookup_rowtype_tupdesc_copy(composite, -1);
+	bool has_any = false;
+	for (int i = 0; i < columns->natts && !has_any; i++) {
+		const Form_pg_attribute column = TupleDescAttr(columns, i);
+		has_any = !column->attisdropped && has_casts_within(column->atttypid);
+	}
+	FreeTupleDesc(columns);
+	return has_any;
+}
+
+// Whether a value of the type may be cast by code, as a whole or in its parts. A type of PostgreSQL's own has casts by users
+// only if a superuser has made them, or from types that are not.
+static bool
+has_casts_within(Oid type)
+{
+	check_stack_depth();
+	if (type < FirstNormalObjectId)
+		return false;
+	if (has_casts(type))
+		return true;
+	switch (get_typtype(type)) {
+		case TYPTYPE_DOMAIN:
+			return has_casts_within(getBaseType(type));
+		case TYPTYPE_COMPOSITE:
+			return has_casts_in_columns(type);
+		case TYPTYPE_RANGE:
+			return has_casts_within(get_range_subtype(type));
+		case TYPTYPE_MULTIRANGE:
+			return has_casts_within(get_multirange_range(type));
+		default:
+			return has_casts_within(get_element_type(type));
+	}
+}
+
+// Whether a value may be cast on its way from a column, or to one, by code.
 static bool
 has_code_in_casts(Relation table)
 {
 	TupleDesc columns = RelationGetDescr(table);
 	for (int i = 0; i < columns->natts; i++) {
 		const Form_pg_attribute column = TupleDescAttr(columns, i);
-		if (!column->attisdropped && column->atttypid >= FirstNormalObjectId &&
-			has_casts(column->atttypid))
+		if (!column->attisdropped && has_casts_within(column->atttypid))
 			return true;
 	}
 	return false;
