@@ -43,4 +43,27 @@ do $$ begin
 	end loop;
 end $$;
 select * from round('auto');
+-- And where a write that kept the kind came between.
+insert into jobs (payload, priority, kind) select '0', 100, (array['a', 'c', null])[1 + n % 3] from generate_series(1, 1500) as n;
+select p.priority from queue_pop('jobs') as p;
+select p.priority from queue_pop('jobs', kinds => '{a,c}') as p;
+begin;
+select queue_send('jobs', '1', kind => 'a') as sent \gset
+update jobs set payload = '2' where id = :sent;
+update jobs set kind = 'c' where id = :sent;
+commit;
+select payload from queue_pop('jobs');
+begin;
+select queue_send('jobs', '3', run_at => now() + '0.5 s', kind => 'a') as sent \gset
+update jobs set payload = '4' where id = :sent;
+savepoint s;
+update jobs set payload = '5' where id = :sent;
+update jobs set kind = 'c' where id = :sent;
+commit;
+do $$ begin
+	while exists (select from jobs where run_at > clock_timestamp()) loop
+		perform pg_sleep(0.01);
+	end loop;
+end $$;
+select payload from queue_pop('jobs');
 drop schema test_kind_changed cascade;

@@ -168,8 +168,7 @@ note_row(Oid table, const Written &written, TupleDesc descriptor)
 	const uint64 kind = kind_of(written.row, descriptor);
 	if (is_update && former.has_place && is_our_version(written.old) &&
 		kind_of(written.old, descriptor) != kind)
-		wake::note_kind_change(table,
-							   {written.old->t_self, former.priority, former.run_at, {former.id}});
+		wake::note_kind_change(table, former.id);
 	const ring::Candidate candidate{written.row->t_self, job.priority, job.run_at, {job.id}};
 	if (job.is_leased)
 		wake::note_due_row(table, {candidate, job.due()}, kind);

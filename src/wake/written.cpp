@@ -169,15 +169,16 @@ withdraw_offer(Oid table, const OwnOffer &offer)
 	});
 }
 
-// A rollback to a savepoint may bring back what was noted before it: then all is to be read again.
+// Notes of earlier versions, too: of those that were written before the former one. A rollback to a savepoint may bring back
+// what was noted before it: then all is to be read again.
 void
-note_kind_change(Oid table, const Candidate &former)
+note_kind_change(Oid table, int64 id)
 {
 	const SubTransactionId current = GetCurrentSubTransactionId();
 	bool is_left = false;
 	visit_table(table, [&](Note *note) {
 		for (int i = note->offered.count - 1; i >= 0; i--) {
-			if (!note->offered.elements[i].is_at_place_of(former))
+			if (note->offered.elements[i].id != id)
 				continue;
 			if (note->made_in == current)
 				remove_offer(&note->offered, i);
@@ -185,7 +186,7 @@ note_kind_change(Oid table, const Candidate &former)
 				is_left = true;
 		}
 		for (int i = note->to_come.count - 1; i >= 0; i--) {
-			if (!note->to_come.elements[i].row.candidate.is_at_place_of(former))
+			if (note->to_come.elements[i].row.candidate.id != id)
 				continue;
 			if (note->made_in == current)
 				note->to_come.elements[i] = note->to_come.elements[--note->to_come.count];

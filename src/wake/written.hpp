@@ -75,8 +75,8 @@ bool is_offered(Oid table, const ItemPointerData &tid);
 // Takes the offer off the list, unless a rollback to a savepoint may bring it back: its row is not there any more.
 void withdraw_offer(Oid table, const OwnOffer &offer);
 
-// Notes that a row of a managed queue gets another kind: this transaction's notes of its former version, which are for the
-// former kind, are not to come after those of the new one. former: that version.
-void note_kind_change(Oid table, const ring::Candidate &former);
+// Notes that the job of that id, of a managed queue, gets another kind: this transaction's notes of its former versions, which
+// are for the former kind, are not to come after those of the new one.
+void note_kind_change(Oid table, int64 id);
 
 } // namespace queue_ext::wake
