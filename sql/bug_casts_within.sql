@@ -32,7 +32,7 @@ insert into plain (payload, dead_at, attempt, note) values ('5', now(), 1, '{a}'
 insert into archived (payload, expires_at, last_error) values ('6', now(), 'low');
 create role regress_casts_within;
 grant usage on schema test_casts_within to regress_casts_within;
-grant select, update on a_domain, an_array, a_composite, a_range, plain, archived to regress_casts_within;
+grant select, update, delete on a_domain, an_array, a_composite, a_range, plain, archived to regress_casts_within;
 
 -- A new session, which has planned nothing yet.
 \c -
