@@ -84,7 +84,7 @@ has_casts_in_columns(Oid composite)
 }
 
 // Whether a value of the type may be cast by code, as a whole or in its parts. A type of PostgreSQL's own has casts by users
-// only if a superuser has made them, or from types that are not.
+// only if a superuser has made them, or from types that are not. A range type has a cast of its own, to its multirange.
 static bool
 has_casts_within(Oid type)
 {
@@ -98,10 +98,6 @@ has_casts_within(Oid type)
 			return has_casts_within(getBaseType(type));
 		case TYPTYPE_COMPOSITE:
 			return has_casts_in_columns(type);
-		case TYPTYPE_RANGE:
-			return has_casts_within(get_range_subtype(type));
-		case TYPTYPE_MULTIRANGE:
-			return has_casts_within(get_multirange_range(type));
 		default:
 			return has_casts_within(get_element_type(type));
 	}
