@@ -367,6 +367,14 @@ no_such_queue(const char *text)
 }
 
 void
+queue_dropped(const char *queue)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+					errmsg("queue \"%s\" was dropped during the call", queue),
+					errdetail("Another queue has its name now.")));
+}
+
+void
 queue_in_other_schema(const char *text, const char *schema, const char *full)
 {
 	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", text),
