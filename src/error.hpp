@@ -31,7 +31,8 @@ void check_not_negative(const char *what, const Interval *value);
 // 22023: the text is not a state of a job.
 [[noreturn]] void unknown_state(const char *state);
 
-// Whether the text is empty or has only spaces. Never raises.
+// Whether the text is empty or has only spaces, as btrim() in the tables' constraints sees it: a tab is no space.
+// Never raises.
 bool is_blank(const text *value);
 // 22023: the text is blank.
 void check_not_blank(const char *what, const text *value);
