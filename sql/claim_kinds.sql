@@ -246,6 +246,19 @@ select queue_send_many('old', '{1,2}', kind => 'a') is not null as sent;
 select queue_send('old', '3', run_at => '2001-01-01') is not null as sent;
 select count(*) from queue_pop('old', kinds => '{a}');
 select ready, leased, oldest_ready_at = '2001-01-01' as oldest from queue_stats where source = 'old'::regclass;
+-- Where nothing has been counted yet, a pop of some kinds leaves it unknown how many are ready, and one of all that finds none counts.
+select queue_create('later', kinds => true);
+select queue_send_many('later', '{1,2}', kind => 'a') is not null as sent;
+select queue_detach('later');
+select queue_adopt('later');
+select count(*) from queue_pop('later');
+select ready, leased from queue_stats where source = 'later'::regclass;
+select count(*) from queue_pop('later', kinds => '{a}');
+select ready, leased from queue_stats where source = 'later'::regclass;
+select count(*) from queue_pop('later', kinds => '{a}');
+select ready, leased from queue_stats where source = 'later'::regclass;
+select count(*) from queue_pop('later');
+select ready, leased from queue_stats where source = 'later'::regclass;
 reset queue_ext.claim_path;
 -- The jobs of a queue that is adopted again: the index is the table's.
 select queue_detach('old');

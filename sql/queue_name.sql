@@ -36,6 +36,13 @@ select queue_send(repeat('n', 1000), '1');
 select queue_create(repeat('a', 56), archive => true);
 select queue_alter(repeat('n', 63), archive => true);
 select to_regclass(repeat('a', 56)) as left_behind;
+-- The message, which is in the server's log, too, has the beginning of a long text.
+\set VERBOSITY terse
+select queue_create(repeat('n', 10000));
+select queue_send('"' || repeat('s', 10000) || '".jobs', '1');
+select queue_create(repeat('n ', 5000));
+select queue_create(repeat('n', 128));
+\set VERBOSITY sqlstate
 
 -- What is no name.
 select queue_create('');

@@ -338,12 +338,23 @@ warn_no_unique_index(const char *table, const char *command)
 					  errhint("Run %s", command)));
 }
 
+// The text, or so much of its beginning that any name of a table is whole, whatever the library has added to it: a
+// message also goes into the server's log.
+static const char *
+clipped(const char *text)
+{
+	constexpr int most_bytes = 2 * NAMEDATALEN;
+	const int length = static_cast<int>(strlen(text));
+	const int shown = pg_mbcliplen(text, length, most_bytes);
+	return shown == length ? text : psprintf("%.*s...", shown, text);
+}
+
 void
 invalid_name(const char *text)
 {
 	ereport(
 		ERROR,
-		(errcode(ERRCODE_INVALID_NAME), errmsg("invalid queue name: \"%s\"", text),
+		(errcode(ERRCODE_INVALID_NAME), errmsg("invalid queue name: \"%s\"", clipped(text)),
 		 errhint(
 			 "A queue name is the name of a table, such as emails, jobs.emails or \"E-Mails\".")));
 }
@@ -352,7 +363,7 @@ void
 name_too_long(const char *name)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_NAME_TOO_LONG), errmsg("name \"%s\" is too long", name),
+			(errcode(ERRCODE_NAME_TOO_LONG), errmsg("name \"%s\" is too long", clipped(name)),
 			 errdetail("It has %zu bytes; a name has at most %d.", strlen(name), NAMEDATALEN - 1)));
 }
 
@@ -364,6 +375,14 @@ no_such_queue(const char *text)
 			(errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", text),
 			 errhint("Create it with queue_create(%s), or queue_attach() for a table of your own.",
 					 quote_literal_cstr(text))));
+}
+
+void
+queue_dropped(const char *queue)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+					errmsg("queue \"%s\" was dropped during the call", queue),
+					errdetail("Another queue has its name now.")));
 }
 
 void

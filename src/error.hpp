@@ -31,7 +31,8 @@ void check_not_negative(const char *what, const Interval *value);
 // 22023: the text is not a state of a job.
 [[noreturn]] void unknown_state(const char *state);
 
-// Whether the text is empty or has only spaces. Never raises.
+// Whether the text is empty or has only spaces, as btrim() in the tables' constraints sees it: a tab is no space.
+// Never raises.
 bool is_blank(const text *value);
 // 22023: the text is blank.
 void check_not_blank(const char *what, const text *value);
@@ -89,6 +90,8 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void name_too_long(const char *name);
 // 42704: there is no such queue. "text" is the name as the caller wrote it.
 [[noreturn]] void no_such_queue(const char *text);
+// 42704: the queue was dropped during the call, and another one has its name.
+[[noreturn]] void queue_dropped(const char *queue);
 // 42704: the schema that was given has no such queue, but another schema has one of that name; "full" is
 // how to write it.
 [[noreturn]] void queue_in_other_schema(const char *text, const char *schema, const char *full);

@@ -19,6 +19,35 @@ using wait::EndWait;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_wait_done);
 
+namespace {
+
+// A job, and the table that had it at the first look, which is then the only one whose jobs are looked at.
+struct AwaitedJob
+{
+	const text *queue;
+	int64 id;
+	Oid source; // invalid before the first look
+};
+
+} // namespace
+
+// Opens the queue. Raises 42704 if another one has its name since the first look, of whatever kind that is.
+static definition::Definition *
+open_same_queue(AwaitedJob *job)
+{
+	using definition::Use;
+	if (!OidIsValid(job->source)) {
+		definition::Definition *first =
+			definition::open_managed_queue(job->queue, Use::read, "Ask its table.");
+		job->source = first->source;
+		return first;
+	}
+	definition::Definition *definition = definition::open_queue(job->queue, Use::read);
+	if (definition->source != job->source)
+		error::queue_dropped(definition->name);
+	return definition;
+}
+
 // Whether nothing more becomes of a job: it is in none of the states of one that a worker may get, or has.
 static bool
 is_final(const char *state)
@@ -29,14 +58,13 @@ is_final(const char *state)
 
 // Looks at the job, and copies state and result into the memory context. True if it has ended, or is not there.
 static bool
-look(const text *name, int64 id, EndWait *wait, MemoryContext result, Datum *values, bool *nulls)
+look(AwaitedJob *job, EndWait *wait, MemoryContext result, Datum *values, bool *nulls)
 {
-	definition::Definition *definition =
-		definition::open_managed_queue(name, definition::Use::read, "Ask its table.");
+	definition::Definition *definition = open_same_queue(job);
 	before_look(wait, definition->source);
 	Datum found[found_count];
 	bool are_null[found_count];
-	const bool is_there = find_result(definition, id, found, are_null);
+	const bool is_there = find_result(definition, job->id, found, are_null);
 	MemoryContext old = MemoryContextSwitchTo(result);
 	nulls[0] = are_null[found_state];
 	nulls[1] = are_null[found_result];
@@ -47,7 +75,7 @@ look(const text *name, int64 id, EndWait *wait, MemoryContext result, Datum *val
 }
 
 static void
-wait_for_end(const text *name, int64 id, EndWait *wait, Datum *values, bool *nulls)
+wait_for_end(AwaitedJob *job, EndWait *wait, Datum *values, bool *nulls)
 {
 	MemoryContext result = CurrentMemoryContext;
 	MemoryContext round =
@@ -59,7 +87,7 @@ wait_for_end(const text *name, int64 id, EndWait *wait, Datum *values, bool *nul
 		EnsurePortalSnapshotExists();
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextSwitchTo(round);
-		has_ended = look(name, id, wait, result, values, nulls);
+		has_ended = look(job, wait, result, values, nulls);
 		MemoryContextSwitchTo(result);
 		SPI_commit();
 	} while (!has_ended && sleep(wait));
@@ -70,8 +98,7 @@ Datum
 queue_ext_queue_wait_done(PG_FUNCTION_ARGS)
 {
 	argument::check_not_null(fcinfo, 0, "queue");
-	const text *name = copy_text(fcinfo, 0);
-	const int64 id = argument::required_int64(fcinfo, 1, "id");
+	AwaitedJob job{copy_text(fcinfo, 0), argument::required_int64(fcinfo, 1, "id"), InvalidOid};
 	argument::check_not_null(fcinfo, 2, "wait");
 	const Interval *interval = argument::optional_not_negative(fcinfo, 2, "wait");
 	const TimestampTz begun = GetCurrentTimestamp();
@@ -84,7 +111,7 @@ queue_ext_queue_wait_done(PG_FUNCTION_ARGS)
 	Datum values[2];
 	bool nulls[2];
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
-	wait_for_end(name, id, &wait, values, nulls);
+	wait_for_end(&job, &wait, values, nulls);
 	HeapTuple tuple = SPI_copytuple(heap_form_tuple(columns, values, nulls));
 	SPI_finish();
 	PG_RETURN_DATUM(HeapTupleGetDatum(tuple));

@@ -66,19 +66,25 @@ static constexpr const char *statements[] = {
 	"select throttle_interval, grants, last_locked, earlier_grants from %1$s"
 	" where resource operator(pg_catalog.=) $1",
 
-	// As try_to_lock(). The sub-select locks the row first, without waiting.
-	"update %1$s as t set last_locked = greatest($3, last_locked), last_locker_details = $2,"
-	" earlier_grants = case when last_locked operator(pg_catalog.=) '-infinity' then '{}'"
-	" else (earlier_grants operator(pg_catalog.||) last_locked)"
-	"[greatest(pg_catalog.cardinality(earlier_grants)"
-	" operator(pg_catalog.+) 3 operator(pg_catalog.-) grants, 1):] end"
-	" where resource operator(pg_catalog.=) (select resource from %1$s"
-	" where resource operator(pg_catalog.=) $1"
-	" and (coalesce((earlier_grants operator(pg_catalog.||) last_locked)"
-	"[pg_catalog.cardinality(earlier_grants)"
-	" operator(pg_catalog.+) 2 operator(pg_catalog.-) grants], '-infinity') at time zone 'UTC')"
-	" operator(pg_catalog.+) throttle_interval operator(pg_catalog.<) ($3 at time zone 'UTC')"
-	" for no key update skip locked)",
+	// As try_to_lock(). The sub-select locks the row first, without waiting; e.past are the earlier grants
+	// that read_grants() believes.
+	"update %1$s as t set last_locked = greatest($3, t.last_locked), last_locker_details = $2,"
+	" earlier_grants = case when t.last_locked operator(pg_catalog.=) '-infinity' then '{}'"
+	" else (select (e.past operator(pg_catalog.||) t.last_locked)"
+	"[greatest(pg_catalog.cardinality(e.past)"
+	" operator(pg_catalog.+) 3 operator(pg_catalog.-) t.grants, 1):]"
+	" from (select array(select g.g from pg_catalog.unnest(t.earlier_grants) as g(g)"
+	" where pg_catalog.isfinite(g.g)) as past) as e) end"
+	" where resource operator(pg_catalog.=) (select r.resource from %1$s as r,"
+	" lateral (select array(select g.g from pg_catalog.unnest(r.earlier_grants) as g(g)"
+	" where pg_catalog.isfinite(g.g)) as past) as e"
+	" where r.resource operator(pg_catalog.=) $1"
+	" and r.last_locked operator(pg_catalog.<) 'infinity'"
+	" and (coalesce((e.past operator(pg_catalog.||) r.last_locked)"
+	"[pg_catalog.cardinality(e.past)"
+	" operator(pg_catalog.+) 2 operator(pg_catalog.-) r.grants], '-infinity') at time zone 'UTC')"
+	" operator(pg_catalog.+) r.throttle_interval operator(pg_catalog.<) ($3 at time zone 'UTC')"
+	" for no key update of r skip locked)",
 
 	"insert into %1$s (resource, throttle_interval, grants) values ($1, $4, $5)"
 	" on conflict do nothing",
@@ -150,10 +156,11 @@ struct Grants
 	const TimestampTz *earlier;
 	int earlier_count;
 
-	// The grant that stands count before the next one; -infinity if there is none.
+	// The grant that stands count before the next one; -infinity if there is none. An infinite latest one closes
+	// the resource, however many are left: it stands for all.
 	TimestampTz back(int count) const
 	{
-		if (count == 1)
+		if (count == 1 || TIMESTAMP_IS_NOEND(latest))
 			return latest;
 		const int index = earlier_count + 1 - count;
 		return index >= 0 ? earlier[index] : DT_NOBEGIN;
@@ -161,6 +168,18 @@ struct Grants
 };
 
 } // namespace
+
+// Leaves out what is infinite, as it is no time of a grant. In the current context.
+static Grants
+without_infinite(const Grants &grants)
+{
+	auto *earlier = static_cast<TimestampTz *>(palloc(sizeof(TimestampTz) * grants.earlier_count));
+	Grants finite{grants.latest, earlier, 0};
+	for (int i = 0; i < grants.earlier_count; i++)
+		if (!TIMESTAMP_NOT_FINITE(grants.earlier[i]))
+			earlier[finite.earlier_count++] = grants.earlier[i];
+	return finite;
+}
 
 // Returns false if the array is not as the table's constraints, which its owner may have dropped,
 // demand: one dimension that begins at 1, or empty, and without nulls. The array must stay in
@@ -175,6 +194,11 @@ read_grants(Datum latest, ArrayType *earlier, Grants *grants)
 	*grants = {DatumGetTimestampTz(latest),
 			   reinterpret_cast<const TimestampTz *>(ARR_DATA_PTR(earlier)),
 			   dimensions == 0 ? 0 : ARR_DIMS(earlier)[0]};
+	for (int i = 0; i < grants->earlier_count; i++)
+		if (TIMESTAMP_NOT_FINITE(grants->earlier[i])) {
+			*grants = without_infinite(*grants);
+			break;
+		}
 	return true;
 }
 

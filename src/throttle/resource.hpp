@@ -3,7 +3,7 @@
 // Invariant: no interval of the resource's length contains more than "grants" committed grants. A
 // resource is a row of throttled_resource. earlier_grants and last_locked together are its last
 // grants, in order: the next one is due when the one that stands "grants" before it is older than
-// the interval.
+// the interval. None is due while last_locked is infinity; what is infinite in earlier_grants is no grant.
 
 #pragma once
 

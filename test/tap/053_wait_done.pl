@@ -64,5 +64,14 @@ for my $end ("select pg_cancel_backend(pid)", "select pg_terminate_backend(pid)"
 	eval { $_->quit } for @waiters;
 }
 ok(is_woken(q{select queue_complete('q', ID, 1)}), 'the next is woken');
+
+# Another queue has its name: no job of that is the one that is waited for.
+my $waiter = $node->background_psql('postgres', on_error_stop => 0);
+$waiter->query_until(qr/waits/, "\\echo waits\ncall queue_wait_done('q', $id, '1 hour');\n");
+$node->poll_query_until('postgres', sprintf $sleeping, 1);
+sql(q{begin; select queue_drop('q'); select queue_create('q', archive => true); commit});
+my ($code) = $waiter->query('\echo :LAST_ERROR_SQLSTATE');
+like($code, qr/\b42704\b/, 'a wait ends when the queue is dropped, though another one has its name');
+$waiter->quit;
 $node->stop;
 done_testing();
