@@ -77,7 +77,8 @@ marks_after(const Estimate *estimate, const Look &look)
 	Marks found = look.found;
 	doubt(&found, estimate->told.claimed);
 	doubt(&found, estimate->told.left);
-	Marks marks;
+	// Whole, as it goes into shared memory: memcheck sees what this process has written there, and not what another has since.
+	Marks marks{};
 	clear(&marks);
 	for (int i = 0; i < found.count; i++) {
 		const Mark &mark = found.marks[i];
