@@ -184,6 +184,16 @@ select * from outlook('listed');
 select payload from queue_pop('listed');
 select payload from queue_pop('listed');
 select * from outlook('listed');
+select queue_create('kept', lease => '1 hour', kinds => true);
+select queue_send('kept', to_jsonb(n), run_at => clock_timestamp(), kind => kind) from unnest('{a,a,b,a}'::text[]) with ordinality as u(kind, n);
+select payload from queue_pop('kept');
+select payload from queue_pop('kept', kinds => '{b}');
+-- After this rollback the next claim sweeps.
+begin;
+update kept set payload = '5' where payload = '4';
+rollback;
+select payload from queue_pop('kept');
+select * from outlook('kept');
 select queue_create('back', lease => '1 hour', kinds => true);
 select queue_send('back', to_jsonb(n), run_at => clock_timestamp(), kind => 'a') from generate_series(1, 2) as n;
 select payload from queue_pop('back');
@@ -385,6 +395,18 @@ select pop('untracked');
 select * from outlook('untracked');
 select pop('untracked');
 select * from outlook('untracked');
+-- Jobs that such a session has sent itself, and that its look has found when their leases had ended.
+select make('vain');
+select pop('vain');
+set queue_ext.track_stats = off;
+begin;
+select send('vain', n) from generate_series(1, 2) as n;
+select count(*) from queue_pop('vain', 2, '1 microsecond');
+select wait_until(clock_timestamp() + '1 millisecond');
+select pop('vain');
+rollback;
+set queue_ext.track_stats = on;
+select * from outlook('vain');
 -- A subtransaction reads on, behind what the ring has.
 select make('behind');
 select count(*) from queue_send_many('behind', array(select to_jsonb(n) from generate_series(1, 300) as n));

@@ -95,6 +95,32 @@ do $$ begin
 	end loop;
 end $$;
 select claims, sweeps < 50 as few_sweeps from queue_claim_stats where source = 'many'::regclass;
+-- Nor if it writes more rows than the trigger notes one by one, or if the trigger is one for each statement: else each claim
+-- would have the next one sweep.
+create table batches (id integer primary key, state integer not null default 0);
+create index on batches (id) where state = 0;
+insert into batches select generate_series(1, 6000);
+create table statements (like batches including all);
+insert into statements select generate_series(1, 200);
+create trigger told after insert or update on statements for each statement execute function queue_wake();
+set queue_ext.claim_path = tid;
+select queue_attach(q, q, 'state = 0', 'id', 'state = 1', wake => true) from unnest('{batches,statements}'::text[]) as q;
+-- More sweeps than one for each tenth of a second, and a few, are not of the clock.
+create procedure claim_all(queue text, jobs integer, times integer, inout claims bigint default null, inout few_sweeps boolean default null)
+language plpgsql as $$
+declare
+	began timestamptz := clock_timestamp();
+begin
+	for i in 1 .. times loop
+		execute format('select count(*) from public.queue_pop_rows(null::test_claim_by_tid.%1$I, %1$L, %2$s)', queue, jobs);
+		commit;
+	end loop;
+	select c.claims, c.sweeps <= 5 + 10 * extract(epoch from clock_timestamp() - began) into claims, few_sweeps
+	from public.queue_claim_stats c where c.source = format('test_claim_by_tid.%I', claim_all.queue)::regclass;
+end $$;
+call claim_all('batches', 100, 60);
+call claim_all('statements', 1, 200);
+set queue_ext.claim_path = auto;
 select queue_attach('backward', 'many', 'state = 0', 'id desc', 'state = case id when 999 then test_claim_by_tid.reopen(2) else 1 end');
 select id from queue_pop_rows(null::many, 'backward');
 select id from queue_pop_rows(null::many, 'many');

@@ -104,6 +104,21 @@ call test_own('direct', array['a']);
 call test_own('tid', null);
 call test_own('tid', array['a']);
 call test_own('direct', array['a']);
+-- Its job comes before those that the ring has read. Each queue is new: its ring has been swept by the first claim alone.
+select queue_create(q, lease => '1 day') from unnest('{ended_1,ended_2,ended_3}'::text[]) as q;
+select count(queue_send(q, to_jsonb(n), priority => n)) from unnest('{ended_1,ended_2,ended_3}'::text[]) as q, generate_series(1, 3) as n;
+create procedure test_ended(queue text, inout got text default null)
+language plpgsql as $$
+begin
+	perform queue_pop(queue, lease => '1 microsecond');
+	perform pg_sleep(0.002);
+	select format('job %s, attempt %s', payload, attempt) into got from queue_pop(queue);
+end $$;
+call test_ended('ended_1');
+call test_ended('ended_2');
+call test_ended('ended_3');
+select queue_drop(q) from unnest('{ended_1,ended_2,ended_3}'::text[]) as q;
+drop procedure test_ended;
 
 -- A transaction claims what it has sent itself in its place among the others.
 select queue_create('chained', lease => '1 day', kinds => true);
@@ -135,6 +150,10 @@ select count(*) from queue_pop('idle_chain');
 select count(*) from queue_pop('idle_chain');
 begin;
 select queue_send('idle_chain', '1') > 0 as sent;
+savepoint a;
+select payload from queue_pop('idle_chain');
+-- And again, when a rollback has brought it back of which that ring knows nothing.
+rollback to a;
 select payload from queue_pop('idle_chain');
 rollback;
 select queue_drop('idle_chain');

@@ -232,7 +232,7 @@ select error_of($$select queue_alter('t', kinds => true)$$);
 select queue_adopt('old');
 select error_of($$select queue_pop('old', kinds => '{a}')$$);
 select error_of($$select queue_alter('old', kinds => true)$$);
-create index on old (lower(leased_by), priority, run_at, id) where dead_at is null;
+create index on old (lower(leased_by) collate "C", priority, run_at, id) where dead_at is null;
 select queue_alter('old', kinds => false);
 select count(*) from pg_indexes where tablename = 'old' and indexdef like '%lower%';
 select queue_upgrade('old');

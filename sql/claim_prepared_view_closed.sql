@@ -20,8 +20,12 @@ select count(*) from queue_pop('jobs');
 -- The function behind it may be closed, too.
 reset role;
 revoke execute on function pg_prepared_xact() from public;
+-- Of a new queue the first pop reads the table, and so looks.
+select queue_create('unread');
+grant select, update on unread to prepared_view_worker;
 set role prepared_view_worker;
 select count(*) from pg_prepared_xacts;
+select count(*) from queue_pop('unread');
 select queue_send('jobs', '2');
 select id from queue_pop('jobs');
 select count(*) from queue_pop('jobs');
@@ -30,6 +34,6 @@ grant execute on function pg_prepared_xact() to public;
 set role prepared_view_worker;
 select count(*) from queue_pop('jobs');
 reset role;
-select queue_drop('jobs');
+select queue_drop('jobs'), queue_drop('unread');
 drop schema test_prepared_view cascade;
 drop role prepared_view_worker;

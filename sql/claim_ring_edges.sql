@@ -51,6 +51,16 @@ insert into failing values (-1, 0), (0, 1);
 select id from queue_pop_rows(null::failing);
 delete from failing where divisor = 0;
 select id from queue_pop_rows(null::failing);
+-- Rows that the claim does not learn of one by one: only a sweep finds them.
+create table failing_sweep (like failing including all);
+insert into failing_sweep select generate_series(1, 100);
+create trigger told after insert or update on failing_sweep for each statement execute function queue_wake();
+select queue_attach('failing_sweep', 'failing_sweep', 'state = ''new'' and 10 / divisor > 0', 'id', 'state = ''taken''', wake => true);
+select id from queue_pop_rows(null::failing_sweep);
+insert into failing_sweep values (-1, 0), (0, 1);
+select id from queue_pop_rows(null::failing_sweep);
+delete from failing_sweep where divisor = 0;
+select id from queue_pop_rows(null::failing_sweep);
 
 -- What a default, a domain or a constraint says of a job holds for jobs that are sent.
 truncate jobs;
@@ -99,6 +109,10 @@ select priority, count(*) from queue_pop('many', 20) group by 1 order by 1;
 select count(*) from queue_send_many('crowded', array_fill('1'::jsonb, array[4]));
 select count(*) from queue_pop('crowded');
 select count(*), count(distinct id) from queue_pop('crowded', 100, lease => '1 microsecond');
+-- Nor one that has read on, when the first leases are over, and then reads from the head.
+select queue_create('read_on', lease => '1 hour');
+select count(*) from queue_send_many('read_on', array_fill('1'::jsonb, array[600]));
+select count(*), count(distinct id) from queue_pop('read_on', 1000, lease => '1 microsecond');
 
 -- Two queues of one table: what one claims another may be waiting for.
 create table steps (id integer primary key, state integer not null default 0);

@@ -54,6 +54,20 @@ begin
 	end loop;
 end $$;
 call rounds(null, null);
+-- Also if the transaction had read the table before, and found nothing; else the ring believes that the queue is empty.
+select queue_create('empty', lease => '1 hour');
+begin;
+select count(*) from queue_pop('empty');
+savepoint s;
+select queue_send('empty', '1') is not null as sent;
+select payload, attempt from queue_pop('empty', lease => '1 millisecond');
+release s;
+commit;
+do $$ begin
+	while clock_timestamp() <= (select leased_until from empty) loop
+	end loop;
+end $$;
+select payload, attempt from queue_pop('empty');
 -- The ring is told the moment alone of a claim by TID, and not the row.
 set queue_ext.claim_path = tid;
 call rounds(null, null);

@@ -222,13 +222,22 @@ create operator class compared.own for type integer using btree as operator 1 co
 create table keyed (id integer not null, taken boolean default false);
 create unique index on keyed (id compared.own);
 create index on keyed (id) where not taken;
-insert into keyed select generate_series(1, 3);
+insert into keyed select generate_series(1, 6);
 select queue_attach('keyed', 'keyed', 'not taken', 'id', 'taken = true');
 select queue_complete_row('keyed', k) from queue_pop_rows(null::keyed, 'keyed') as k;
 alter schema compared rename to compares;
 select queue_complete_row('keyed', k) from queue_pop_rows(null::keyed, 'keyed') as k;
 alter operator compares.=% (integer, integer) set schema public;
 select queue_complete_row('keyed', k) from queue_pop_rows(null::keyed, 'keyed') as k;
+-- A completion by a statement has the name in its text.
+set queue_ext.claim_path = portable;
+select queue_complete_row('keyed', k) from queue_pop_rows(null::keyed, 'keyed') as k;
+alter operator public.=% (integer, integer) set schema compares;
+select queue_complete_row('keyed', k) from queue_pop_rows(null::keyed, 'keyed') as k;
+alter schema compares rename to compared;
+select queue_complete_row('keyed', k) from queue_pop_rows(null::keyed, 'keyed') as k;
+alter schema compared rename to compares;
+reset queue_ext.claim_path;
 
 -- The rules of unique rows.
 create table whole (id integer, day date, name text) partition by list (day);
