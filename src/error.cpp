@@ -1394,6 +1394,14 @@ dead_jobs_suppressed(const char *table)
 					errhint("Let it return the row, or drop it.")));
 }
 
+void
+removal_suppressed(const char *table)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("a trigger, rule or policy has kept a dead job in table %s", table),
+					errhint("Let it remove the row, or drop it.")));
+}
+
 // PostgreSQL's lines of context may have the value, too.
 void
 hide_value(ErrorData *error)

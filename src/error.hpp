@@ -217,6 +217,8 @@ void hide_value(ErrorData *error);
 [[noreturn]] void dead_queue_of_other(const char *queue, const char *table, Oid owner);
 // 55000: dead jobs were to be put into the table, and a trigger did not let one in.
 [[noreturn]] void dead_jobs_suppressed(const char *table);
+// 55000: something of the table has a dead job stay there, which is to be moved or removed.
+[[noreturn]] void removal_suppressed(const char *table);
 // 55000: the queue is a managed one, which does not go without the trigger queue_ext_wake.
 [[noreturn]] void wake_needed(const char *queue);
 // 55000: the queue is a managed one, and needs no columns with the ages of its jobs.
