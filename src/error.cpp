@@ -1334,7 +1334,7 @@ void
 warn_not_maintained(const char *queue, const ErrorData *error)
 {
 	ereport(WARNING, (errcode(error->sqlerrcode), errmsg("queue \"%s\" was not maintained", queue),
-					  errdetail("%s", error->message)));
+					  cause_details(error)));
 }
 
 void
