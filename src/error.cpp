@@ -601,13 +601,21 @@ expired_suppressed(const char *table)
 					errhint("Let it return the row, or drop it.")));
 }
 
+// The second line is for the log alone, where the client is not to see what the error says of a row.
+static int
+cause_details(const ErrorData *cause)
+{
+	if (cause->detail_log != nullptr)
+		errdetail_log("%s\n%s", cause->message, cause->detail_log);
+	return errdetail_internal("%s", cause->message);
+}
+
 void
 log_expired_not_ended(const char *table, const ErrorData *cause)
 {
 	ereport(LOG, (errcode(cause->sqlerrcode),
 				  errmsg("could not end expired jobs of table %s as its queue says", table),
-				  errdetail_internal("%s", cause->message),
-				  cause->hint == nullptr ? 0 : errhint("%s", cause->hint)));
+				  cause_details(cause), cause->hint == nullptr ? 0 : errhint("%s", cause->hint)));
 }
 
 void
@@ -1345,15 +1353,15 @@ void
 warn_not_maintained(const char *queue, const ErrorData *error)
 {
 	ereport(WARNING, (errcode(error->sqlerrcode), errmsg("queue \"%s\" was not maintained", queue),
-					  errdetail("%s", error->message)));
+					  cause_details(error)));
 }
 
 void
 log_slot_not_cleared(const char *queue, const ErrorData *cause)
 {
-	ereport(LOG, (errcode(cause->sqlerrcode),
-				  errmsg("could not clear the archive of queue \"%s\"", queue),
-				  errdetail_internal("%s", cause->message)));
+	ereport(LOG,
+			(errcode(cause->sqlerrcode),
+			 errmsg("could not clear the archive of queue \"%s\"", queue), cause_details(cause)));
 }
 
 void
@@ -1406,13 +1414,34 @@ dead_jobs_suppressed(const char *table)
 }
 
 void
+removal_suppressed(const char *table)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("a trigger, rule or policy has kept a dead job in table %s", table),
+					errhint("Let it remove the row, or drop it.")));
+}
+
+// PostgreSQL's lines of context may have the value, too.
+void
+hide_value(ErrorData *error)
+{
+	error->detail_log = error->detail == nullptr
+							? error->message
+							: psprintf("%s: %s", error->message, error->detail);
+	error->message = pstrdup("a value of a row is not valid where the row goes");
+	error->message_id = error->message;
+	error->detail = nullptr;
+	error->hint = nullptr;
+	error->context = nullptr;
+}
+
+void
 log_dead_not_moved(const char *table, const char *dead_queue, const ErrorData *cause)
 {
 	ereport(LOG, (errcode(cause->sqlerrcode),
 				  errmsg("could not move dead jobs of table %s to dead queue %s", table,
 						 dead_queue == nullptr ? "" : dead_queue),
-				  errdetail_internal("%s", cause->message),
-				  cause->hint == nullptr ? 0 : errhint("%s", cause->hint)));
+				  cause_details(cause), cause->hint == nullptr ? 0 : errhint("%s", cause->hint)));
 }
 
 void

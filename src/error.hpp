@@ -151,6 +151,9 @@ void warn_no_unique_index(const char *table, const char *command);
 // 55000: the extension is not created in this database.
 [[noreturn]] void not_created();
 
+// Puts general words in place of a message that has a value of a row, which goes with its details to the server's log alone.
+void hide_value(ErrorData *error);
+
 // Of fragments; "label" is the fragment's name.
 // 42601: the fragment is not a single expression, ORDER BY list or SET list.
 [[noreturn]] void not_an_expression(const char *label);
@@ -217,6 +220,8 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void dead_queue_of_other(const char *queue, const char *table, Oid owner);
 // 55000: dead jobs were to be put into the table, and a trigger did not let one in.
 [[noreturn]] void dead_jobs_suppressed(const char *table);
+// 55000: something of the table has a dead job stay there, which is to be moved or removed.
+[[noreturn]] void removal_suppressed(const char *table);
 // 55000: the queue is a managed one, which does not go without the trigger queue_ext_wake.
 [[noreturn]] void wake_needed(const char *queue);
 // 55000: the queue is a managed one, and needs no columns with the ages of its jobs.

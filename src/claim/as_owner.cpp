@@ -359,6 +359,45 @@ may_run_as_owner(Oid table, int events)
 	return are_of_owner(owner) || has_no_users_code(table, events, owner);
 }
 
+// Whether the details are of locks, of the server or of what an object is.
+static bool
+tells_no_row(int code)
+{
+	switch (ERRCODE_TO_CATEGORY(code)) {
+		case ERRCODE_TRANSACTION_ROLLBACK:
+		case ERRCODE_INSUFFICIENT_RESOURCES:
+		case ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE:
+		case ERRCODE_OPERATOR_INTERVENTION:
+			return true;
+		default:
+			return false;
+	}
+}
+
+// Whether the message itself is of a value that an operator or function, such as of a check, has refused. No statement of
+// ours has a syntax error.
+static bool
+quotes_value(int code)
+{
+	return ERRCODE_TO_CATEGORY(code) == ERRCODE_DATA_EXCEPTION || code == ERRCODE_SYNTAX_ERROR;
+}
+
+void
+raise_without_rows()
+{
+	ErrorData *error = CopyErrorData();
+	FlushErrorState();
+	const int code = error->sqlerrcode;
+	if (quotes_value(code))
+		error::hide_value(error);
+	else if (error->detail != nullptr && !tells_no_row(code)) {
+		if (error->detail_log == nullptr)
+			error->detail_log = error->detail;
+		error->detail = nullptr;
+	}
+	ReThrowError(error);
+}
+
 Runner
 choose_runner(const TableAccess *accesses, int count, Manner manner)
 {

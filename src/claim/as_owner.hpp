@@ -63,9 +63,44 @@ bool may_run_as_owner(Oid table, int events);
 // it is to be the caller, who has not the rights or must not. Takes the locks of has_no_users_code().
 Runner choose_runner(const TableAccess *accesses, int count, Manner manner);
 
+// Raises the error that was caught again, without what it says of rows, which PostgreSQL has made with the owner's rights:
+// that is for the server's log alone (detail_log).
+[[noreturn]] void raise_without_rows();
+
+// Runs body, which runs as the owner for a role that has not the owner's rights. Raises what body raises, without what that
+// says of rows.
+template <typename Body>
+void
+without_rows(Body &&body)
+{
+	const MemoryContext context = CurrentMemoryContext;
+	PG_TRY();
+	{
+		body();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		raise_without_rows();
+	}
+	PG_END_TRY();
+}
+
+// Runs body, which runs no code of users, for such a role: as the owner of the table, under a path without schemas of users.
+// On ERROR the abort of the subtransaction or transaction restores user and settings.
+template <typename Body>
+void
+as_owner_for_other(Oid table, Body &&body)
+{
+	without_rows([&] {
+		catalog::as_owner_of(
+			table, [&] { statement::with_search_path(statement::bare_search_path, body); });
+	});
+}
+
 // Runs body(runner), as the owner of the first of the tables under a path without schemas of users; or else as the
 // caller. On ERROR the abort of the subtransaction or transaction restores user and settings. Raises what
-// choose_runner() raises.
+// choose_runner() raises; and what body raises, without what that says of rows where these are not the caller's to see.
 template <typename Body>
 void
 as_owner(const TableAccess *accesses, int count, Manner manner, Body &&body)
@@ -77,14 +112,20 @@ as_owner(const TableAccess *accesses, int count, Manner manner, Body &&body)
 	const auto under_path = [&] {
 		statement::with_search_path(statement::bare_search_path, run);
 	};
-	if (runner == Runner::caller && manner == Manner::plain)
-		run();
-	else if (runner == Runner::caller)
-		catalog::as_restricted_user(GetUserId(), run);
+	const auto as_its_owner = [&] {
+		if (manner == Manner::plain)
+			catalog::as_owner_of(accesses[0].table, under_path);
+		else
+			catalog::as_restricted_owner_of(accesses[0].table, under_path);
+	};
+	if (runner == Runner::owner)
+		without_rows(as_its_owner);
+	else if (runner == Runner::trusted_owner)
+		as_its_owner();
 	else if (manner == Manner::plain)
-		catalog::as_owner_of(accesses[0].table, under_path);
+		run();
 	else
-		catalog::as_restricted_owner_of(accesses[0].table, under_path);
+		catalog::as_restricted_user(GetUserId(), run);
 }
 
 } // namespace queue_ext::claim

@@ -31,8 +31,10 @@ act_of(ClaimStatement which)
 			return "occurrence of a schedule in";
 		case ClaimStatement::move_failed:
 		case ClaimStatement::look_for_dead:
+		case ClaimStatement::look_behind_dead:
 		case ClaimStatement::lock_dead:
 		case ClaimStatement::move_dead:
+		case ClaimStatement::move_behind_dead:
 			return "move of dead jobs from";
 		case ClaimStatement::look_for_expired:
 		case ClaimStatement::lock_expired:

@@ -34,8 +34,10 @@ enum class ClaimStatement {
 	unclaimed,         // finds those jobs that no worker has taken yet
 	move_failed,       // moves those of some jobs that are dead to the dead queue
 	look_for_dead,     // finds dead jobs, for a claim
+	look_behind_dead,  // those behind a place
 	lock_dead,         // locks a batch of those
-	move_dead,         // finds and moves a batch, for queue_maintain
+	move_dead,         // finds and locks a batch, for queue_maintain
+	move_behind_dead,  // one behind a place
 	look_for_expired,  // finds expired jobs, for a claim
 	lock_expired,      // locks a batch of those
 	find_expired,      // finds and locks a batch, for queue_maintain

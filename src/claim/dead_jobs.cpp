@@ -55,25 +55,35 @@ kept_text(const Definition *definition)
 			   : "";
 }
 
-// Moves the jobs whose ids those are, which may be dead or not. They are made now, not when the transaction began, which may be
-// before they died. Returns how many were taken and put, and when the first has died of those whose lease has ended. Not
-// "dead_at <=", which the index of dead jobs could serve, and read all of them.
+// Those of some jobs, rows of that name, that are dead. Not "dead_at <=", which the index of dead jobs could serve, and read
+// all of them.
 static const char *
-move_text(const Definition *definition, const char *ids)
+are_dead(const char *row)
+{
+	return psprintf("%s.id operator(pg_catalog.=) any (%s)"
+					" and coalesce(%s.dead_at, 'infinity') operator(pg_catalog.<=) %s",
+					row, placeholder(Parameter::ids), row, placeholder(Parameter::call_time));
+}
+
+// Moves the jobs of Parameter::ids, which may be dead or not. They are made now, not when the transaction began, which may be
+// before they died. Returns how many were taken and put, when the first has died of those whose lease has ended, and how many
+// were to be taken.
+static const char *
+move_text(const Definition *definition)
 {
 	const char *now = placeholder(Parameter::call_time);
 	const char *copied =
 		definition::shared_dead_columns(definition->source, definition->dead_queue);
 	return psprintf(
-		"with moved as (delete from %s as t where t.id operator(pg_catalog.=) any (%s)"
-		" and coalesce(t.dead_at, 'infinity') operator(pg_catalog.<=) %s returning t.*)%s,"
+		"with moved as (delete from %s as t where %s returning t.*)%s,"
 		" put as (insert into %s (run_at, created_at, priority, last_error, payload, origin%s)"
 		" select %s, %s, priority, last_error, payload, %s%s from moved as m"
 		" order by m.dead_at, m.id returning 1)"
 		" select (select pg_catalog.count(*) from moved), (select pg_catalog.count(*) from put),"
-		" (select pg_catalog.min(m.dead_at) from moved as m where m.leased_until is not null)",
-		definition->source_name, ids, now, kept_text(definition), definition->dead_queue_name,
-		copied, now, now, origin_text(definition), copied);
+		" (select pg_catalog.min(m.dead_at) from moved as m where m.leased_until is not null),"
+		" (select pg_catalog.count(*) from %s as s where %s)",
+		definition->source_name, are_dead("t"), kept_text(definition), definition->dead_queue_name,
+		copied, now, now, origin_text(definition), copied, definition->source_name, are_dead("s"));
 }
 
 static Sought
@@ -82,13 +92,14 @@ sought_jobs()
 	return {"dead_at", "j.dead_at", nullptr, nullptr};
 }
 
-// The ids of the jobs that a move is to move.
-static const char *
-ids_text(const Definition *definition, ClaimStatement which)
+// Those behind a place. The index has not got the ids, so jobs that died at the same moment are sorted for each batch.
+static Sought
+sought_behind()
 {
-	return which == ClaimStatement::move_dead
-			   ? psprintf("array(%s)", select_all(definition, sought_jobs(), "j.id"))
-			   : placeholder(Parameter::ids);
+	return {"dead_at", "j.dead_at, j.id",
+			psprintf("(j.dead_at, j.id) operator(pg_catalog.>) (%s, %s)",
+					 placeholder(Parameter::cutoff), placeholder(Parameter::id)),
+			nullptr};
 }
 
 // The tables that the moves name. No other statement knows of the dead queue, whose schema its callers may not use.
@@ -103,27 +114,64 @@ moved_tables(Definition *definition)
 }
 
 static const Statement &
-move_statement(Definition *definition, ClaimStatement which)
+move_statement(Definition *definition)
 {
-	const definition::KeptStatement kept = kept_for_claims(definition, which);
+	const definition::KeptStatement kept = kept_for_claims(definition, ClaimStatement::move_failed);
 	if (!kept.statement->is_prepared()) {
-		const char *text = move_text(definition, ids_text(definition, which));
-		prepare(kept.statement, text, definition->row_type, statement::Access::by_key,
-				moved_tables(definition), {kept.act, definition->name});
+		prepare(kept.statement, move_text(definition), definition->row_type,
+				statement::Access::by_key, moved_tables(definition), {kept.act, definition->name});
 		kept.statement->follows_partitions = definition->is_partitioned;
 		definition::note_growth(definition);
 	}
 	return *kept.statement;
 }
 
-// Those of a look, which does not name the dead queue until it has found a job.
+// Those that find jobs, or lock them: they do not name the dead queue.
 static const Statement &
-look_statement(Definition *definition, ClaimStatement which)
+find_statement(Definition *definition, ClaimStatement which)
 {
+	constexpr const char *found = "j.id::pg_catalog.int8, j.dead_at";
 	return prepared_of(definition, kept_for_claims(definition, which), [&] {
-		return which == ClaimStatement::look_for_dead ? select_first(definition, sought_jobs())
-													  : lock_among(definition, sought_jobs());
+		switch (which) {
+			case ClaimStatement::look_for_dead:
+				return select_first(definition, sought_jobs());
+			case ClaimStatement::look_behind_dead:
+				return select_first(definition, sought_behind());
+			case ClaimStatement::lock_dead:
+				return lock_among(definition, sought_jobs());
+			case ClaimStatement::move_behind_dead:
+				return select_all(definition, sought_behind(), found);
+			default:
+				return select_all(definition, sought_jobs(), found);
+		}
 	});
+}
+
+static void
+set_place(const JobPlace &behind, Arguments *arguments)
+{
+	arguments->set(Parameter::cutoff, TimestampTzGetDatum(behind.moment));
+	arguments->set(Parameter::id, Int64GetDatum(behind.id));
+}
+
+// Where to go on if nothing becomes of what was found behind that place.
+static JobPlace
+place_after(const JobPlace &behind, const FoundBatch &found)
+{
+	return is_same(behind, before_all) ? before_all_in_order : found.last;
+}
+
+FoundBatch
+lock_dead_batch(Definition *definition, TimestampTz time, JobPlace *behind)
+{
+	Arguments arguments(time);
+	set_place(*behind, &arguments);
+	const ClaimStatement which =
+		is_same(*behind, before_all) ? ClaimStatement::move_dead : ClaimStatement::move_behind_dead;
+	const FoundBatch found = found_jobs(run(find_statement(definition, which), arguments));
+	if (found.count > 0)
+		*behind = place_after(*behind, found);
+	return found;
 }
 
 // Counts jobs that the dead queue was sent, as far as its trigger has not, and tells claims of them. Without its definition,
@@ -142,7 +190,8 @@ note_sent(Oid dead_queue, int64 counted, int64 sent)
 	wake::note_wake(dead_queue);
 }
 
-// A trigger of the dead queue may have suppressed jobs, which would be lost. sent: what was counted before.
+// A trigger of the dead queue may have suppressed jobs, which would be lost; one of the queue's table, those that stay. sent:
+// what was counted before.
 static int64
 count_moved(Definition *definition, int64 sent)
 {
@@ -151,6 +200,8 @@ count_moved(Definition *definition, int64 sent)
 		return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &is_null);
 	};
 	const int64 taken = DatumGetInt64(value(1));
+	if (taken < DatumGetInt64(value(4)))
+		error::removal_suppressed(definition->source_name);
 	if (DatumGetInt64(value(2)) != taken)
 		error::dead_jobs_suppressed(definition->dead_queue_name);
 	if (taken == 0)
@@ -202,26 +253,28 @@ valid_definition(Definition *definition, ClaimStatement which)
 }
 
 // As the owner, with the locks on the tables. which: how it comes by the jobs; of lock_dead the arguments have those that a
-// look has found.
+// look has found, and of move_dead it finds those behind the place.
 static int64
-move_locked(Definition *definition, ClaimStatement which, Arguments arguments)
+move_locked(Definition *definition, ClaimStatement which, Arguments arguments, JobPlace *behind)
 {
-	if (which == ClaimStatement::lock_dead) {
-		const FoundBatch locked = lock_sought(look_statement(definition, which), arguments);
+	if (which != ClaimStatement::move_failed) {
+		const FoundBatch locked = which == ClaimStatement::lock_dead
+									  ? lock_sought(find_statement(definition, which), arguments)
+									  : lock_dead_batch(definition, arguments.call_time(), behind);
 		if (locked.count == 0)
 			return 0;
 		arguments.set(Parameter::ids, locked.ids);
-		which = ClaimStatement::move_failed;
 	}
 	const int64 sent = stats::counted_by_trigger(definition->dead_queue);
-	run(move_statement(definition, which), arguments);
+	run(move_statement(definition), arguments);
 	return count_moved(definition, sent);
 }
 
 // Moves as the owner. Where there is no dead queue that can take jobs, they stay. So they do where a table is locked, or has
 // changed since the definition was made, for the next look, which has a new one.
 static int64
-move(Definition *opened, ClaimStatement which, const Arguments &arguments, Manner manner)
+move(Definition *opened, ClaimStatement which, const Arguments &arguments, Manner manner,
+	 JobPlace *behind)
 {
 	Oid slot;
 	Definition *definition = lock_written(opened, which, arguments.call_time(), &slot)
@@ -240,7 +293,7 @@ move(Definition *opened, ClaimStatement which, const Arguments &arguments, Manne
 	as_owner(accesses, count, manner, [&](Runner) {
 		if (which != ClaimStatement::move_dead)
 			check_defers_nothing(accesses, count);
-		statement::with_spi([&] { moved = move_locked(definition, which, arguments); });
+		statement::with_spi([&] { moved = move_locked(definition, which, arguments, behind); });
 	});
 	return moved;
 }
@@ -254,13 +307,17 @@ arguments_at(const Definition *definition, TimestampTz now)
 }
 
 BatchResult
-move_dead_batch(Definition *definition, TimestampTz now, Manner manner)
+move_dead_batch(Definition *definition, TimestampTz now, Manner manner, JobPlace *behind)
 {
 	if (!has_dead_queue(definition))
 		return BatchResult::last;
 	defer_nothing();
+	const JobPlace from = *behind;
 	const int64 moved =
-		move(definition, ClaimStatement::move_dead, arguments_at(definition, now), manner);
+		move(definition, ClaimStatement::move_dead, arguments_at(definition, now), manner, behind);
+	// What was moved is there no more.
+	if (is_same(from, before_all))
+		*behind = before_all;
 	return batch_of(definition, moved);
 }
 
@@ -278,25 +335,73 @@ move_failed(Definition *definition, const int64 *ids, int count, TimestampTz now
 	Arguments arguments = arguments_at(definition, now);
 	arguments.set(Parameter::ids, bigint_array(ids, count));
 	(void) unless_hindered(definition, LookKind::dead, log_not_moved, [&] {
-		(void) move(definition, ClaimStatement::move_failed, arguments, Manner::plain);
+		(void) move(definition, ClaimStatement::move_failed, arguments, Manner::plain, nullptr);
 	});
 }
 
-// Finds the jobs before it locks any, or another table: a look leaves no lock where there are none.
+namespace {
+
+// Where the looks of this backend at a table go on after one that was hindered.
+struct GoOn
+{
+	Oid source; // the key
+	JobPlace behind;
+	TimestampTz hindered_at; // the last that was
+};
+
+} // namespace
+
+// Not beside definitions, which are made anew at any time. Grows with the queues that have a dead queue.
+static HTAB *places = nullptr;
+
+// They begin at the head again when none was hindered for so long, or the clock was set back.
+static GoOn *
+place_of(Oid source, TimestampTz now)
+{
+	constexpr int64 longest = 10 * USECS_PER_MINUTE;
+	if (places == nullptr) {
+		HASHCTL control{};
+		control.keysize = sizeof(Oid);
+		control.entrysize = sizeof(GoOn);
+		places = hash_create("queue_ext hindered moves", 16, &control, HASH_ELEM | HASH_BLOBS);
+	}
+	bool is_found;
+	auto *place = static_cast<GoOn *>(hash_search(places, &source, HASH_ENTER, &is_found));
+	if (!is_found || now < place->hindered_at || now - place->hindered_at > longest)
+		*place = {source, before_all, now};
+	return place;
+}
+
+static FoundBatch
+find_behind(Definition *definition, const JobPlace &behind, Arguments arguments)
+{
+	set_place(behind, &arguments);
+	return find_as_owner(definition->source, arguments, [&]() -> const Statement & {
+		return find_statement(definition, is_same(behind, before_all)
+											  ? ClaimStatement::look_for_dead
+											  : ClaimStatement::look_behind_dead);
+	});
+}
+
+// Finds the jobs before it locks any, or another table: a look leaves no lock where there are none. What was moved is there no
+// more, so the place stays then; where nothing is left behind it, the next look begins at the head.
 static void
 look(Definition *definition, TimestampTz now)
 {
 	if (dead_queue_of(definition) != DeadQueue::there)
 		return;
+	GoOn *place = place_of(definition->source, now);
+	const GoOn before = *place;
 	Arguments arguments = arguments_at(definition, now);
-	const FoundBatch found =
-		find_as_owner(definition->source, arguments, [&]() -> const Statement & {
-			return look_statement(definition, ClaimStatement::look_for_dead);
-		});
-	if (found.count == 0)
+	const FoundBatch found = find_behind(definition, before.behind, arguments);
+	if (found.count == 0) {
+		place->behind = before_all;
 		return;
+	}
+	*place = {before.source, place_after(before.behind, found), now};
 	arguments.set(Parameter::ids, found.ids);
-	(void) move(definition, ClaimStatement::lock_dead, arguments, Manner::plain);
+	(void) move(definition, ClaimStatement::lock_dead, arguments, Manner::plain, nullptr);
+	*place = before;
 }
 
 bool

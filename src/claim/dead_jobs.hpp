@@ -7,6 +7,9 @@
 //
 // Invariant: a dead job is in one of the two queues, as both tables are written by one statement. What hinders that leaves
 // the job where it was, dead, and the failure or the claim as it is. These wait for no lock on the dead queue or the archive.
+//
+// What hinders the move of one job hinders that of its batch, and no more: the next look goes on behind, and so does
+// queue_maintain.
 
 #pragma once
 
@@ -34,9 +37,14 @@ void move_failed(definition::Definition *definition, const int64 *ids, int count
 // it was. Raises as move_failed() does.
 bool move_dead_sometimes(definition::Definition *definition, TimestampTz now);
 
-// Moves a batch of dead jobs that nobody has locked; none if there is no dead queue that can take them. Waits for locks on
-// that and the archive. Raises what as_owner() and the executor raise, and 55000 where the archive is gone, or a trigger has
-// suppressed a row.
-BatchResult move_dead_batch(definition::Definition *definition, TimestampTz now, Manner manner);
+// Finds and locks a batch of jobs that were dead at that time, of those that died first behind that place, and that nobody
+// has locked. Needs SPI open. Sets the place to that from which to go on if the caller cannot see to the batch.
+FoundBatch lock_dead_batch(definition::Definition *definition, TimestampTz time, JobPlace *behind);
+
+// Moves such a batch; none if there is no dead queue that can take them. Waits for locks on that and the archive. Raises what
+// as_owner() and the executor raise, and 55000 where the archive is gone, or a trigger has suppressed a row: *behind is where
+// to go on then, or as it was if no batch was found.
+BatchResult move_dead_batch(definition::Definition *definition, TimestampTz now, Manner manner,
+							JobPlace *behind);
 
 } // namespace queue_ext::claim

@@ -124,9 +124,10 @@ count_unstarted(Definition *definition, uint64 rows, TimestampTz now)
 	stats::note_removed(counters, removed);
 }
 
-// Finds and locks a batch, and ends it. which: the statement that finds and locks.
+// Finds and locks a batch, and ends it. which: the statement that finds and locks. *last: the last job of the batch, from when it
+// is locked.
 static FoundBatch
-end_batch(Definition *definition, ClaimStatement which, Arguments arguments)
+end_batch(Definition *definition, ClaimStatement which, Arguments arguments, JobPlace *last)
 {
 	const TimestampTz now = arguments.call_time();
 	set_slot(definition, now, &arguments);
@@ -137,6 +138,7 @@ end_batch(Definition *definition, ClaimStatement which, Arguments arguments)
 													  : found_jobs(run(statement, arguments));
 		if (batch.count == 0)
 			return;
+		*last = batch.last;
 		arguments.set(Parameter::ids, batch.ids);
 		const uint64 ended = run(statement_for(definition, ClaimStatement::end_expired), arguments);
 		if (ended < static_cast<uint64>(batch.count))
@@ -158,7 +160,7 @@ access_of_source(const Definition *definition)
 // The same, as the owner; slot: the one of the archive, if there is one.
 static FoundBatch
 end_as_owner(Definition *definition, ClaimStatement which, const Arguments &arguments, Oid slot,
-			 Manner manner)
+			 Manner manner, JobPlace *last)
 {
 	const TableAccess accesses[] = {
 		access_of_source(definition),
@@ -170,7 +172,7 @@ end_as_owner(Definition *definition, ClaimStatement which, const Arguments &argu
 	as_owner(accesses, count, manner, [&](Runner) {
 		if (which == ClaimStatement::lock_expired)
 			check_defers_nothing(accesses, count);
-		batch = end_batch(definition, which, arguments);
+		batch = end_batch(definition, which, arguments, last);
 	});
 	return batch;
 }
@@ -219,9 +221,7 @@ expire_batch(Definition *definition, TimestampTz now, Manner manner, JobPlace *b
 		return batch_of(definition, 0);
 	defer_nothing();
 	const FoundBatch batch =
-		end_as_owner(definition, which, arguments_behind(*behind, now), slot, manner);
-	if (batch.count > 0)
-		*behind = batch.last;
+		end_as_owner(definition, which, arguments_behind(*behind, now), slot, manner, behind);
 	return batch_of(definition, batch.count);
 }
 
@@ -240,7 +240,8 @@ end_found(Definition *definition, const FoundBatch &found, Arguments arguments, 
 	if (!is_locked || !definition->dependent.is_valid)
 		return false;
 	arguments.set(Parameter::ids, found.ids);
-	*ended = end_as_owner(definition, which, arguments, slot, Manner::plain);
+	JobPlace last;
+	*ended = end_as_owner(definition, which, arguments, slot, Manner::plain, &last);
 	return true;
 }
 

@@ -71,6 +71,16 @@ struct JobPlace
 // What comes before all of them.
 constexpr JobPlace before_all{DT_NOBEGIN, PG_INT64_MIN};
 
+// The same, for batches that come in that order. Others may come in any order of equal moments, which an index on the moment
+// alone has: then no place parts those that were found from the rest.
+constexpr JobPlace before_all_in_order{DT_NOBEGIN, PG_INT64_MIN + 1};
+
+inline bool
+is_same(const JobPlace &left, const JobPlace &right)
+{
+	return left.moment == right.moment && left.id == right.id;
+}
+
 // The jobs that a statement has found.
 struct FoundBatch
 {

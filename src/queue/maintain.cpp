@@ -36,7 +36,7 @@ using statement::Parameter;
 
 QUEUE_EXT_FUNCTION(queue_ext_queue_maintain);
 
-// The rows that one transaction removes.
+// The rows of an archive that one transaction removes.
 static constexpr int batch_size = 1000;
 
 namespace {
@@ -97,83 +97,109 @@ in_transaction(const Registered &queue, const Round &round, Step &&step)
 	return is_done && is_there;
 }
 
-// The fence of the dead jobs of a batch. Who requeues or cancels one has it locked, and is waited for by
-// the next call.
+// The fence of the dead jobs of a batch, which are locked. Not "dead_at <=", which the index of dead jobs could serve.
 static const char *
-dead_fence(const Definition *definition)
+dead_fence()
 {
-	return psprintf("t.id operator(pg_catalog.=) any (array(select d.id from %s as d"
-					" where d.dead_at operator(pg_catalog.<=) %s"
-					" order by d.dead_at limit %d for update skip locked))",
-					definition->source_name, placeholder(Parameter::cutoff), batch_size);
+	return psprintf("t.id operator(pg_catalog.=) any (%s)"
+					" and coalesce(t.dead_at, 'infinity') operator(pg_catalog.<=) %s",
+					placeholder(Parameter::ids), placeholder(Parameter::cutoff));
 }
 
-// Moves dead jobs to the archive, or deletes them if the queue has none. Not those of a queue with a dead queue: they are to be
-// moved there, and have not been as others have them locked, or something hinders it, for however long. Returns how many.
-static int64
-remove_dead(Definition *definition, const Round &round)
+// Removes the jobs of the arguments, which are locked. A trigger may suppress that, or a row of the archive, which would be lost.
+static void
+remove_locked(Definition *definition, const statement::Arguments &arguments, int count)
+{
+	const statement::Statement &statement =
+		prepared_of(definition, kept_for_calls(definition, CallStatement::remove_dead), [&] {
+			return removal_text(definition, {nullptr, dead_fence(), "dead", nullptr, false,
+											 death_text(definition)});
+		});
+	if (run(statement, arguments) < static_cast<uint64>(count))
+		error::removal_suppressed(definition->source_name);
+	note_late(definition, arguments.call_time());
+}
+
+// Moves a batch of dead jobs to the archive, or deletes them if the queue has none. Not those of a queue with a dead queue: they are
+// to be moved there, and have not been as others have them locked, or something hinders it, for however long. Who requeues or
+// cancels one has it locked, and is waited for by the next call.
+static claim::BatchResult
+remove_dead(Definition *definition, TimestampTz, claim::Manner manner, claim::JobPlace *behind)
 {
 	const FinishOptions options = options_now();
 	if (definition::is_for_ever(definition->dead_keep) || claim::has_dead_queue(definition) ||
 		(definition->is_archived && definition->archive_name == nullptr))
-		return 0;
+		return claim::BatchResult::last;
+	const TimestampTz cutoff = definition::cutoff_of(definition->dead_keep, options.call_time);
 	statement::Arguments arguments = common_arguments(definition, options);
-	arguments.set(Parameter::cutoff, TimestampTzGetDatum(definition::cutoff_of(
-										 definition->dead_keep, options.call_time)));
-	int64 removed = 0;
+	arguments.set(Parameter::cutoff, TimestampTzGetDatum(cutoff));
+	const claim::JobPlace from = *behind;
+	int count = 0;
 	const auto remove = [&](claim::Runner) {
 		statement::with_spi([&] {
-			const statement::Statement &statement = prepared_of(
-				definition, kept_for_calls(definition, CallStatement::remove_dead), [&] {
-					return removal_text(definition, {nullptr, dead_fence(definition), "dead",
-													 nullptr, false, death_text(definition)});
-				});
-			removed = static_cast<int64>(run(statement, arguments));
-			note_late(definition, options.call_time);
+			const claim::FoundBatch found = claim::lock_dead_batch(definition, cutoff, behind);
+			count = found.count;
+			if (count == 0)
+				return;
+			arguments.set(Parameter::ids, found.ids);
+			remove_locked(definition, arguments, count);
 		});
 	};
 	const claim::TableAccess accesses[] = {
 		{definition->source, ACL_SELECT | ACL_UPDATE | ACL_DELETE, TRIGGER_TYPE_DELETE},
 		{definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT}};
-	const int count = definition->archive_name == nullptr ? 1 : 2;
-	claim::as_owner(accesses, count, manner_of(round), remove);
-	return removed;
+	const int tables = definition->archive_name == nullptr ? 1 : 2;
+	claim::as_owner(accesses, tables, manner, remove);
+	// What was removed is there no more.
+	if (claim::is_same(from, claim::before_all))
+		*behind = from;
+	return count == claim::look_batch_size ? claim::BatchResult::full : claim::BatchResult::last;
 }
 
-// Calls see_to(definition, now, manner) for one batch after the other, as claims do (claim/looks.hpp). While others keep altering the
-// tables, the rest is left for another call.
+// Calls see_to(definition, &place) for one batch after the other, each behind the place. While others keep altering the tables,
+// the rest is left for another call. False if in_transaction() says that.
 template <typename SeeTo>
-static void
-see_to_all(const Registered &queue, const Round &round, SeeTo &&see_to)
+static bool
+each_batch(const Registered &queue, const Round &round, SeeTo &&see_to)
 {
 	using claim::BatchResult;
 	constexpr int most_changes = 10;
 	int changes = 0;
+	claim::JobPlace behind = claim::before_all;
 	BatchResult batch;
 	do {
 		batch = BatchResult::last;
-		if (!in_transaction(queue, round, [&](Definition *definition) {
-				batch = see_to(definition, GetCurrentTimestamp(), manner_of(round));
-			}))
-			return;
+		if (!in_transaction(queue, round,
+							[&](Definition *definition) { batch = see_to(definition, &behind); }))
+			return false;
 		changes += batch == BatchResult::not_tried ? 1 : 0;
 	} while (batch == BatchResult::full ||
 			 (batch == BatchResult::not_tried && changes < most_changes));
+	return true;
 }
 
-// Also counts dead jobs that are locked as those of a full batch are not: they are left for another call.
+// Calls see_to(definition, now, manner, &place) for one batch after the other, as claims do (claim/looks.hpp). What hinders a batch
+// leaves it, and the call goes on behind; then it tries again, and raises what hinders the first.
+template <typename SeeTo>
 static bool
-remove_all_dead(const Registered &queue, const Round &round)
+see_to_all(const Registered &queue, const Round &round, SeeTo &&see_to)
 {
-	int64 removed;
-	do {
-		removed = 0;
-		if (!in_transaction(queue, round, [&](Definition *definition) {
-				removed = remove_dead(definition, round);
-			}))
-			return false;
-	} while (removed == batch_size);
-	return true;
+	using claim::BatchResult;
+	bool is_hindered = false;
+	const auto raising = [&](Definition *definition, claim::JobPlace *behind) {
+		return see_to(definition, GetCurrentTimestamp(), manner_of(round), behind);
+	};
+	const auto unless_hindered = [&](Definition *definition, claim::JobPlace *behind) {
+		const claim::JobPlace from = *behind;
+		BatchResult batch = BatchResult::last;
+		if (statement::in_subtransaction([&] { batch = raising(definition, behind); },
+										 claim::is_hindrance))
+			return batch;
+		is_hindered = true;
+		return claim::is_same(*behind, from) ? BatchResult::last : BatchResult::full;
+	};
+	return each_batch(queue, round, unless_hindered) &&
+		   (!is_hindered || each_batch(queue, round, raising));
 }
 
 // Whether the definition still has the archive, and that has a keep. A queue may be given another archive
@@ -298,15 +324,11 @@ queue_ext_queue_maintain(PG_FUNCTION_ARGS)
 	ListCell *cell;
 	foreach (cell, queues) {
 		const auto *queue = static_cast<const Registered *>(lfirst(cell));
-		if (remove_all_dead(*queue, round))
+		if (see_to_all(*queue, round, remove_dead))
 			maintain_archive(*queue, round);
 		// Last, as what hinders these may be raised. What has expired may be dead then.
-		claim::JobPlace behind = claim::before_all;
-		see_to_all(*queue, round,
-				   [&](Definition *definition, TimestampTz now, claim::Manner manner) {
-					   return claim::expire_batch(definition, now, manner, &behind);
-				   });
-		see_to_all(*queue, round, claim::move_dead_batch);
+		(void) see_to_all(*queue, round, claim::expire_batch);
+		(void) see_to_all(*queue, round, claim::move_dead_batch);
 	}
 	SPI_finish();
 	return static_cast<Datum>(0);

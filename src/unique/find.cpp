@@ -394,10 +394,8 @@ find_expired(Definition *definition, Found *found, int count)
 	if (may_read_expiry(definition))
 		run_find_expired(definition, waiting);
 	else if (claim::may_run_as_owner(definition->source, 0))
-		catalog::as_owner_of(definition->source, [&] {
-			statement::with_search_path(statement::bare_search_path, [&] {
-				statement::with_spi([&] { run_find_expired(definition, waiting); });
-			});
+		claim::as_owner_for_other(definition->source, [&] {
+			statement::with_spi([&] { run_find_expired(definition, waiting); });
 		});
 }
 

@@ -15,7 +15,6 @@
 #include "../missing_rights.hpp"
 #include "../row/plain.hpp"
 #include "../row/rights.hpp"
-#include "../statement/search_path.hpp"
 #include "find.hpp"
 
 namespace queue_ext::unique {
@@ -304,10 +303,8 @@ static ChangeOutcome
 run_as_owner(Definition *definition, OnConflict rule, const Arguments &arguments)
 {
 	ChangeOutcome change = ChangeOutcome::none;
-	catalog::as_owner_of(definition->source, [&] {
-		statement::with_search_path(statement::bare_search_path, [&] {
-			statement::with_spi([&] { change = run_change(definition, rule, arguments); });
-		});
+	claim::as_owner_for_other(definition->source, [&] {
+		statement::with_spi([&] { change = run_change(definition, rule, arguments); });
 	});
 	return change;
 }
