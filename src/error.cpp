@@ -1428,8 +1428,8 @@ hide_value(ErrorData *error)
 	error->detail_log = error->detail == nullptr
 							? error->message
 							: psprintf("%s: %s", error->message, error->detail);
-	error->message = pstrdup("a value of a row is not valid where the row goes");
-	error->message_id = error->message;
+	error->message_id = "a value of a row is not valid where the row goes";
+	error->message = pstrdup(error->message_id);
 	error->detail = nullptr;
 	error->hint = nullptr;
 	error->context = nullptr;
