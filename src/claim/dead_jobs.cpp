@@ -55,14 +55,12 @@ kept_text(const Definition *definition)
 			   : "";
 }
 
-// Those of some jobs, rows of that name, that are dead. Not "dead_at <=", which the index of dead jobs could serve, and read
-// all of them.
-static const char *
-are_dead(const char *row)
+const char *
+are_dead(const char *row, Parameter moment)
 {
 	return psprintf("%s.id operator(pg_catalog.=) any (%s)"
 					" and coalesce(%s.dead_at, 'infinity') operator(pg_catalog.<=) %s",
-					row, placeholder(Parameter::ids), row, placeholder(Parameter::call_time));
+					row, placeholder(Parameter::ids), row, placeholder(moment));
 }
 
 // Moves the jobs of Parameter::ids, which may be dead or not. They are made now, not when the transaction began, which may be
@@ -71,7 +69,8 @@ are_dead(const char *row)
 static const char *
 move_text(const Definition *definition)
 {
-	const char *now = placeholder(Parameter::call_time);
+	constexpr Parameter moment = Parameter::call_time;
+	const char *now = placeholder(moment);
 	const char *copied =
 		definition::shared_dead_columns(definition->source, definition->dead_queue);
 	return psprintf(
@@ -82,8 +81,9 @@ move_text(const Definition *definition)
 		" select (select pg_catalog.count(*) from moved), (select pg_catalog.count(*) from put),"
 		" (select pg_catalog.min(m.dead_at) from moved as m where m.leased_until is not null),"
 		" (select pg_catalog.count(*) from %s as s where %s)",
-		definition->source_name, are_dead("t"), kept_text(definition), definition->dead_queue_name,
-		copied, now, now, origin_text(definition), copied, definition->source_name, are_dead("s"));
+		definition->source_name, are_dead("t", moment), kept_text(definition),
+		definition->dead_queue_name, copied, now, now, origin_text(definition), copied,
+		definition->source_name, are_dead("s", moment));
 }
 
 static Sought
@@ -96,10 +96,7 @@ sought_jobs()
 static Sought
 sought_behind()
 {
-	return {"dead_at", "j.dead_at, j.id",
-			psprintf("(j.dead_at, j.id) operator(pg_catalog.>) (%s, %s)",
-					 placeholder(Parameter::cutoff), placeholder(Parameter::id)),
-			nullptr};
+	return {"dead_at", "j.dead_at, j.id", behind_text("dead_at"), nullptr};
 }
 
 // The tables that the moves name. No other statement knows of the dead queue, whose schema its callers may not use.
@@ -145,13 +142,6 @@ find_statement(Definition *definition, ClaimStatement which)
 				return select_all(definition, sought_jobs(), found);
 		}
 	});
-}
-
-static void
-set_place(const JobPlace &behind, Arguments *arguments)
-{
-	arguments->set(Parameter::cutoff, TimestampTzGetDatum(behind.moment));
-	arguments->set(Parameter::id, Int64GetDatum(behind.id));
 }
 
 // Where to go on if nothing becomes of what was found behind that place.
@@ -312,13 +302,8 @@ move_dead_batch(Definition *definition, TimestampTz now, Manner manner, JobPlace
 	if (!has_dead_queue(definition))
 		return BatchResult::last;
 	defer_nothing();
-	const JobPlace from = *behind;
-	const int64 moved =
-		move(definition, ClaimStatement::move_dead, arguments_at(definition, now), manner, behind);
-	// What was moved is there no more.
-	if (is_same(from, before_all))
-		*behind = before_all;
-	return batch_of(definition, moved);
+	return batch_of(definition, move(definition, ClaimStatement::move_dead,
+									 arguments_at(definition, now), manner, behind));
 }
 
 static void
@@ -351,7 +336,6 @@ struct GoOn
 
 } // namespace
 
-// Not beside definitions, which are made anew at any time. Grows with the queues that have a dead queue.
 static HTAB *places = nullptr;
 
 // They begin at the head again when none was hindered for so long, or the clock was set back.
@@ -359,14 +343,8 @@ static GoOn *
 place_of(Oid source, TimestampTz now)
 {
 	constexpr int64 longest = 10 * USECS_PER_MINUTE;
-	if (places == nullptr) {
-		HASHCTL control{};
-		control.keysize = sizeof(Oid);
-		control.entrysize = sizeof(GoOn);
-		places = hash_create("queue_ext hindered moves", 16, &control, HASH_ELEM | HASH_BLOBS);
-	}
 	bool is_found;
-	auto *place = static_cast<GoOn *>(hash_search(places, &source, HASH_ENTER, &is_found));
+	auto *place = kept_of<GoOn>(&places, "queue_ext hindered moves", source, &is_found);
 	if (!is_found || now < place->hindered_at || now - place->hindered_at > longest)
 		*place = {source, before_all, now};
 	return place;

@@ -37,13 +37,17 @@ void move_failed(definition::Definition *definition, const int64 *ids, int count
 // it was. Raises as move_failed() does.
 bool move_dead_sometimes(definition::Definition *definition, TimestampTz now);
 
+// A condition, of rows of that name: they are among the jobs of Parameter::ids, and were dead at that moment. Not "dead_at <=",
+// which the index of dead jobs could serve, and read all of them.
+const char *are_dead(const char *row, statement::Parameter moment);
+
 // Finds and locks a batch of jobs that were dead at that time, of those that died first behind that place, and that nobody
 // has locked. Needs SPI open. Sets the place to that from which to go on if the caller cannot see to the batch.
 FoundBatch lock_dead_batch(definition::Definition *definition, TimestampTz time, JobPlace *behind);
 
 // Moves such a batch; none if there is no dead queue that can take them. Waits for locks on that and the archive. Raises what
-// as_owner() and the executor raise, and 55000 where the archive is gone, or a trigger has suppressed a row: *behind is where
-// to go on then, or as it was if no batch was found.
+// as_owner() and the executor raise, and 55000 where the archive is gone, or a trigger has suppressed a row. Sets the place as
+// lock_dead_batch() does.
 BatchResult move_dead_batch(definition::Definition *definition, TimestampTz now, Manner manner,
 							JobPlace *behind);
 

@@ -38,9 +38,7 @@ is_left(const Definition *definition, const char *row)
 static Sought
 sought_jobs(const Definition *definition)
 {
-	const char *behind = psprintf("(j.expires_at, j.id) operator(pg_catalog.>) (%s, %s)"
-								  " and j.dead_at is null",
-								  placeholder(Parameter::cutoff), placeholder(Parameter::id));
+	const char *behind = psprintf("%s and j.dead_at is null", behind_text("expires_at"));
 	const char *others = psprintf("j.dead_at is null and %s", is_left(definition, "j"));
 	return {"expires_at", "j.expires_at, j.id", behind, others};
 }
@@ -206,8 +204,7 @@ static Arguments
 arguments_behind(const JobPlace &place, TimestampTz now)
 {
 	Arguments arguments(now);
-	arguments.set(Parameter::cutoff, TimestampTzGetDatum(place.moment));
-	arguments.set(Parameter::id, Int64GetDatum(place.id));
+	set_place(place, &arguments);
 	return arguments;
 }
 
@@ -261,21 +258,13 @@ struct Pass
 
 } // namespace
 
-// Not beside definitions, which are made anew at any time. Grows with the queues whose jobs expire.
 static HTAB *passes = nullptr;
 
 static Pass *
 pass_of(Oid source)
 {
-	if (passes == nullptr) {
-		HASHCTL control{};
-		control.keysize = sizeof(Oid);
-		control.entrysize = sizeof(Pass);
-		passes =
-			hash_create("queue_ext passes of expired jobs", 16, &control, HASH_ELEM | HASH_BLOBS);
-	}
 	bool is_found;
-	auto *pass = static_cast<Pass *>(hash_search(passes, &source, HASH_ENTER, &is_found));
+	auto *pass = kept_of<Pass>(&passes, "queue_ext passes of expired jobs", source, &is_found);
 	if (!is_found)
 		*pass = {source, false, before_all, 0, 0, InvalidTransactionId};
 	return pass;

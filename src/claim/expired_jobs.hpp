@@ -22,8 +22,8 @@ bool expire_sometimes(definition::Definition *definition, TimestampTz now);
 
 // Ends a batch of those that nobody has locked, behind that place in the order of their expiry. Sets it to the last of them,
 // where the next batch begins, also if something hinders this one: an index read from its head passes all that were ended
-// before, as long as a snapshot keeps these. Waits for locks on the archive. Raises what as_owner() and the executor raise, and 55000 where there is no archive
-// for them, or a trigger has suppressed the end of one.
+// before, as long as a snapshot keeps these. Waits for locks on the archive. Raises what as_owner() and the executor raise, and
+// 55000 where there is no archive for them, or a trigger has suppressed the end of one.
 BatchResult expire_batch(definition::Definition *definition, TimestampTz now, Manner manner,
 						 JobPlace *behind);
 

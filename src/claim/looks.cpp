@@ -19,6 +19,20 @@ constexpr int64 least_pause = USECS_PER_SEC;
 constexpr int64 pause_factor = 20;
 constexpr int64 pause_failed = 60 * USECS_PER_SEC;
 
+const char *
+behind_text(const char *moment)
+{
+	return psprintf("(j.%s, j.id) operator(pg_catalog.>) (%s, %s)", moment,
+					placeholder(Parameter::cutoff), placeholder(Parameter::id));
+}
+
+void
+set_place(const JobPlace &place, Arguments *arguments)
+{
+	arguments->set(Parameter::cutoff, TimestampTzGetDatum(place.moment));
+	arguments->set(Parameter::id, Int64GetDatum(place.id));
+}
+
 // Who changes one has it locked, and another claim may be seeing to some.
 static constexpr const char *unless_locked = " for update skip locked";
 

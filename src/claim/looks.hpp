@@ -75,10 +75,30 @@ constexpr JobPlace before_all{DT_NOBEGIN, PG_INT64_MIN};
 // alone has: then no place parts those that were found from the rest.
 constexpr JobPlace before_all_in_order{DT_NOBEGIN, PG_INT64_MIN + 1};
 
+// A condition, of rows "j": they are behind a place in the order of that column, their moment, and of their ids. set_place()
+// sets the parameters that have the place.
+const char *behind_text(const char *moment);
+void set_place(const JobPlace &place, statement::Arguments *arguments);
+
 inline bool
 is_same(const JobPlace &left, const JobPlace &right)
 {
 	return left.moment == right.moment && left.id == right.id;
+}
+
+// What the looks of this backend keep of a table; Entry has the table's OID as its first member. Not beside definitions, which are
+// made anew at any time; so it grows with the queues. *is_found: it was there.
+template <typename Entry>
+Entry *
+kept_of(HTAB **entries, const char *name, Oid source, bool *is_found)
+{
+	if (*entries == nullptr) {
+		HASHCTL control{};
+		control.keysize = sizeof(Oid);
+		control.entrysize = sizeof(Entry);
+		*entries = hash_create(name, 16, &control, HASH_ELEM | HASH_BLOBS);
+	}
+	return static_cast<Entry *>(hash_search(*entries, &source, HASH_ENTER, is_found));
 }
 
 // The jobs that a statement has found.

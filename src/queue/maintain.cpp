@@ -97,23 +97,14 @@ in_transaction(const Registered &queue, const Round &round, Step &&step)
 	return is_done && is_there;
 }
 
-// The fence of the dead jobs of a batch, which are locked. Not "dead_at <=", which the index of dead jobs could serve.
-static const char *
-dead_fence()
-{
-	return psprintf("t.id operator(pg_catalog.=) any (%s)"
-					" and coalesce(t.dead_at, 'infinity') operator(pg_catalog.<=) %s",
-					placeholder(Parameter::ids), placeholder(Parameter::cutoff));
-}
-
 // Removes the jobs of the arguments, which are locked. A trigger may suppress that, or a row of the archive, which would be lost.
 static void
 remove_locked(Definition *definition, const statement::Arguments &arguments, int count)
 {
 	const statement::Statement &statement =
 		prepared_of(definition, kept_for_calls(definition, CallStatement::remove_dead), [&] {
-			return removal_text(definition, {nullptr, dead_fence(), "dead", nullptr, false,
-											 death_text(definition)});
+			return removal_text(definition, {nullptr, claim::are_dead("t", Parameter::cutoff),
+											 "dead", nullptr, false, death_text(definition)});
 		});
 	if (run(statement, arguments) < static_cast<uint64>(count))
 		error::removal_suppressed(definition->source_name);
@@ -133,7 +124,6 @@ remove_dead(Definition *definition, TimestampTz, claim::Manner manner, claim::Jo
 	const TimestampTz cutoff = definition::cutoff_of(definition->dead_keep, options.call_time);
 	statement::Arguments arguments = common_arguments(definition, options);
 	arguments.set(Parameter::cutoff, TimestampTzGetDatum(cutoff));
-	const claim::JobPlace from = *behind;
 	int count = 0;
 	const auto remove = [&](claim::Runner) {
 		statement::with_spi([&] {
@@ -150,9 +140,6 @@ remove_dead(Definition *definition, TimestampTz, claim::Manner manner, claim::Jo
 		{definition->archive, ACL_SELECT | ACL_INSERT, TRIGGER_TYPE_INSERT}};
 	const int tables = definition->archive_name == nullptr ? 1 : 2;
 	claim::as_owner(accesses, tables, manner, remove);
-	// What was removed is there no more.
-	if (claim::is_same(from, claim::before_all))
-		*behind = from;
 	return count == claim::look_batch_size ? claim::BatchResult::full : claim::BatchResult::last;
 }
 
@@ -187,7 +174,13 @@ see_to_all(const Registered &queue, const Round &round, SeeTo &&see_to)
 	using claim::BatchResult;
 	bool is_hindered = false;
 	const auto raising = [&](Definition *definition, claim::JobPlace *behind) {
-		return see_to(definition, GetCurrentTimestamp(), manner_of(round), behind);
+		const claim::JobPlace from = *behind;
+		const BatchResult batch =
+			see_to(definition, GetCurrentTimestamp(), manner_of(round), behind);
+		// What was seen to is there no more, and nothing stays in front.
+		if (is_same(from, claim::before_all) && is_same(*behind, claim::before_all_in_order))
+			*behind = from;
+		return batch;
 	};
 	const auto unless_hindered = [&](Definition *definition, claim::JobPlace *behind) {
 		const claim::JobPlace from = *behind;
