@@ -42,6 +42,8 @@ select queue_create(repeat('n', 10000));
 select queue_send('"' || repeat('s', 10000) || '".jobs', '1');
 select queue_create(repeat('n ', 5000));
 select queue_create(repeat('n', 128));
+-- The longest name of a table is whole: two identifiers of 63 quotes, each of which is doubled.
+select queue_create(format('%1$I.%1$I.more', repeat('"', 63)));
 \set VERBOSITY sqlstate
 
 -- What is no name.

@@ -343,7 +343,8 @@ warn_no_unique_index(const char *table, const char *command)
 static const char *
 clipped(const char *text)
 {
-	constexpr int most_bytes = 2 * NAMEDATALEN;
+	// A schema and a table, quoted, each of whose bytes is a quote that is doubled.
+	constexpr int most_bytes = 2 * (2 * (NAMEDATALEN - 1) + 2) + 1;
 	const int length = static_cast<int>(strlen(text));
 	const int shown = pg_mbcliplen(text, length, most_bytes);
 	return shown == length ? text : psprintf("%.*s...", shown, text);
