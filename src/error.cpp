@@ -608,6 +608,8 @@ cause_details(const ErrorData *cause)
 {
 	if (cause->detail_log != nullptr)
 		errdetail_log("%s\n%s", cause->message, cause->detail_log);
+	if (cause->hint != nullptr)
+		errhint("%s", cause->hint);
 	return errdetail_internal("%s", cause->message);
 }
 
@@ -616,7 +618,7 @@ log_expired_not_ended(const char *table, const ErrorData *cause)
 {
 	ereport(LOG, (errcode(cause->sqlerrcode),
 				  errmsg("could not end expired jobs of table %s as its queue says", table),
-				  cause_details(cause), cause->hint == nullptr ? 0 : errhint("%s", cause->hint)));
+				  cause_details(cause)));
 }
 
 void
@@ -1442,7 +1444,7 @@ log_dead_not_moved(const char *table, const char *dead_queue, const ErrorData *c
 	ereport(LOG, (errcode(cause->sqlerrcode),
 				  errmsg("could not move dead jobs of table %s to dead queue %s", table,
 						 dead_queue == nullptr ? "" : dead_queue),
-				  cause_details(cause), cause->hint == nullptr ? 0 : errhint("%s", cause->hint)));
+				  cause_details(cause)));
 }
 
 void
