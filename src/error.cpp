@@ -1424,17 +1424,24 @@ removal_suppressed(const char *table)
 					errhint("Let it remove the row, or drop it.")));
 }
 
-// PostgreSQL's lines of context may have the value, too.
+// Hints and lines of context may have the value, too.
 void
-hide_value(ErrorData *error)
+hide_message(ErrorData *error)
 {
-	error->detail_log = error->detail == nullptr
-							? error->message
-							: psprintf("%s: %s", error->message, error->detail);
-	error->message_id = "a value of a row is not valid where the row goes";
+	const char *parts[] = {error->detail_log != nullptr ? error->detail_log : error->detail,
+						   error->hint, error->context};
+	StringInfoData logged;
+	initStringInfo(&logged);
+	appendStringInfoString(&logged, error->message);
+	for (const char *part : parts)
+		if (part != nullptr)
+			appendStringInfo(&logged, "\n%s", part);
+	error->message_id = "a statement that ran as the owner of the table failed";
 	error->message = pstrdup(error->message_id);
 	error->detail = nullptr;
-	error->hint = nullptr;
+	error->detail_log = logged.data;
+	error->hint =
+		pstrdup("See the server's log for the error, whose message may have values of rows.");
 	error->context = nullptr;
 }
 

@@ -151,8 +151,9 @@ void warn_no_unique_index(const char *table, const char *command);
 // 55000: the extension is not created in this database.
 [[noreturn]] void not_created();
 
-// Puts general words in place of a message that has a value of a row, which goes with its details to the server's log alone.
-void hide_value(ErrorData *error);
+// Puts general words in place of a message that may have a value of a row: it goes, with its details, hint and context, to the
+// server's log alone.
+void hide_message(ErrorData *error);
 
 // Of fragments; "label" is the fragment's name.
 // 42601: the fragment is not a single expression, ORDER BY list or SET list.

@@ -359,27 +359,24 @@ may_run_as_owner(Oid table, int events)
 	return are_of_owner(owner) || has_no_users_code(table, events, owner);
 }
 
-// Whether the details are of locks, of the server or of what an object is.
+// Whether no message of the class has a value of a row: they name tables, columns and constraints, or are of locks, of the
+// transaction or the server. Others quote what a check, say, casts to a number or to the name of a type.
 static bool
-tells_no_row(int code)
+quotes_no_value(int code)
 {
 	switch (ERRCODE_TO_CATEGORY(code)) {
+		case ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION:
+		case ERRCODE_INVALID_TRANSACTION_STATE:
 		case ERRCODE_TRANSACTION_ROLLBACK:
 		case ERRCODE_INSUFFICIENT_RESOURCES:
-		case ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE:
 		case ERRCODE_OPERATOR_INTERVENTION:
+		case ERRCODE_SYSTEM_ERROR:
 			return true;
+		case ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE:
+			return code != ERRCODE_UNSAFE_NEW_ENUM_VALUE_USAGE;
 		default:
 			return false;
 	}
-}
-
-// Whether the message itself is of a value that an operator or function, such as of a check, has refused. No statement of
-// ours has a syntax error.
-static bool
-quotes_value(int code)
-{
-	return ERRCODE_TO_CATEGORY(code) == ERRCODE_DATA_EXCEPTION || code == ERRCODE_SYNTAX_ERROR;
 }
 
 void
@@ -387,10 +384,11 @@ raise_without_rows()
 {
 	ErrorData *error = CopyErrorData();
 	FlushErrorState();
-	const int code = error->sqlerrcode;
-	if (quotes_value(code))
-		error::hide_value(error);
-	else if (error->detail != nullptr && !tells_no_row(code)) {
+	const bool has_row =
+		ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION;
+	if (!quotes_no_value(error->sqlerrcode))
+		error::hide_message(error);
+	else if (has_row && error->detail != nullptr) {
 		if (error->detail_log == nullptr)
 			error->detail_log = error->detail;
 		error->detail = nullptr;

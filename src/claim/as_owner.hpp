@@ -68,12 +68,14 @@ Runner choose_runner(const TableAccess *accesses, int count, Manner manner);
 [[noreturn]] void raise_without_rows();
 
 // Runs body, which runs as the owner for a role that has not the owner's rights. Raises what body raises, without what that
-// says of rows.
+// says of rows. No notice reaches the client: that a name is cut, say, which has the name.
 template <typename Body>
 void
 without_rows(Body &&body)
 {
 	const MemoryContext context = CurrentMemoryContext;
+	const int level = NewGUCNestLevel();
+	statement::set_locally({"client_min_messages", "error"});
 	PG_TRY();
 	{
 		body();
@@ -84,6 +86,7 @@ without_rows(Body &&body)
 		raise_without_rows();
 	}
 	PG_END_TRY();
+	AtEOXact_GUC(true, level);
 }
 
 // Runs body, which runs no code of users, for such a role: as the owner of the table, under a path without schemas of users.
