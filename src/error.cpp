@@ -378,11 +378,10 @@ no_such_queue(const char *text)
 }
 
 void
-queue_dropped(const char *queue)
+queue_ended(const char *queue)
 {
 	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-					errmsg("queue \"%s\" was dropped during the call", queue),
-					errdetail("Another queue has its name now.")));
+					errmsg("queue \"%s\" was dropped or detached during the call", queue)));
 }
 
 void

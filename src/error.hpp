@@ -90,8 +90,8 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void name_too_long(const char *name);
 // 42704: there is no such queue. "text" is the name as the caller wrote it.
 [[noreturn]] void no_such_queue(const char *text);
-// 42704: the queue was dropped during the call, and another one has its name.
-[[noreturn]] void queue_dropped(const char *queue);
+// 42704: the queue was dropped or detached during the call.
+[[noreturn]] void queue_ended(const char *queue);
 // 42704: the schema that was given has no such queue, but another schema has one of that name; "full" is
 // how to write it.
 [[noreturn]] void queue_in_other_schema(const char *text, const char *schema, const char *full);
