@@ -1328,6 +1328,17 @@ warn_session_zone(const char *queue, const char *use)
 					 "meant, with AT TIME ZONE.")));
 }
 
+void
+notice_takes_no_dead(const char *queue, const char *from)
+{
+	ereport(
+		NOTICE,
+		(errmsg("queue \"%s\" is the dead queue of other queues", queue),
+		 errdetail("From now on dead jobs stay in %s.", from),
+		 errhint("Give them another one with queue_alter(queue, dead_queue => ...), or none with"
+				 " dead_queue => ''.")));
+}
+
 // The reason becomes a sentence.
 void
 notice_path(const char *queue, const char *path, const char *reason, const char *hint)

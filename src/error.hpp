@@ -328,6 +328,8 @@ void log_dead_not_moved(const char *table, const char *dead_queue, const ErrorDa
 // WARNING 01000: the comment of an adopted table names a dead queue that it cannot have any more. written: the queue as an
 // argument has it.
 void warn_dead_queue_missing(const char *queue, const char *written, const char *dead_queue);
+// NOTICE 00000: the queue, which is dropped or detached, takes the dead jobs of those queues, a list, no longer.
+void notice_takes_no_dead(const char *queue, const char *from);
 // WARNING, with the SQLSTATE of the error, for which queue_maintain() has passed over the queue.
 void warn_not_maintained(const char *queue, const ErrorData *error);
 
