@@ -188,4 +188,21 @@ set search_path = test_schedule_chain, public;
 select count(*) from queue_pop('jobs');
 select name, job is not null as has_job, later from state;
 
+-- A claim within a claim does not take for lost what that has just claimed, and not followed yet.
+create table within (id bigint);
+create function pop_within() returns trigger language plpgsql as $$
+begin
+	insert into test_schedule_chain.within select id from public.queue_pop('test_schedule_chain.jobs', 10);
+	return null;
+end $$;
+truncate jobs;
+select queue_schedule('jobs', 'a', '1 hour') > now() as later;
+create trigger within after update on jobs for each row when (new.attempt > old.attempt and pg_trigger_depth() = 0) execute function pop_within();
+set queue_ext.claim_path = portable;
+call be_late('a', '1 second');
+select count(*) from queue_pop('jobs');
+select count(*) from within;
+select count(*) filter (where attempt = 0) as unclaimed, count(*) filter (where attempt = 1) as claimed from jobs;
+reset queue_ext.claim_path;
+
 drop schema test_schedule_chain cascade;

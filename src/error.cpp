@@ -379,11 +379,10 @@ no_such_queue(const char *text)
 }
 
 void
-queue_dropped(const char *queue)
+queue_ended(const char *queue)
 {
 	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-					errmsg("queue \"%s\" was dropped during the call", queue),
-					errdetail("Another queue has its name now.")));
+					errmsg("queue \"%s\" was dropped or detached during the call", queue)));
 }
 
 void
@@ -1330,6 +1329,17 @@ warn_session_zone(const char *queue, const char *use)
 			 errdetail("%s", use),
 			 errhint("Make the column one of type timestamp with time zone, or say which zone is "
 					 "meant, with AT TIME ZONE.")));
+}
+
+void
+notice_takes_no_dead(const char *queue, const char *from)
+{
+	ereport(
+		NOTICE,
+		(errmsg("queue \"%s\" is the dead queue of other queues", queue),
+		 errdetail("From now on dead jobs stay in %s.", from),
+		 errhint("Give them another one with queue_alter(queue, dead_queue => ...), or none with"
+				 " dead_queue => ''.")));
 }
 
 // The reason becomes a sentence.

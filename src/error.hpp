@@ -90,8 +90,8 @@ void warn_no_unique_index(const char *table, const char *command);
 [[noreturn]] void name_too_long(const char *name);
 // 42704: there is no such queue. "text" is the name as the caller wrote it.
 [[noreturn]] void no_such_queue(const char *text);
-// 42704: the queue was dropped during the call, and another one has its name.
-[[noreturn]] void queue_dropped(const char *queue);
+// 42704: the queue was dropped or detached during the call.
+[[noreturn]] void queue_ended(const char *queue);
 // 42704: the schema that was given has no such queue, but another schema has one of that name; "full" is
 // how to write it.
 [[noreturn]] void queue_in_other_schema(const char *text, const char *schema, const char *full);
@@ -329,6 +329,8 @@ void log_dead_not_moved(const char *table, const char *dead_queue, const ErrorDa
 // WARNING 01000: the comment of an adopted table names a dead queue that it cannot have any more. written: the queue as an
 // argument has it.
 void warn_dead_queue_missing(const char *queue, const char *written, const char *dead_queue);
+// NOTICE 00000: the queue, which is dropped or detached, takes the dead jobs of those queues, a list, no longer.
+void notice_takes_no_dead(const char *queue, const char *from);
 // WARNING, with the SQLSTATE of the error, for which queue_maintain() has passed over the queue.
 void warn_not_maintained(const char *queue, const ErrorData *error);
 

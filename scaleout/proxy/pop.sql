@@ -54,3 +54,8 @@ $$;
 create or replace function queue_remote.queue_table(_shard integer, _version bigint, _bucket integer, _queue text) returns text
 language plproxy volatile parallel unsafe
 as $$ cluster 'queue_shards'; run on _shard; target queue_shard.queue_table; $$;
+
+create or replace function queue_remote.result_of(_shard integer, _version bigint, _bucket integer, _queue text, _id bigint,
+	out source oid, out state text, out result jsonb)
+language plproxy volatile parallel unsafe
+as $$ cluster 'queue_shards'; run on _shard; target queue_shard.result_of; $$;

@@ -144,3 +144,16 @@ begin
 		where c.oid operator(pg_catalog.=) pg_catalog.to_regclass(_queue));
 end
 $$;
+
+-- queue_result, and the queue's table: another one of that name has other jobs.
+create or replace function queue_shard.result_of(_shard integer, _version bigint, _bucket integer, _queue text, _id bigint,
+	out source oid, out state text, out result jsonb)
+language plpgsql volatile parallel unsafe
+as $$
+begin
+	perform queue_shard.check_map(_shard, _version, _bucket);
+	select r.state, r.result into state, result from @extschema@.queue_result(_queue, _id) as r;
+	-- Now that it is locked.
+	source := pg_catalog.to_regclass(_queue);
+end
+$$;

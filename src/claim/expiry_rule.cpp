@@ -6,12 +6,24 @@
 
 #include "../catalog/column.hpp"
 #include "../definition/shape.hpp"
+#include "../row/rights.hpp"
 #include "../schedule/occurrence.hpp"
 
 namespace queue_ext::claim {
 
 using catalog::find_column;
 using definition::Definition;
+
+bool
+writes_expiry(const Definition *definition)
+{
+	const Oid source = definition->source;
+	if (!definition::has_expires_at(source))
+		return false;
+	const AttrNumber column = get_attnum(source, "expires_at");
+	return may_expire(definition) ||
+		   (row::may_read(source, column) && row::may_write(source, column));
+}
 
 ExpiryColumns
 expiry_columns(const Definition *definition, Oid table)

@@ -74,4 +74,42 @@ find_kept_dead_queue(const char *written, Oid source)
 	return can_take ? table : InvalidOid;
 }
 
+static int
+by_text(const ListCell *a, const ListCell *b)
+{
+	return strcmp(static_cast<const char *>(lfirst(a)), static_cast<const char *>(lfirst(b)));
+}
+
+// The names of the queues that have the table for a dead queue, in their order; those whose table was dropped have none.
+static List *
+names_of_taken(Oid table)
+{
+	List *names = NIL;
+	ListCell *cell;
+	foreach (cell, find_all()) {
+		CHECK_FOR_INTERRUPTS();
+		const auto *other = static_cast<const Registered *>(lfirst(cell));
+		char *name = other->dead_queue == table && other->source != table
+						 ? lock_name(get_rel_namespace(other->source), other->name)
+						 : nullptr;
+		if (name != nullptr)
+			names = lappend(names, name);
+	}
+	list_sort(names, by_text);
+	return names;
+}
+
+void
+notice_end_of_dead_queue(const Definition *definition)
+{
+	StringInfoData text;
+	initStringInfo(&text);
+	ListCell *cell;
+	foreach (cell, names_of_taken(definition->source))
+		appendStringInfo(&text, "%s%s", text.len == 0 ? "" : ", ",
+						 static_cast<const char *>(lfirst(cell)));
+	if (text.len > 0)
+		error::notice_takes_no_dead(definition->name, text.data);
+}
+
 } // namespace queue_ext::definition

@@ -42,4 +42,8 @@ Oid find_dead_queue(const char *written, const TakenQueue &from);
 // The same of what a comment has kept: InvalidOid where it is not that of a table that can take the jobs.
 Oid find_kept_dead_queue(const char *written, Oid source);
 
+// To be called before the queue is dropped or detached. Tells the caller of the queues whose dead queue it is, if there are
+// any. Reads the whole registry.
+void notice_end_of_dead_queue(const Definition *definition);
+
 } // namespace queue_ext::definition

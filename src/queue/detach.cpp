@@ -6,6 +6,7 @@
 
 #include "../argument.hpp"
 #include "../claim/given_back.hpp"
+#include "../definition/dead_queue.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
 #include "../definition/settings.hpp"
@@ -37,6 +38,8 @@ queue_ext_queue_detach(PG_FUNCTION_ARGS)
 	const Oid source = definition->source;
 	const bool is_managed = definition->is_managed;
 	const char *registered = pstrdup(definition->name);
+	if (is_managed)
+		notice_end_of_dead_queue(definition);
 	// The tables that the comment names may have been renamed.
 	definition::write_registered_comment(source, registered);
 	stats::note_end(source, registered, is_managed);

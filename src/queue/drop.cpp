@@ -5,6 +5,7 @@
 #include "../postgres.hpp"
 
 #include "../argument.hpp"
+#include "../definition/dead_queue.hpp"
 #include "../definition/open.hpp"
 #include "../definition/registry.hpp"
 #include "../definition/table_command.hpp"
@@ -31,6 +32,7 @@ drop(const text *name)
 	if (!definition->is_managed)
 		error::not_managed(definition->name, "Use queue_detach(), which leaves the table alone.");
 	definition::lock_name_in(get_rel_namespace(definition->source), definition->name);
+	notice_end_of_dead_queue(definition);
 	definition::delete_definition(definition->name, definition->source);
 	wake::note_queue_end(definition->source);
 	stats::note_end(definition->source, definition->name, true);

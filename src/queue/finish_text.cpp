@@ -5,6 +5,7 @@
 #include "finish_text.hpp"
 
 #include "../claim/compiled_claim.hpp"
+#include "../claim/expiry_rule.hpp"
 #include "../definition/archiving.hpp"
 #include "../definition/compiled.hpp"
 #include "../definition/shape.hpp"
@@ -77,17 +78,6 @@ final_state_of(Action action)
 	return rule_of(action).final_state;
 }
 
-// Whether a requeue clears the expiry. Where the queue does not say what becomes of expired jobs, no right on the column is
-// needed; but it could say so later, of a job that has been asked for once more meanwhile.
-static bool
-clears_expiry(const Definition *definition)
-{
-	const Oid source = definition->source;
-	return definition::has_expires_at(source) &&
-		   (definition->on_expire != definition::OnExpire::none ||
-			row::may_write(source, get_attnum(source, "expires_at")));
-}
-
 // The job is ready and has the queue's number of attempts left; the backoff begins anew. attempt itself never falls. Who
 // asks for a job once more wants it done, late or not: one that has expired would only end the same way again.
 const char *
@@ -97,7 +87,7 @@ on_requeue(const Definition *definition)
 					" max_attempts = t.attempt operator(pg_catalog.+) %d%s%s",
 					placeholder(Parameter::call_time), definition->max_attempts,
 					definition::counts_releases(definition->source) ? ", released = t.attempt" : "",
-					clears_expiry(definition) ? ", expires_at = null" : "");
+					claim::writes_expiry(definition) ? ", expires_at = null" : "");
 }
 
 // Returns what the action writes, or null if it deletes the row.
@@ -322,7 +312,7 @@ finish_statement(Definition *definition, Action action, bool is_many)
 	const bool is_more = tells_more(definition, action);
 	if (is_more)
 		which = telling_more(which);
-	if (action == Action::requeue && clears_expiry(definition))
+	if (action == Action::requeue && claim::writes_expiry(definition))
 		which = clearing_expiry(which);
 	return prepared_of(definition, kept_for_calls(definition, which), [&] {
 		return text_of(definition, action, is_many ? many_receipts() : one_receipt(), is_more);

@@ -21,17 +21,19 @@ QUEUE_EXT_FUNCTION(queue_ext_queue_wait_done);
 
 namespace {
 
-// A job, and the table that had it at the first look, which is then the only one whose jobs are looked at.
+// A job, and the queue that had it at the first look, which is then the only one whose jobs are looked at.
 struct AwaitedJob
 {
-	const text *queue;
+	const text *queue; // as the caller wrote it
 	int64 id;
 	Oid source; // invalid before the first look
+	char name[NAMEDATALEN];
 };
 
 } // namespace
 
-// Opens the queue. Raises 42704 if another one has its name since the first look, of whatever kind that is.
+// Opens the queue; after the first look by its table, as the name may lead to another one by then. Raises 42704 if there is
+// no such managed queue any more.
 static definition::Definition *
 open_same_queue(AwaitedJob *job)
 {
@@ -40,11 +42,13 @@ open_same_queue(AwaitedJob *job)
 		definition::Definition *first =
 			definition::open_managed_queue(job->queue, Use::read, "Ask its table.");
 		job->source = first->source;
+		strlcpy(job->name, first->name, sizeof(job->name));
 		return first;
 	}
-	definition::Definition *definition = definition::open_queue(job->queue, Use::read);
-	if (definition->source != job->source)
-		error::queue_dropped(definition->name);
+	definition::Definition *definition =
+		definition::open_queue_of_name(job->source, job->name, Use::read);
+	if (definition == nullptr || !definition->is_managed)
+		error::queue_ended(job->name);
 	return definition;
 }
 
@@ -98,7 +102,7 @@ Datum
 queue_ext_queue_wait_done(PG_FUNCTION_ARGS)
 {
 	argument::check_not_null(fcinfo, 0, "queue");
-	AwaitedJob job{copy_text(fcinfo, 0), argument::required_int64(fcinfo, 1, "id"), InvalidOid};
+	AwaitedJob job{copy_text(fcinfo, 0), argument::required_int64(fcinfo, 1, "id"), InvalidOid, ""};
 	argument::check_not_null(fcinfo, 2, "wait");
 	const Interval *interval = argument::optional_not_negative(fcinfo, 2, "wait");
 	const TimestampTz begun = GetCurrentTimestamp();

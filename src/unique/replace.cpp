@@ -7,6 +7,7 @@
 #include "../catalog/indexes.hpp"
 #include "../catalog/owner.hpp"
 #include "../claim/as_owner.hpp"
+#include "../claim/expiry_rule.hpp"
 #include "../claim/given_back.hpp"
 #include "../compat.hpp"
 #include "../definition/registry.hpp"
@@ -14,7 +15,6 @@
 #include "../error.hpp"
 #include "../missing_rights.hpp"
 #include "../row/plain.hpp"
-#include "../row/rights.hpp"
 #include "find.hpp"
 
 namespace queue_ext::unique {
@@ -23,19 +23,6 @@ using definition::Definition;
 using statement::Arguments;
 using statement::Parameter;
 using statement::placeholder;
-
-// Whether the current role is to write the expiry. Where the queue does not say what becomes of expired jobs, none expires, and
-// no right on the column is needed: an expiry that the job has from before is cleared if the role has that.
-static bool
-writes_expiry(const Definition *definition)
-{
-	const Oid source = definition->source;
-	if (!definition::has_expires_at(source))
-		return false;
-	const AttrNumber column = get_attnum(source, "expires_at");
-	return definition->on_expire != definition::OnExpire::none ||
-		   (row::may_read(source, column) && row::may_write(source, column));
-}
 
 // The columns that a change may write, with the expiry or without.
 static Bitmapset *
@@ -135,7 +122,7 @@ grants_to_update(const Definition *definition)
 	static constexpr const char *read[] = {"id",           "run_at",  "created_at",
 										   "leased_until", "dead_at", "attempt"};
 	missing_rights::Need *need = missing_rights::need_of(source, ACL_SELECT | ACL_UPDATE);
-	const bool has_expiry = writes_expiry(definition);
+	const bool has_expiry = claim::writes_expiry(definition);
 	need->updated = written_columns(definition, has_expiry);
 	need->selected = missing_rights::column_set(source, read, lengthof(read));
 	if (definition::counts_releases(source)) {
@@ -287,7 +274,7 @@ statement_of(OnConflict rule, bool has_expiry)
 static ChangeOutcome
 run_change(Definition *definition, OnConflict rule, const Arguments &arguments)
 {
-	const bool has_expiry = writes_expiry(definition);
+	const bool has_expiry = claim::writes_expiry(definition);
 	const statement::Statement &statement = definition::prepared_of(
 		definition, kept_for_unique(definition, statement_of(rule, has_expiry)),
 		[&] { return change_text(definition, rule, has_expiry); });

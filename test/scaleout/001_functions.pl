@@ -204,6 +204,23 @@ sql("select queue_cancel('q', $ended)");
 is(sql("call queue_wait_done('q', $ended, '1 min')"), 'cancelled|', 'and that has');
 is(state_of("call queue_wait_done('q', $ended, null)"), '22004', 'no time to wait');
 is(state_of("call queue_wait_done('x', $ended)"), '42704', 'a queue that is missing');
+# Another queue gets its name, and has a job of that id.
+sql(q{select queue_create('again', archive => true)});
+$ended = sql(q{select queue_send('again', '1')});
+my $asker = $proxy->background_psql('postgres', on_error_stop => 0);
+$asker->query_until(qr/begun/, "\\echo begun\ncall queue_wait_done('again', $ended, '10 hours');\n\\echo asked :LAST_ERROR_SQLSTATE\n");
+$proxy->poll_query_until('postgres', q{select count(*) = 1 from pg_stat_activity where query ~ '^call queue_wait_done' and wait_event = 'PgSleep'}) or die;
+$shards[ $ended >> 43 ]->safe_psql('postgres', qq{
+	begin;
+	select queue_drop('again'), queue_create('again', archive => true);
+	insert into again (id, payload) overriding system value values ($ended, '"other"');
+	select queue_complete('again', id, attempt, '"of another queue"') from queue_pop('again');
+	commit});
+my $asked = $asker->query_until(qr/asked/, '');
+like($asked, qr/asked 42704/, 'a job of a queue that was dropped is not waited for');
+unlike($asked, qr/another/, 'nor is that of another one returned');
+$asker->quit;
+sql(q{select queue_drop('again')});
 
 is(sql(q{call queue_pop_wait('q', '1.2 s')}), '||||||||||', 'a wait without a job');
 cmp_ok(sql(qq{select extract(epoch from clock_timestamp() - '$begin')}), '>=', 1.2, 'takes its time');
