@@ -331,6 +331,7 @@ struct GoOn
 {
 	Oid source; // the key
 	JobPlace behind;
+	JobPlace next;           // behind, once the look under way is over
 	TimestampTz hindered_at; // the last that was
 };
 
@@ -346,7 +347,7 @@ place_of(Oid source, TimestampTz now)
 	bool is_found;
 	auto *place = kept_of<GoOn>(&places, "queue_ext hindered moves", source, &is_found);
 	if (!is_found || now < place->hindered_at || now - place->hindered_at > longest)
-		*place = {source, before_all, now};
+		*place = {source, before_all, before_all, now};
 	return place;
 }
 
@@ -362,32 +363,40 @@ find_behind(Definition *definition, const JobPlace &behind, Arguments arguments)
 }
 
 // Finds the jobs before it locks any, or another table: a look leaves no lock where there are none. What was moved is there no
-// more, so the place stays then; where nothing is left behind it, the next look begins at the head.
+// more, so the place stays then; where nothing is left behind it, the next look begins at the head. What ends the claim leaves
+// the place as it was.
 static void
-look(Definition *definition, TimestampTz now)
+look(Definition *definition, GoOn *place, TimestampTz now)
 {
+	place->next = place->behind;
 	if (dead_queue_of(definition) != DeadQueue::there)
 		return;
-	GoOn *place = place_of(definition->source, now);
-	const GoOn before = *place;
 	Arguments arguments = arguments_at(definition, now);
-	const FoundBatch found = find_behind(definition, before.behind, arguments);
+	const FoundBatch found = find_behind(definition, place->behind, arguments);
 	if (found.count == 0) {
-		place->behind = before_all;
+		place->next = before_all;
 		return;
 	}
-	*place = {before.source, place_after(before.behind, found), now};
+	place->next = place_after(place->behind, found);
 	arguments.set(Parameter::ids, found.ids);
 	(void) move(definition, ClaimStatement::lock_dead, arguments, Manner::plain, nullptr);
-	*place = before;
+	place->next = place->behind;
 }
 
 bool
 move_dead_sometimes(Definition *definition, TimestampTz now)
 {
-	return has_dead_queue(definition) &&
-		   look_sometimes(definition, LookKind::dead, now, log_not_moved,
-						  [&] { look(definition, now); });
+	const Oid source = definition->source;
+	const auto look_behind = [&] {
+		look(definition, place_of(source, now), now);
+	};
+	if (!has_dead_queue(definition) ||
+		!look_sometimes(definition, LookKind::dead, now, log_not_moved, look_behind))
+		return false;
+	GoOn *place = place_of(source, now);
+	if (!is_same(place->behind, place->next))
+		*place = {source, place->next, place->next, now};
+	return true;
 }
 
 } // namespace queue_ext::claim
