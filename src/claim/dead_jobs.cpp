@@ -138,10 +138,18 @@ find_statement(Definition *definition, ClaimStatement which)
 				return lock_among(definition, sought_jobs());
 			case ClaimStatement::move_behind_dead:
 				return select_all(definition, sought_behind(), found);
+			case ClaimStatement::dead_stay:
+				return stays_text(definition, are_dead("s", Parameter::call_time));
 			default:
 				return select_all(definition, sought_jobs(), found);
 		}
 	});
+}
+
+bool
+any_dead_stays(Definition *definition, const Arguments &arguments)
+{
+	return run(find_statement(definition, ClaimStatement::dead_stay), arguments) > 0;
 }
 
 // Where to go on if nothing becomes of what was found behind that place.
@@ -183,22 +191,24 @@ note_sent(Oid dead_queue, int64 counted, int64 sent)
 // A trigger of the dead queue may have suppressed jobs, which would be lost; one of the queue's table, those that stay. sent:
 // what was counted before.
 static int64
-count_moved(Definition *definition, int64 sent)
+count_moved(Definition *definition, const Arguments &arguments, int64 sent)
 {
 	bool is_null;
 	const auto value = [&](int column) {
 		return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &is_null);
 	};
 	const int64 taken = DatumGetInt64(value(1));
-	if (taken < DatumGetInt64(value(4)))
+	const int64 put = DatumGetInt64(value(2));
+	const int64 sought = DatumGetInt64(value(4));
+	const Datum death = value(3); // the last, for is_null
+	if (taken < sought && any_dead_stays(definition, arguments))
 		error::removal_suppressed(definition->source_name);
-	if (DatumGetInt64(value(2)) != taken)
+	if (put != taken)
 		error::dead_jobs_suppressed(definition->dead_queue_name);
 	if (taken == 0)
 		return 0;
 	stats::count(definition, stats::Counter::moved, taken);
 	note_sent(definition->dead_queue, sent, taken);
-	const Datum death = value(3);
 	stats::TransactionCounters *counters = is_null ? nullptr : stats::counters_of(definition);
 	if (counters != nullptr)
 		note_death_of(definition->source, counters, DatumGetTimestampTz(death));
@@ -247,6 +257,7 @@ valid_definition(Definition *definition, ClaimStatement which)
 static int64
 move_locked(Definition *definition, ClaimStatement which, Arguments arguments, JobPlace *behind)
 {
+	const Statement &statement = move_statement(definition);
 	if (which != ClaimStatement::move_failed) {
 		const FoundBatch locked = which == ClaimStatement::lock_dead
 									  ? lock_sought(find_statement(definition, which), arguments)
@@ -256,8 +267,8 @@ move_locked(Definition *definition, ClaimStatement which, Arguments arguments, J
 		arguments.set(Parameter::ids, locked.ids);
 	}
 	const int64 sent = stats::counted_by_trigger(definition->dead_queue);
-	run(move_statement(definition), arguments);
-	return count_moved(definition, sent);
+	run(statement, arguments);
+	return count_moved(definition, arguments, sent);
 }
 
 // Moves as the owner. Where there is no dead queue that can take jobs, they stay. So they do where a table is locked, or has

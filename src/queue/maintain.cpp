@@ -97,9 +97,20 @@ in_transaction(const Registered &queue, const Round &round, Step &&step)
 	return is_done && is_there;
 }
 
+// A job was not removed: it has stayed, or the archive has not taken it.
+[[noreturn]] static void
+raise_suppressed(Definition *definition, statement::Arguments arguments, TimestampTz cutoff)
+{
+	arguments.set(Parameter::call_time, TimestampTzGetDatum(cutoff));
+	if (!definition->is_archived || claim::any_dead_stays(definition, arguments))
+		error::removal_suppressed(definition->source_name);
+	error::dead_jobs_suppressed(definition->archive_name);
+}
+
 // Removes the jobs of the arguments, which are locked. A trigger may suppress that, or a row of the archive, which would be lost.
 static void
-remove_locked(Definition *definition, const statement::Arguments &arguments, int count)
+remove_locked(Definition *definition, const statement::Arguments &arguments, TimestampTz cutoff,
+			  int count)
 {
 	const statement::Statement &statement =
 		prepared_of(definition, kept_for_calls(definition, CallStatement::remove_dead), [&] {
@@ -107,7 +118,7 @@ remove_locked(Definition *definition, const statement::Arguments &arguments, int
 											 "dead", nullptr, false, death_text(definition)});
 		});
 	if (run(statement, arguments) < static_cast<uint64>(count))
-		error::removal_suppressed(definition->source_name);
+		raise_suppressed(definition, arguments, cutoff);
 	note_late(definition, arguments.call_time());
 }
 
@@ -132,7 +143,7 @@ remove_dead(Definition *definition, TimestampTz, claim::Manner manner, claim::Jo
 			if (count == 0)
 				return;
 			arguments.set(Parameter::ids, found.ids);
-			remove_locked(definition, arguments, count);
+			remove_locked(definition, arguments, cutoff, count);
 		});
 	};
 	const claim::TableAccess accesses[] = {
