@@ -259,6 +259,7 @@ move_locked(Definition *definition, ClaimStatement which, Arguments arguments, J
 {
 	const Statement &statement = move_statement(definition);
 	if (which != ClaimStatement::move_failed) {
+		plan_ahead(statement);
 		const FoundBatch locked = which == ClaimStatement::lock_dead
 									  ? lock_sought(find_statement(definition, which), arguments)
 									  : lock_dead_batch(definition, arguments.call_time(), behind);
@@ -312,7 +313,6 @@ move_dead_batch(Definition *definition, TimestampTz now, Manner manner, JobPlace
 {
 	if (!has_dead_queue(definition))
 		return BatchResult::last;
-	defer_nothing();
 	return batch_of(definition, move(definition, ClaimStatement::move_dead,
 									 arguments_at(definition, now), manner, behind));
 }

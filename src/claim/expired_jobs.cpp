@@ -151,6 +151,7 @@ end_batch(Definition *definition, ClaimStatement which, Arguments arguments, Job
 	FoundBatch batch{};
 	statement::with_spi([&] {
 		const Statement &end = statement_for(definition, ClaimStatement::end_expired);
+		plan_ahead(end);
 		const Statement &statement = statement_for(definition, which);
 		batch = which == ClaimStatement::lock_expired ? lock_sought(statement, arguments)
 													  : found_jobs(run(statement, arguments));
@@ -236,7 +237,6 @@ expire_batch(Definition *definition, TimestampTz now, Manner manner, JobPlace *b
 	if (!may_look(definition) || !lock_expired_archive(definition, which, now, &slot) ||
 		!definition->dependent.is_valid)
 		return batch_of(definition, 0);
-	defer_nothing();
 	const FoundBatch batch =
 		end_as_owner(definition, which, arguments_behind(*behind, now), slot, manner, behind);
 	return batch_of(definition, batch.count);
