@@ -32,10 +32,18 @@ select count(*) from a;
 select id from b_archive order by 1;
 select count(*) from c;
 call queue_maintain('a');
--- A trigger that is deferred to the end of the transaction would not run as the owner.
+-- A trigger that is deferred to the end of the transaction would not run as the owner: it fires with the statement.
 create constraint trigger late after delete on c deferrable initially deferred for each row execute function fail();
 insert into c (payload, dead_at) values ('1', now() - interval '1 day');
 call queue_maintain('c');
 select count(*) from c;
+create or replace function fail() returns trigger language plpgsql as $$ begin return null; end $$;
+call queue_maintain('c');
+select count(*) from c;
+-- So it does for the archive.
+create constraint trigger late after delete on b_archive deferrable initially deferred for each row execute function fail();
+create or replace function fail() returns trigger language plpgsql as $$ begin return old; end $$;
+call queue_maintain('b');
+select id from b_archive order by 1;
 drop schema test_maintain cascade;
 drop role regress_hostile, regress_maintained;

@@ -89,6 +89,17 @@ create trigger lose before insert on jobs_archive for each row execute function 
 call die('go', 1, '2020-01-02');
 call queue_maintain('jobs');
 select kept, gone from left_and_moved();
+-- So would one that has expired.
+truncate jobs;
+select queue_alter('jobs', on_expire => 'archive');
+insert into jobs (payload, expires_at) values ('"go"', '2020-01-01');
+call queue_maintain('jobs');
+select kept, gone from left_and_moved();
+-- One that stays in its own table is told from it.
+create trigger keep before delete on jobs for each row execute function keep();
+insert into jobs (payload, expires_at) values ('"keep"', '2020-01-01');
+call queue_maintain('jobs');
+drop trigger keep on jobs;
 -- So it is with expired jobs that stand in front.
 drop trigger lose on jobs_archive;
 truncate jobs;

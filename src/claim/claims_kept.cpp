@@ -35,11 +35,13 @@ act_of(ClaimStatement which)
 		case ClaimStatement::lock_dead:
 		case ClaimStatement::move_dead:
 		case ClaimStatement::move_behind_dead:
+		case ClaimStatement::dead_stay:
 			return "move of dead jobs from";
 		case ClaimStatement::look_for_expired:
 		case ClaimStatement::lock_expired:
 		case ClaimStatement::find_expired:
 		case ClaimStatement::end_expired:
+		case ClaimStatement::expired_stay:
 			return "end of expired jobs in";
 	}
 	pg_unreachable();

@@ -38,12 +38,14 @@ enum class ClaimStatement {
 	lock_dead,         // locks a batch of those
 	move_dead,         // finds and locks a batch, for queue_maintain
 	move_behind_dead,  // one behind a place
+	dead_stay,         // finds one that was to leave, and has stayed
 	look_for_expired,  // finds expired jobs, for a claim
 	lock_expired,      // locks a batch of those
 	find_expired,      // finds and locks a batch, for queue_maintain
 	end_expired,       // ends them as the queue says
+	expired_stay,      // finds one that was to leave, and has stayed
 };
-constexpr int claim_statement_count = static_cast<int>(ClaimStatement::end_expired) + 1;
+constexpr int claim_statement_count = static_cast<int>(ClaimStatement::expired_stay) + 1;
 
 // What a claim looks for from time to time (looks.hpp).
 enum class LookKind { expired, dead };

@@ -138,10 +138,18 @@ find_statement(Definition *definition, ClaimStatement which)
 				return lock_among(definition, sought_jobs());
 			case ClaimStatement::move_behind_dead:
 				return select_all(definition, sought_behind(), found);
+			case ClaimStatement::dead_stay:
+				return stays_text(definition, are_dead("s", Parameter::call_time));
 			default:
 				return select_all(definition, sought_jobs(), found);
 		}
 	});
+}
+
+bool
+any_dead_stays(Definition *definition, const Arguments &arguments)
+{
+	return run(find_statement(definition, ClaimStatement::dead_stay), arguments) > 0;
 }
 
 // Where to go on if nothing becomes of what was found behind that place.
@@ -183,22 +191,24 @@ note_sent(Oid dead_queue, int64 counted, int64 sent)
 // A trigger of the dead queue may have suppressed jobs, which would be lost; one of the queue's table, those that stay. sent:
 // what was counted before.
 static int64
-count_moved(Definition *definition, int64 sent)
+count_moved(Definition *definition, const Arguments &arguments, int64 sent)
 {
 	bool is_null;
 	const auto value = [&](int column) {
 		return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &is_null);
 	};
 	const int64 taken = DatumGetInt64(value(1));
-	if (taken < DatumGetInt64(value(4)))
+	const int64 put = DatumGetInt64(value(2));
+	const int64 sought = DatumGetInt64(value(4));
+	const Datum death = value(3); // the last, for is_null
+	if (taken < sought && any_dead_stays(definition, arguments))
 		error::removal_suppressed(definition->source_name);
-	if (DatumGetInt64(value(2)) != taken)
+	if (put != taken)
 		error::dead_jobs_suppressed(definition->dead_queue_name);
 	if (taken == 0)
 		return 0;
 	stats::count(definition, stats::Counter::moved, taken);
 	note_sent(definition->dead_queue, sent, taken);
-	const Datum death = value(3);
 	stats::TransactionCounters *counters = is_null ? nullptr : stats::counters_of(definition);
 	if (counters != nullptr)
 		note_death_of(definition->source, counters, DatumGetTimestampTz(death));
@@ -247,7 +257,9 @@ valid_definition(Definition *definition, ClaimStatement which)
 static int64
 move_locked(Definition *definition, ClaimStatement which, Arguments arguments, JobPlace *behind)
 {
+	const Statement &statement = move_statement(definition);
 	if (which != ClaimStatement::move_failed) {
+		plan_ahead(statement);
 		const FoundBatch locked = which == ClaimStatement::lock_dead
 									  ? lock_sought(find_statement(definition, which), arguments)
 									  : lock_dead_batch(definition, arguments.call_time(), behind);
@@ -256,8 +268,8 @@ move_locked(Definition *definition, ClaimStatement which, Arguments arguments, J
 		arguments.set(Parameter::ids, locked.ids);
 	}
 	const int64 sent = stats::counted_by_trigger(definition->dead_queue);
-	run(move_statement(definition), arguments);
-	return count_moved(definition, sent);
+	run(statement, arguments);
+	return count_moved(definition, arguments, sent);
 }
 
 // Moves as the owner. Where there is no dead queue that can take jobs, they stay. So they do where a table is locked, or has
@@ -301,7 +313,6 @@ move_dead_batch(Definition *definition, TimestampTz now, Manner manner, JobPlace
 {
 	if (!has_dead_queue(definition))
 		return BatchResult::last;
-	defer_nothing();
 	return batch_of(definition, move(definition, ClaimStatement::move_dead,
 									 arguments_at(definition, now), manner, behind));
 }
@@ -331,6 +342,7 @@ struct GoOn
 {
 	Oid source; // the key
 	JobPlace behind;
+	JobPlace next;           // behind, once the look under way is over
 	TimestampTz hindered_at; // the last that was
 };
 
@@ -346,7 +358,7 @@ place_of(Oid source, TimestampTz now)
 	bool is_found;
 	auto *place = kept_of<GoOn>(&places, "queue_ext hindered moves", source, &is_found);
 	if (!is_found || now < place->hindered_at || now - place->hindered_at > longest)
-		*place = {source, before_all, now};
+		*place = {source, before_all, before_all, now};
 	return place;
 }
 
@@ -362,32 +374,40 @@ find_behind(Definition *definition, const JobPlace &behind, Arguments arguments)
 }
 
 // Finds the jobs before it locks any, or another table: a look leaves no lock where there are none. What was moved is there no
-// more, so the place stays then; where nothing is left behind it, the next look begins at the head.
+// more, so the place stays then; where nothing is left behind it, the next look begins at the head. What ends the claim leaves
+// the place as it was.
 static void
-look(Definition *definition, TimestampTz now)
+look(Definition *definition, GoOn *place, TimestampTz now)
 {
+	place->next = place->behind;
 	if (dead_queue_of(definition) != DeadQueue::there)
 		return;
-	GoOn *place = place_of(definition->source, now);
-	const GoOn before = *place;
 	Arguments arguments = arguments_at(definition, now);
-	const FoundBatch found = find_behind(definition, before.behind, arguments);
+	const FoundBatch found = find_behind(definition, place->behind, arguments);
 	if (found.count == 0) {
-		place->behind = before_all;
+		place->next = before_all;
 		return;
 	}
-	*place = {before.source, place_after(before.behind, found), now};
+	place->next = place_after(place->behind, found);
 	arguments.set(Parameter::ids, found.ids);
 	(void) move(definition, ClaimStatement::lock_dead, arguments, Manner::plain, nullptr);
-	*place = before;
+	place->next = place->behind;
 }
 
 bool
 move_dead_sometimes(Definition *definition, TimestampTz now)
 {
-	return has_dead_queue(definition) &&
-		   look_sometimes(definition, LookKind::dead, now, log_not_moved,
-						  [&] { look(definition, now); });
+	const Oid source = definition->source;
+	const auto look_behind = [&] {
+		look(definition, place_of(source, now), now);
+	};
+	if (!has_dead_queue(definition) ||
+		!look_sometimes(definition, LookKind::dead, now, log_not_moved, look_behind))
+		return false;
+	GoOn *place = place_of(source, now);
+	if (!is_same(place->behind, place->next))
+		*place = {source, place->next, place->next, now};
+	return true;
 }
 
 } // namespace queue_ext::claim

@@ -41,6 +41,10 @@ bool move_dead_sometimes(definition::Definition *definition, TimestampTz now);
 // which the index of dead jobs could serve, and read all of them.
 const char *are_dead(const char *row, statement::Parameter moment);
 
+// Whether one of the jobs of Parameter::ids that are_dead() at the call_time of the arguments is there, and no other session has it
+// locked: for one that has locked them, and removed them without an error. Needs SPI open.
+bool any_dead_stays(definition::Definition *definition, const statement::Arguments &arguments);
+
 // Finds and locks a batch of jobs that were dead at that time, of those that died first behind that place, and that nobody
 // has locked. Needs SPI open. Sets the place to that from which to go on if the caller cannot see to the batch.
 FoundBatch lock_dead_batch(definition::Definition *definition, TimestampTz time, JobPlace *behind);

@@ -58,15 +58,22 @@ archival_text(const Definition *definition, const char *condition)
 					archiving_text(definition, "gone", "expired", nullptr), told);
 }
 
-// Children of a table may have equal ids. The conditions of the others are such as no index serves.
+// A condition, of that row: it is among the jobs of Parameter::ids, and to be ended. Children of a table may have equal ids. The
+// conditions of the others are such as no index serves.
+static const char *
+is_to_end(const Definition *definition, const char *row)
+{
+	return psprintf("%s.id operator(pg_catalog.=) any (%s) and pg_catalog.num_nulls(%s.dead_at) "
+					"operator(pg_catalog.=) 1"
+					" and coalesce(%s.expires_at, 'infinity') operator(pg_catalog.<=) %s and %s",
+					row, placeholder(Parameter::ids), row, row, placeholder(Parameter::call_time),
+					is_left(definition, row));
+}
+
 static const char *
 end_text(const Definition *definition)
 {
-	const char *condition = psprintf(
-		"t.id operator(pg_catalog.=) any (%s) and pg_catalog.num_nulls(t.dead_at) "
-		"operator(pg_catalog.=) 1"
-		" and coalesce(t.expires_at, 'infinity') operator(pg_catalog.<=) %s and %s",
-		placeholder(Parameter::ids), placeholder(Parameter::call_time), is_left(definition, "t"));
+	const char *condition = is_to_end(definition, "t");
 	switch (definition->on_expire) {
 		case OnExpire::dead:
 			return psprintf(
@@ -95,6 +102,8 @@ statement_for(Definition *definition, ClaimStatement which)
 			case ClaimStatement::find_expired:
 				return select_all(definition, sought_jobs(definition),
 								  "j.id::pg_catalog.int8, j.expires_at");
+			case ClaimStatement::expired_stay:
+				return stays_text(definition, is_to_end(definition, "s"));
 			default:
 				return end_text(definition);
 		}
@@ -122,6 +131,16 @@ count_unstarted(Definition *definition, uint64 rows, TimestampTz now)
 	stats::note_removed(counters, removed);
 }
 
+// A job of the arguments was not ended: it has stayed, or the archive has not taken it.
+[[noreturn]] static void
+raise_suppressed(Definition *definition, const Arguments &arguments)
+{
+	const bool has_left =
+		definition->on_expire == OnExpire::archive &&
+		run(statement_for(definition, ClaimStatement::expired_stay), arguments) == 0;
+	error::expired_suppressed(has_left ? definition->archive_name : definition->source_name);
+}
+
 // Finds and locks a batch, and ends it. which: the statement that finds and locks. *last: the last job of the batch, from when it
 // is locked.
 static FoundBatch
@@ -131,6 +150,8 @@ end_batch(Definition *definition, ClaimStatement which, Arguments arguments, Job
 	set_slot(definition, now, &arguments);
 	FoundBatch batch{};
 	statement::with_spi([&] {
+		const Statement &end = statement_for(definition, ClaimStatement::end_expired);
+		plan_ahead(end);
 		const Statement &statement = statement_for(definition, which);
 		batch = which == ClaimStatement::lock_expired ? lock_sought(statement, arguments)
 													  : found_jobs(run(statement, arguments));
@@ -138,9 +159,9 @@ end_batch(Definition *definition, ClaimStatement which, Arguments arguments, Job
 			return;
 		*last = batch.last;
 		arguments.set(Parameter::ids, batch.ids);
-		const uint64 ended = run(statement_for(definition, ClaimStatement::end_expired), arguments);
+		const uint64 ended = run(end, arguments);
 		if (ended < static_cast<uint64>(batch.count))
-			error::expired_suppressed(definition->source_name);
+			raise_suppressed(definition, arguments);
 		count_unstarted(definition, ended, now);
 	});
 	return batch;
@@ -216,7 +237,6 @@ expire_batch(Definition *definition, TimestampTz now, Manner manner, JobPlace *b
 	if (!may_look(definition) || !lock_expired_archive(definition, which, now, &slot) ||
 		!definition->dependent.is_valid)
 		return batch_of(definition, 0);
-	defer_nothing();
 	const FoundBatch batch =
 		end_as_owner(definition, which, arguments_behind(*behind, now), slot, manner, behind);
 	return batch_of(definition, batch.count);

@@ -133,6 +133,13 @@ lock_sought(const Statement &statement, Arguments arguments)
 	}
 }
 
+const char *
+stays_text(const Definition *definition, const char *condition)
+{
+	return psprintf("select 1 from %s as s where %s limit 1%s", definition->source_name, condition,
+					unless_locked);
+}
+
 bool
 lock_if_free(Oid table)
 {

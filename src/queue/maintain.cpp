@@ -4,6 +4,9 @@
 // archive, which is truncated if all that it has is past its keep; a batch of rows of a slot that has come
 // round again before it was truncated, or of an archive without slots; a batch of expired jobs, or of jobs for the dead queue.
 // What comes after a step looks anew. The steps run as the owner of the table (slots.hpp), and do nothing that the owner has not set.
+//
+// Invariant: what hinders a step keeps no other from running, and no batch from being tried but those behind ten that were hindered in a row.
+// It is raised when all have run, or told if the call is for all queues.
 
 #include "../postgres.hpp"
 
@@ -45,7 +48,17 @@ namespace {
 struct Round
 {
 	MemoryContext context; // of one transaction
-	bool is_of_all;        // what fails is told, and the next queue comes
+	bool is_of_all;        // what fails is told, and the next step comes
+	bool is_raising;       // what hinders a step is raised; or else it is noted
+	bool is_hindered;      // what hinders the step has been noted
+	bool is_told;          // a warning has said why the queue was not maintained
+};
+
+// What became of a transaction.
+enum class Outcome {
+	done,
+	over, // the queue is gone, or has failed and is passed over
+	hindered,
 };
 
 } // namespace
@@ -68,47 +81,62 @@ is_of_queue(const Registered &queue, const ErrorData *error)
 	return true;
 }
 
-// Runs step(definition) in a transaction. False if the queue is gone, or if the step has failed and is
-// passed over.
+// Runs step(definition) in a transaction.
 template <typename Step>
-static bool
-in_transaction(const Registered &queue, const Round &round, Step &&step)
+static Outcome
+in_transaction(const Registered &queue, Round *round, Step &&step)
 {
 	CHECK_FOR_INTERRUPTS();
-	MemoryContextReset(round.context);
+	if (round->is_raising && round->is_told)
+		return Outcome::over;
+	MemoryContextReset(round->context);
 	EnsurePortalSnapshotExists();
-	MemoryContext old = MemoryContextSwitchTo(round.context);
-	volatile bool is_there = false;
+	MemoryContext old = MemoryContextSwitchTo(round->context);
+	volatile Outcome outcome = Outcome::over;
 	const auto run = [&] {
 		Definition *definition =
 			definition::open_queue_of_name(queue.source, queue.name, Use::purge);
-		is_there = definition != nullptr && definition->is_managed;
-		if (is_there)
-			step(definition);
+		if (definition == nullptr || !definition->is_managed)
+			return;
+		claim::defer_nothing();
+		step(definition);
+		outcome = Outcome::done;
 	};
-	bool is_done = true;
-	if (round.is_of_all)
-		is_done = statement::in_subtransaction(
-			run, [&](const ErrorData *error) { return is_of_queue(queue, error); });
-	else
+	const auto is_passed_over = [&](const ErrorData *error) {
+		const bool is_noted = !round->is_raising && claim::is_hindrance(error);
+		round->is_hindered |= is_noted;
+		outcome = is_noted ? Outcome::hindered : Outcome::over;
+		const bool is_told = !is_noted && round->is_of_all && is_of_queue(queue, error);
+		round->is_told |= is_told;
+		return is_noted || is_told;
+	};
+	if (round->is_raising && !round->is_of_all)
 		run();
+	else
+		(void) statement::in_subtransaction(run, is_passed_over);
 	MemoryContextSwitchTo(old);
 	SPI_commit();
-	return is_done && is_there;
+	return outcome;
 }
 
-// Removes the jobs of the arguments, which are locked. A trigger may suppress that, or a row of the archive, which would be lost.
-static void
-remove_locked(Definition *definition, const statement::Arguments &arguments, int count)
+static const statement::Statement &
+removal_statement(Definition *definition)
 {
-	const statement::Statement &statement =
-		prepared_of(definition, kept_for_calls(definition, CallStatement::remove_dead), [&] {
-			return removal_text(definition, {nullptr, claim::are_dead("t", Parameter::cutoff),
-											 "dead", nullptr, false, death_text(definition)});
-		});
-	if (run(statement, arguments) < static_cast<uint64>(count))
+	return prepared_of(definition, kept_for_calls(definition, CallStatement::remove_dead), [&] {
+		return removal_text(definition, {nullptr, claim::are_dead("t", Parameter::cutoff), "dead",
+										 nullptr, false, death_text(definition)});
+	});
+}
+
+// A job was not removed: it has stayed, or the archive has not taken it.
+[[noreturn]] static void
+raise_suppressed(Definition *definition, TimestampTz cutoff, Datum ids)
+{
+	statement::Arguments arguments(cutoff);
+	arguments.set(Parameter::ids, ids);
+	if (!definition->is_archived || claim::any_dead_stays(definition, arguments))
 		error::removal_suppressed(definition->source_name);
-	note_late(definition, arguments.call_time());
+	error::dead_jobs_suppressed(definition->archive_name);
 }
 
 // Moves a batch of dead jobs to the archive, or deletes them if the queue has none. Not those of a queue with a dead queue: they are
@@ -127,12 +155,17 @@ remove_dead(Definition *definition, TimestampTz, claim::Manner manner, claim::Jo
 	int count = 0;
 	const auto remove = [&](claim::Runner) {
 		statement::with_spi([&] {
+			const statement::Statement &removal = removal_statement(definition);
+			plan_ahead(removal);
 			const claim::FoundBatch found = claim::lock_dead_batch(definition, cutoff, behind);
 			count = found.count;
 			if (count == 0)
 				return;
 			arguments.set(Parameter::ids, found.ids);
-			remove_locked(definition, arguments, count);
+			// A trigger may suppress that, or a row of the archive, which would be lost.
+			if (run(removal, arguments) < static_cast<uint64>(count))
+				raise_suppressed(definition, cutoff, found.ids);
+			note_late(definition, arguments.call_time());
 		});
 	};
 	const claim::TableAccess accesses[] = {
@@ -143,56 +176,50 @@ remove_dead(Definition *definition, TimestampTz, claim::Manner manner, claim::Jo
 	return count == claim::look_batch_size ? claim::BatchResult::full : claim::BatchResult::last;
 }
 
-// Calls see_to(definition, &place) for one batch after the other, each behind the place. While others keep altering the tables,
-// the rest is left for another call. False if in_transaction() says that.
-template <typename SeeTo>
-static bool
-each_batch(const Registered &queue, const Round &round, SeeTo &&see_to)
+namespace {
+
+// Sees to a batch of the queue's jobs behind a place, as claims do (claim/looks.hpp).
+using SeeTo = claim::BatchResult (*)(Definition *, TimestampTz, claim::Manner, claim::JobPlace *);
+
+} // namespace
+
+// Sees to one batch after the other, each behind the last. What hinders a batch leaves it, and the call goes on behind. After ten
+// of them in a row it stops, as that may concern all; *place is where the session's next call begins, which comes to the head as it
+// raises. While others keep altering the tables, the rest is left for another call.
+static void
+see_to_all(const Registered &queue, Round *round, SeeTo see_to, claim::JobPlace *place)
 {
 	using claim::BatchResult;
 	constexpr int most_changes = 10;
+	constexpr int most_hindered = 10;
 	int changes = 0;
-	claim::JobPlace behind = claim::before_all;
+	int hindered = 0;
+	claim::JobPlace behind = round->is_raising ? claim::before_all : *place;
+	round->is_hindered |= !is_same(behind, claim::before_all);
 	BatchResult batch;
 	do {
+		const claim::JobPlace from = behind;
 		batch = BatchResult::last;
-		if (!in_transaction(queue, round,
-							[&](Definition *definition) { batch = see_to(definition, &behind); }))
-			return false;
+		const Outcome outcome = in_transaction(queue, round, [&](Definition *definition) {
+			batch = see_to(definition, GetCurrentTimestamp(), manner_of(*round), &behind);
+		});
+		if (outcome == Outcome::over)
+			return;
+		hindered = outcome == Outcome::hindered ? hindered + 1 : 0;
+		if (hindered == most_hindered) {
+			*place = behind;
+			return;
+		}
+		// What hinders it before it has found a batch concerns all.
+		if (hindered > 0)
+			batch = is_same(behind, from) ? BatchResult::last : BatchResult::full;
+		// What was seen to is there no more, and nothing stays in front.
+		else if (is_same(from, claim::before_all) && is_same(behind, claim::before_all_in_order))
+			behind = from;
 		changes += batch == BatchResult::not_tried ? 1 : 0;
 	} while (batch == BatchResult::full ||
 			 (batch == BatchResult::not_tried && changes < most_changes));
-	return true;
-}
-
-// Calls see_to(definition, now, manner, &place) for one batch after the other, as claims do (claim/looks.hpp). What hinders a batch
-// leaves it, and the call goes on behind; then it tries again, and raises what hinders the first.
-template <typename SeeTo>
-static bool
-see_to_all(const Registered &queue, const Round &round, SeeTo &&see_to)
-{
-	using claim::BatchResult;
-	bool is_hindered = false;
-	const auto raising = [&](Definition *definition, claim::JobPlace *behind) {
-		const claim::JobPlace from = *behind;
-		const BatchResult batch =
-			see_to(definition, GetCurrentTimestamp(), manner_of(round), behind);
-		// What was seen to is there no more, and nothing stays in front.
-		if (is_same(from, claim::before_all) && is_same(*behind, claim::before_all_in_order))
-			*behind = from;
-		return batch;
-	};
-	const auto unless_hindered = [&](Definition *definition, claim::JobPlace *behind) {
-		const claim::JobPlace from = *behind;
-		BatchResult batch = BatchResult::last;
-		if (statement::in_subtransaction([&] { batch = raising(definition, behind); },
-										 claim::is_hindrance))
-			return batch;
-		is_hindered = true;
-		return claim::is_same(*behind, from) ? BatchResult::last : BatchResult::full;
-	};
-	return each_batch(queue, round, unless_hindered) &&
-		   (!is_hindered || each_batch(queue, round, raising));
+	*place = claim::before_all;
 }
 
 // Whether the definition still has the archive, and that has a keep. A queue may be given another archive
@@ -206,7 +233,7 @@ has_keep_for(const Definition *definition, Oid archive)
 
 // Deletes the expired rows of the archive, or of one of its slots.
 static void
-delete_all_expired(const Registered &queue, Oid archive, Oid table, const Round &round)
+delete_all_expired(const Registered &queue, Oid archive, Oid table, Round *round)
 {
 	int64 deleted;
 	do {
@@ -215,20 +242,20 @@ delete_all_expired(const Registered &queue, Oid archive, Oid table, const Round 
 			const Named named{table, definition::qualified_name(table)};
 			if (has_keep_for(definition, archive) && named.name != nullptr)
 				deleted =
-					delete_expired(named, definition->archive_keep, batch_size, manner_of(round));
+					delete_expired(named, definition->archive_keep, batch_size, manner_of(*round));
 		});
 	} while (deleted == batch_size);
 }
 
 static void
-maintain_slot(const Registered &queue, Oid archive, Oid slot, const Round &round)
+maintain_slot(const Registered &queue, Oid archive, Oid slot, Round *round)
 {
 	bool is_mixed = false;
 	(void) in_transaction(queue, round, [&](Definition *definition) {
 		const Named named{slot, definition::qualified_name(slot)};
 		if (has_keep_for(definition, archive) && named.name != nullptr)
 			is_mixed =
-				clear_slot(named, definition->archive_keep, manner_of(round)) == SlotState::mixed;
+				clear_slot(named, definition->archive_keep, manner_of(*round)) == SlotState::mixed;
 	});
 	if (is_mixed)
 		delete_all_expired(queue, archive, slot, round);
@@ -236,7 +263,7 @@ maintain_slot(const Registered &queue, Oid archive, Oid slot, const Round &round
 
 // An archive that the queue shares with another one, or that has another owner, is let be.
 static void
-maintain_archive(const Registered &queue, const Round &round)
+maintain_archive(const Registered &queue, Round *round)
 {
 	MemoryContext kept = CurrentMemoryContext;
 	Oid archive = InvalidOid;
@@ -251,7 +278,7 @@ maintain_archive(const Registered &queue, const Round &round)
 			slots = find_inheritance_children(archive, NoLock);
 		else
 			slots = list_make1_oid(archive);
-		MemoryContextSwitchTo(round.context);
+		MemoryContextSwitchTo(round->context);
 	});
 	ListCell *cell;
 	foreach (cell, slots) {
@@ -301,6 +328,58 @@ all_queues()
 	return queues;
 }
 
+// What a call does with a queue, in this order: what has expired may be dead then. null: the archive.
+static constexpr SeeTo steps[] = {remove_dead, nullptr, claim::expire_batch,
+								  claim::move_dead_batch};
+static constexpr int step_count = lengthof(steps);
+
+namespace {
+
+// Where the next call of this backend begins with the jobs of a table.
+struct Places
+{
+	Oid source; // the key
+	claim::JobPlace behind[step_count];
+};
+
+} // namespace
+
+static HTAB *places = nullptr;
+
+static Places *
+places_of(Oid source)
+{
+	bool is_found;
+	auto *kept = claim::kept_of<Places>(&places, "queue_ext maintenance", source, &is_found);
+	for (int i = 0; i < step_count && !is_found; i++)
+		kept->behind[i] = claim::before_all;
+	return kept;
+}
+
+// Does the steps; then tries those again that were hindered, and raises the first error, or tells it.
+static void
+maintain(const Registered &queue, Round *round)
+{
+	Places *kept = places_of(queue.source);
+	bool is_hindered[step_count];
+	const auto do_step = [&](int i) {
+		round->is_hindered = false;
+		if (steps[i] == nullptr)
+			maintain_archive(queue, round);
+		else
+			see_to_all(queue, round, steps[i], &kept->behind[i]);
+		is_hindered[i] = round->is_hindered;
+	};
+	round->is_raising = false;
+	round->is_told = false;
+	for (int i = 0; i < step_count; i++)
+		do_step(i);
+	round->is_raising = true;
+	for (int i = 0; i < step_count; i++)
+		if (is_hindered[i])
+			do_step(i);
+}
+
 Datum
 queue_ext_queue_maintain(PG_FUNCTION_ARGS)
 {
@@ -311,18 +390,13 @@ queue_ext_queue_maintain(PG_FUNCTION_ARGS)
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	List *queues = name == nullptr ? all_queues() : one_queue(name);
 	SPI_commit();
-	const Round round{
-		AllocSetContextCreate(CurrentMemoryContext, "queue_ext maintain", ALLOCSET_DEFAULT_SIZES),
-		name == nullptr};
+	Round round{};
+	round.context =
+		AllocSetContextCreate(CurrentMemoryContext, "queue_ext maintain", ALLOCSET_DEFAULT_SIZES);
+	round.is_of_all = name == nullptr;
 	ListCell *cell;
-	foreach (cell, queues) {
-		const auto *queue = static_cast<const Registered *>(lfirst(cell));
-		if (see_to_all(*queue, round, remove_dead))
-			maintain_archive(*queue, round);
-		// Last, as what hinders these may be raised. What has expired may be dead then.
-		(void) see_to_all(*queue, round, claim::expire_batch);
-		(void) see_to_all(*queue, round, claim::move_dead_batch);
-	}
+	foreach (cell, queues)
+		maintain(*static_cast<const Registered *>(lfirst(cell)), &round);
 	SPI_finish();
 	return static_cast<Datum>(0);
 }
