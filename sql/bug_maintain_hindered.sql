@@ -53,15 +53,21 @@ call die('bad', 4000, '2020-01-03');
 call die('go', 100, '2020-01-04');
 call queue_maintain('jobs');
 select count(*) from letters;
--- What a statement cannot be made for concerns all jobs: none is locked.
+-- What a statement cannot be made or planned for concerns all jobs: none is locked.
 create function locked() returns bigint language sql as $$ select count(*) from jobs where xmax::text <> '0' $$;
 truncate jobs, letters restart identity;
 alter table letters alter last_error type bytea using null;
 call die('go', 1, '2020-01-01');
 call queue_maintain('jobs');
 select locked();
+alter table letters alter last_error type text using null;
+alter table letters add sender integer;
+alter table letters alter sender set default 1 / 0;
+call queue_maintain('jobs');
+select locked();
 select queue_alter('jobs', archive => true, dead_queue => '', dead_keep => '1 day');
-alter table jobs_archive alter last_error type bytea using null;
+alter table jobs_archive add sender integer;
+alter table jobs_archive alter sender set default 1 / 0;
 call queue_maintain('jobs');
 select locked();
 truncate jobs;
