@@ -184,8 +184,8 @@ is(sql(q{select queue_unschedule('q', 's'), queue_unschedule('q', 's')}), 't|f',
 is(sql(q{select queue_pause('q'), queue_pause('q')}), 't|f', 'the queue is paused');
 is(sql(q{select count(*) from queue_pop('q')}), 0, 'on all shards');
 is(sql(q{select queue_resume('q'), queue_resume('q')}), 't|f', 'it is resumed');
-sql(q{select queue_alter('q', lease => '7 s')});
-is($_->safe_psql('postgres', 'select lease from queues'), '00:00:07', 'altered on ' . $_->name) for @shards;
+sql(q{select queue_alter('q', lease => '7 minutes')});
+is($_->safe_psql('postgres', 'select lease from queues'), '00:07:00', 'altered on ' . $_->name) for @shards;
 is(sql(q{call queue_cancel_where('q', 'true')}), 9, 'a condition cancels jobs on all shards');
 is(sql(q{call queue_maintain('q'); select ready from queue_counts('q')}), 0, 'maintained');
 my $sent = 0;
