@@ -45,5 +45,19 @@ create constraint trigger late after delete on b_archive deferrable initially de
 create or replace function fail() returns trigger language plpgsql as $$ begin return old; end $$;
 call queue_maintain('b');
 select id from b_archive order by 1;
+-- What a trigger raises is no cancel, whatever its SQLSTATE, and no deadlock: the other queues are maintained, and the other steps done.
+create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no' using errcode = tg_argv[0]; end $$;
+drop trigger fail on a;
+create trigger refuse before delete on a for each row when (old.dead_at is not null) execute function refuse('57014');
+create trigger refuse before delete on c for each row execute function refuse('57014');
+insert into a (payload, dead_at) values ('1', now() - interval '1 day');
+insert into c (payload, dead_at) values ('1', now() - interval '1 day');
+call queue_maintain();
+drop trigger refuse on a;
+create trigger refuse before delete on a for each row when (old.dead_at is not null) execute function refuse('40P01');
+select queue_alter('a', on_expire => 'delete');
+insert into a (payload, expires_at) values ('1', '2020-01-01');
+call queue_maintain('a');
+select count(*) from a where dead_at is null;
 drop schema test_maintain cascade;
 drop role regress_hostile, regress_maintained;

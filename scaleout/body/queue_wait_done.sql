@@ -28,8 +28,8 @@ begin
 			continue;
 		end;
 		_first := coalesce(_first, _source);
-		if _source <> _first then
-			raise exception using errcode = '42704', message = format('queue "%s" was dropped during the call', $1);
+		if _source is distinct from _first then
+			raise exception using errcode = '42704', message = format('queue "%s" was replaced by another one during the call', $1);
 		end if;
 		exit when state is null or state not in ('ready', 'scheduled', 'leased') or clock_timestamp() >= _until;
 		perform pg_sleep(least(_pause, greatest(extract(epoch from _until - clock_timestamp()), 0)));

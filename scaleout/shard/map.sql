@@ -153,7 +153,6 @@ as $$
 begin
 	perform queue_shard.check_map(_shard, _version, _bucket);
 	select r.state, r.result into state, result from @extschema@.queue_result(_queue, _id) as r;
-	-- Now that it is locked.
 	source := pg_catalog.to_regclass(_queue);
 end
 $$;

@@ -257,9 +257,7 @@ valid_definition(Definition *definition, ClaimStatement which)
 static int64
 move_locked(Definition *definition, ClaimStatement which, Arguments arguments, JobPlace *behind)
 {
-	const Statement &statement = move_statement(definition);
 	if (which != ClaimStatement::move_failed) {
-		plan_ahead(statement);
 		const FoundBatch locked = which == ClaimStatement::lock_dead
 									  ? lock_sought(find_statement(definition, which), arguments)
 									  : lock_dead_batch(definition, arguments.call_time(), behind);
@@ -268,7 +266,7 @@ move_locked(Definition *definition, ClaimStatement which, Arguments arguments, J
 		arguments.set(Parameter::ids, locked.ids);
 	}
 	const int64 sent = stats::counted_by_trigger(definition->dead_queue);
-	run(statement, arguments);
+	run(move_statement(definition), arguments);
 	return count_moved(definition, arguments, sent);
 }
 

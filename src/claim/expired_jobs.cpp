@@ -150,8 +150,6 @@ end_batch(Definition *definition, ClaimStatement which, Arguments arguments, Job
 	set_slot(definition, now, &arguments);
 	FoundBatch batch{};
 	statement::with_spi([&] {
-		const Statement &end = statement_for(definition, ClaimStatement::end_expired);
-		plan_ahead(end);
 		const Statement &statement = statement_for(definition, which);
 		batch = which == ClaimStatement::lock_expired ? lock_sought(statement, arguments)
 													  : found_jobs(run(statement, arguments));
@@ -159,7 +157,7 @@ end_batch(Definition *definition, ClaimStatement which, Arguments arguments, Job
 			return;
 		*last = batch.last;
 		arguments.set(Parameter::ids, batch.ids);
-		const uint64 ended = run(end, arguments);
+		const uint64 ended = run(statement_for(definition, ClaimStatement::end_expired), arguments);
 		if (ended < static_cast<uint64>(batch.count))
 			raise_suppressed(definition, arguments);
 		count_unstarted(definition, ended, now);

@@ -15,14 +15,14 @@ using catalog::find_column;
 using definition::Definition;
 
 bool
-writes_expiry(const Definition *definition)
+writes_expiry(const Definition *definition, bool reads_it)
 {
 	const Oid source = definition->source;
 	if (!definition::has_expires_at(source))
 		return false;
 	const AttrNumber column = get_attnum(source, "expires_at");
 	return may_expire(definition) ||
-		   (row::may_read(source, column) && row::may_write(source, column));
+		   (row::may_write(source, column) && (!reads_it || row::may_read(source, column)));
 }
 
 ExpiryColumns

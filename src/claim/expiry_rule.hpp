@@ -25,10 +25,10 @@ may_expire(const definition::Definition *definition)
 	return definition->on_expire != definition::OnExpire::none;
 }
 
-// Whether the current role, which asks for a job once more, is to write its expiry. Where the queue does not say what becomes
-// of expired jobs, none expires, and no right on the column is needed. But it could say so later: so an expiry that the job
-// has from before is cleared if the role has the rights.
-bool writes_expiry(const definition::Definition *definition);
+// Whether the current role, which asks for a job once more, is to write its expiry, by a statement that may read it, too. Where
+// the queue does not say what becomes of expired jobs, none expires, and no right on the column is needed. But it could say so
+// later: so an expiry that the job has from before is cleared if the role has the rights.
+bool writes_expiry(const definition::Definition *definition, bool reads_it);
 
 // The columns that tell. expires_at is InvalidAttrNumber where jobs do not expire; the last two are where the table has none.
 struct ExpiryColumns

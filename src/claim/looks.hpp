@@ -141,7 +141,7 @@ find_as_owner(Oid source, const statement::Arguments &arguments, StatementOf &&s
 // ids. Needs SPI open.
 FoundBatch lock_sought(const statement::Statement &statement, statement::Arguments arguments);
 
-// The text of a statement that finds a job of the queue, a row "s", that meets the condition and that nobody else has locked: one
+// The text of a statement that finds a job of the queue, a row "s", that meets the condition and that no other session has locked: one
 // that was to leave has stayed. To count those that were to leave is not enough: of children's rows with equal ids, others may have had one
 // in hand.
 const char *stays_text(const definition::Definition *definition, const char *condition);

@@ -87,7 +87,7 @@ on_requeue(const Definition *definition)
 					" max_attempts = t.attempt operator(pg_catalog.+) %d%s%s",
 					placeholder(Parameter::call_time), definition->max_attempts,
 					definition::counts_releases(definition->source) ? ", released = t.attempt" : "",
-					claim::writes_expiry(definition) ? ", expires_at = null" : "");
+					claim::writes_expiry(definition, false) ? ", expires_at = null" : "");
 }
 
 // Returns what the action writes, or null if it deletes the row.
@@ -312,7 +312,7 @@ finish_statement(Definition *definition, Action action, bool is_many)
 	const bool is_more = tells_more(definition, action);
 	if (is_more)
 		which = telling_more(which);
-	if (action == Action::requeue && claim::writes_expiry(definition))
+	if (action == Action::requeue && claim::writes_expiry(definition, false))
 		which = clearing_expiry(which);
 	return prepared_of(definition, kept_for_calls(definition, which), [&] {
 		return text_of(definition, action, is_many ? many_receipts() : one_receipt(), is_more);

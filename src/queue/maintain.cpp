@@ -5,8 +5,8 @@
 // round again before it was truncated, or of an archive without slots; a batch of expired jobs, or of jobs for the dead queue.
 // What comes after a step looks anew. The steps run as the owner of the table (slots.hpp), and do nothing that the owner has not set.
 //
-// Invariant: what hinders a step keeps no other from running, and no batch from being tried but those behind ten that were hindered in a row.
-// It is raised when all have run, or told if the call is for all queues.
+// Invariant: what hinders a step keeps no other from running, and no batch from being tried but those behind a hundred that were
+// hindered in a row. It is raised when all have run, or told if the call is for all queues.
 
 #include "../postgres.hpp"
 
@@ -75,7 +75,7 @@ manner_of(const Round &round)
 static bool
 is_of_queue(const Registered &queue, const ErrorData *error)
 {
-	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+	if (statement::is_interrupt(error))
 		return false;
 	error::warn_not_maintained(queue.name, error);
 	return true;
@@ -103,7 +103,7 @@ in_transaction(const Registered &queue, Round *round, Step &&step)
 		outcome = Outcome::done;
 	};
 	const auto is_passed_over = [&](const ErrorData *error) {
-		const bool is_noted = !round->is_raising && claim::is_hindrance(error);
+		const bool is_noted = !round->is_raising && !statement::is_interrupt(error);
 		round->is_hindered |= is_noted;
 		outcome = is_noted ? Outcome::hindered : Outcome::over;
 		const bool is_told = !is_noted && round->is_of_all && is_of_queue(queue, error);
@@ -155,15 +155,13 @@ remove_dead(Definition *definition, TimestampTz, claim::Manner manner, claim::Jo
 	int count = 0;
 	const auto remove = [&](claim::Runner) {
 		statement::with_spi([&] {
-			const statement::Statement &removal = removal_statement(definition);
-			plan_ahead(removal);
 			const claim::FoundBatch found = claim::lock_dead_batch(definition, cutoff, behind);
 			count = found.count;
 			if (count == 0)
 				return;
 			arguments.set(Parameter::ids, found.ids);
 			// A trigger may suppress that, or a row of the archive, which would be lost.
-			if (run(removal, arguments) < static_cast<uint64>(count))
+			if (run(removal_statement(definition), arguments) < static_cast<uint64>(count))
 				raise_suppressed(definition, cutoff, found.ids);
 			note_late(definition, arguments.call_time());
 		});
@@ -183,15 +181,15 @@ using SeeTo = claim::BatchResult (*)(Definition *, TimestampTz, claim::Manner, c
 
 } // namespace
 
-// Sees to one batch after the other, each behind the last. What hinders a batch leaves it, and the call goes on behind. After ten
-// of them in a row it stops, as that may concern all; *place is where the session's next call begins, which comes to the head as it
+// Sees to one batch after the other, each behind the last. What hinders a batch leaves it, and the call goes on behind. After a
+// hundred of them in a row it stops, as that may concern all; *place is where the session's next call begins, which comes to the head as it
 // raises. While others keep altering the tables, the rest is left for another call.
 static void
 see_to_all(const Registered &queue, Round *round, SeeTo see_to, claim::JobPlace *place)
 {
 	using claim::BatchResult;
 	constexpr int most_changes = 10;
-	constexpr int most_hindered = 10;
+	constexpr int most_hindered = 100;
 	int changes = 0;
 	int hindered = 0;
 	claim::JobPlace behind = round->is_raising ? claim::before_all : *place;

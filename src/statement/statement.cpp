@@ -268,13 +268,6 @@ values_of(const Arguments &arguments)
 	return {arguments.values, arguments.nulls, arguments.row_columns};
 }
 
-void
-plan_ahead(const Statement &statement)
-{
-	without_text(statement.plan, statement.label,
-				 [&] { keep_generic_plan(statement.plan, statement.access, statement.tables); });
-}
-
 // The only place that runs a prepared statement. The const_cast is safe: SPI copies the values into
 // its parameter list.
 static uint64

@@ -138,10 +138,6 @@ void discard_later(Statement *statement);
 // Frees the plans that discard_later() was given. For the end of the transaction; never raises.
 void free_discarded();
 
-// Makes the plan that run() uses, and raises what that raises for it: before the caller locks rows for the statement. Needs SPI
-// open. Takes the locks of the plan.
-void plan_ahead(const Statement &statement);
-
 // Runs the statement and returns the number of rows processed; the rows it returned are in
 // SPI_tuptable, which is not null. It sees the newest committed rows at every isolation level.
 // Raises what the executor raises, 40001 where rows of the statement keep changing, 0A000 where a

@@ -122,7 +122,7 @@ grants_to_update(const Definition *definition)
 	static constexpr const char *read[] = {"id",           "run_at",  "created_at",
 										   "leased_until", "dead_at", "attempt"};
 	missing_rights::Need *need = missing_rights::need_of(source, ACL_SELECT | ACL_UPDATE);
-	const bool has_expiry = claim::writes_expiry(definition);
+	const bool has_expiry = claim::writes_expiry(definition, true);
 	need->updated = written_columns(definition, has_expiry);
 	need->selected = missing_rights::column_set(source, read, lengthof(read));
 	if (definition::counts_releases(source)) {
@@ -274,7 +274,7 @@ statement_of(OnConflict rule, bool has_expiry)
 static ChangeOutcome
 run_change(Definition *definition, OnConflict rule, const Arguments &arguments)
 {
-	const bool has_expiry = claim::writes_expiry(definition);
+	const bool has_expiry = claim::writes_expiry(definition, true);
 	const statement::Statement &statement = definition::prepared_of(
 		definition, kept_for_unique(definition, statement_of(rule, has_expiry)),
 		[&] { return change_text(definition, rule, has_expiry); });
