@@ -96,7 +96,7 @@ async function tests(client) {
 if (mode === 'work') {
 	worker(a, { heartbeat: 0.3 }, handler);
 	// Its heartbeat comes too late.
-	worker(b, { kinds: ['resize', 'rotate'], concurrency: 2, heartbeat: 3600, lease: '1 second' }, handler);
+	worker(b, { kinds: ['resize', 'rotate'], concurrency: 2, heartbeat: 3600, lease: '1 hour' }, handler);
 	await run({ name });
 } else {
 	const client = new pg.Client();

@@ -166,7 +166,7 @@ if mode == "work":
     chosen = async_handler if kind == "async" else handler
     worker(a, heartbeat=0.3)(chosen)
     # Its heartbeat comes too late.
-    worker(b, kinds=["resize", "rotate"], concurrency=2, heartbeat=3600, lease=timedelta(seconds=1))(chosen)
+    worker(b, kinds=["resize", "rotate"], concurrency=2, heartbeat=3600, lease=timedelta(hours=1))(chosen)
     run(name=name)
 else:
     asyncio.run(main())

@@ -1,6 +1,5 @@
-# Several workers pop from a queue in which everything is leased. One sweep answers them all: a
-# worker that has waited for another's sweep does not sweep itself, which would make the next one
-# wait, and so on.
+# Workers pop from a queue in which nothing is pending, while a sweep of it is under way. That sweep answers them
+# all: a worker that has waited for another's sweep does not sweep itself, which would make the next one wait, and so on.
 
 use strict;
 use warnings;
@@ -12,29 +11,64 @@ use Test::More;
 my $node = PostgreSQL::Test::Cluster->new('wake_turns');
 $node->init;
 $node->start;
+# Who reads a row's state waits for the lock, so that a sweep takes as long as we want.
 $node->safe_psql(
 	'postgres', q{
 	create extension queue_ext;
-	select queue_create('q', lease => '1 hour');
-	select count(*) from queue_send_many('q', array_fill('1'::jsonb, array[100000]));
+	create function is_new(state integer) returns boolean immutable language plpgsql as $$
+	begin
+		perform pg_advisory_xact_lock_shared(1);
+		return state = 0;
+	end $$;
+	create table t (id bigint generated always as identity primary key, state integer not null default 0);
+	insert into t (state) select 1 from generate_series(1, 3);
+	select queue_attach('t', 't', 'is_new(state)', 'id', 'state = 1', wake => true);
 });
-$node->safe_psql('postgres', 'vacuum analyze q');
-$node->safe_psql('postgres', q{do $$ begin for n in 1 .. 10 loop perform count(*) from queue_pop('q', 10000); end loop; end $$});
 
-my $script = $node->basedir . '/pop.sql';
-append_to_file($script, "select id from queue_pop('q');\n");
-# A server that has just begun knows nothing of the queue, so that the first pop sweeps.
-my ($clients, $rounds, $total) = (3, 8, 0);
-for my $round (1 .. $rounds)
+my $pop = q{select id from queue_pop_rows(null::t)};
+my ($holder, @workers) = map { $node->background_psql('postgres', on_error_stop => 0) } 1 .. 5;
+
+# Until so many wait: for the lock, or for one that does.
+sub await_waiting
 {
-	$node->restart;
-	$node->command_ok([ 'pgbench', '-n', '-c', $clients, '-t', '1500', '-f', $script, $node->connstr('postgres') ],
-		"$clients workers, round $round");
-	my ($pops, $sweeps) = split /\|/, $node->safe_psql('postgres', 'select empty_pops, sweeps from queue_claim_stats');
-	is($pops, 1500 * $clients, 'nothing is claimable');
-	$total += $sweeps;
+	my ($count) = @_;
+	$node->poll_query_until('postgres', "select count(*) = $count from pg_stat_activity where query like '%queue_pop_rows(%'
+		and pid <> pg_backend_pid() and wait_event_type in ('Lock', 'Extension')")
+	  or die "not $count wait:\n" . $node->safe_psql('postgres', 'select pid, state, wait_event_type, wait_event, query from pg_stat_activity');
+	return;
 }
-cmp_ok($total, '>=', $rounds, 'a pop of each round sweeps');
-cmp_ok($total, '<=', $rounds * $clients, 'and few others do');
+
+# These workers pop while a sweep lasts that the first of them has begun: a second, and as long as the others take to
+# wait for it. Returns what came of the pops.
+sub pop_together
+{
+	my ($first, @others) = @_;
+	my $begin = sub { $_[0]->query_until(qr/pops/, "\\echo pops\n$pop;\n") };
+	# More than are told one by one: the next pop sweeps.
+	$node->safe_psql('postgres', 'insert into t (state) select 1 from generate_series(1, 2000); select queue_claim_stats_reset()');
+	$holder->query_safe('select pg_advisory_lock(1)');
+	$begin->($first);
+	await_waiting(1);
+	$holder->query_safe('select pg_sleep(1)');
+	$begin->($_) for @others;
+	await_waiting(1 + @others);
+	$holder->query_safe('select pg_advisory_unlock(1)');
+	return join ',', map { $_->query_safe('select') } $first, @others;
+}
+
+# Who waits takes a sweep over that lasts twice as long as the one before, as it may where a machine stands still; so once is
+# enough.
+my $claims = '';
+my @sweeps;
+for my $round (1 .. 10)
+{
+	$claims .= pop_together($workers[0]);
+	$claims .= pop_together(@workers);
+	push @sweeps, $node->safe_psql('postgres', 'select sweeps from queue_claim_stats');
+	last if $sweeps[-1] == 1;
+}
+like($claims, qr/^,*$/, 'nothing is claimable');
+is($sweeps[-1], 1, 'as one sweep has found for all') or diag("sweeps: @sweeps");
+$_->quit for $holder, @workers;
 $node->stop;
 done_testing();

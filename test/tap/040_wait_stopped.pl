@@ -83,7 +83,7 @@ $node->restart;
 sql(q{create role worker; grant select, update on q to worker; delete from q; select from queue_pop('q')});
 @workers = ();
 begin_to_wait('eighth', 'worker');
-my %waiting = map { $_ => begin_to_wait($_) } 'ninth', 'tenth';
+begin_to_wait($_) for 'ninth', 'tenth';
 my $keeper = begin_to_wait('eleventh');
 kill('STOP', $keeper) == 1 or die $!;
 sql(q{select pg_sleep(3)});
@@ -96,12 +96,25 @@ $failed->query('select');
 like($failed->{stderr}, qr/ERROR:  permission denied for table q/, '... and fails');
 $failed->{stderr} = '';
 $failed->quit;
+kill('CONT', $keeper) == 1 or die $!;
 my $taker = sql($takers);
-my ($told) = map { $waiting{$_} } grep { $_ ne $taker } keys %waiting;
 @both = reverse @both if $taker eq 'tenth';
 $both[0]->query_safe('select');
 $both[0]->quit;
-unshift @workers, $both[1];
+# The others get a job each.
+sql(q{select from queue_send_many('q', array_fill('1'::jsonb, array[2]))});
+$_->query_safe('select') for $both[1], @workers;
+$_->quit for $both[1], @workers;
+
+# A queue is dropped, and the one that keeps time is stopped. The one before it looked for the last time when it was the
+# last itself.
+$node->restart;
+sql(q{delete from q; select from queue_pop('q')});
+@workers = ();
+my $told = begin_to_wait('twelfth');
+$keeper = begin_to_wait('thirteenth');
+kill('STOP', $keeper) == 1 or die $!;
+sql(q{select pg_sleep(3)});
 sql(q{select queue_drop('q')});
 ok(soon("select state from pg_stat_activity where pid = $told", 'idle'),
 	'the queue is dropped: they are told at once');
