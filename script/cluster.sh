@@ -17,6 +17,9 @@ stage_and_install() {
 	make -s -C "$checkout" install >/dev/null
 }
 
+# A server may take its time to start or to stop where a machine is busy.
+export PGCTLTIMEOUT=${PGCTLTIMEOUT:-600}
+
 # Makes a data directory.
 cluster_init() {
 	local dir=$1

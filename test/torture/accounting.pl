@@ -192,10 +192,11 @@ sub start_workers
 
 my $unknown = 0;
 my $killed = 0;
-my $deadline = time + ($is_long ? 7200 : 300);
+my $deadline = time + ($is_long ? 7200 : 1500);
 my $round = 0;
 my $next = $first + 1;
-while (sql('select count(*) from q') > 0 || $next <= $jobs)
+# On until a session was ended, too: a machine that stands still may leave no time for that.
+while (sql('select count(*) from q') > 0 || $next <= $jobs || ($faults > 0 && $killed == 0))
 {
 	time < $deadline or last;
 	my $pid = start_workers(++$round, 1 + int($jobs / $clients / 3));
@@ -210,7 +211,8 @@ while (sql('select count(*) from q') > 0 || $next <= $jobs)
 	{
 		select undef, undef, undef, 0.2;
 		next if $killed >= $faults;
-		$killed += sql(q{select count(pg_terminate_backend(pid)) from (
+		# One that has ended by itself meanwhile is a warning.
+		$killed += sql(q{set client_min_messages = error; select count(*) filter (where pg_terminate_backend(pid)) from (
 			select pid from pg_stat_activity
 			where datname = current_database() and application_name = 'torture'
 				and pid <> pg_backend_pid() and state <> 'idle' order by random() limit 1) as v});

@@ -124,11 +124,19 @@ my $faults = Storm::Faults->new(node => $node, direct => target($node), user => 
 	note => sub { note(@_) });
 $faults->start_pooler;
 
+# For what must not fail: faults wait for no lock for long.
+sub connect_patiently
+{
+	my $db = $faults->connect;
+	$db->do('reset lock_timeout');
+	return $db;
+}
+
 # Starts the clients of a phase, and its schedules; returns what ends them.
 sub start_clients
 {
 	my ($phase, %with) = @_;
-	my $starter = $faults->connect;
+	my $starter = connect_patiently();
 	Storm::Schema::begin_schedules($starter, $phase);
 	$starter->disconnect;
 	my @kinds = map { qw(sender worker worker sender worker holder locker worker sender worker worker keeper sender worker locker holder)[ $_ % 16 ] } 0 .. $clients - 1;
@@ -163,7 +171,7 @@ sub start_clients
 sub end_schedules
 {
 	my ($phase) = @_;
-	my $db = $faults->connect;
+	my $db = connect_patiently();
 	Storm::Accounts::end_schedules($db, $phase, 1);
 	$db->disconnect;
 }
@@ -185,7 +193,7 @@ sub strike_for
 	my ($seconds) = @_;
 	my $end = time + $seconds;
 	# A short storm on a slow machine goes on until all has come.
-	while (time < $end || (time < $end + 120 && is_incomplete()))
+	while (time < $end || (time < $end + 600 && is_incomplete()))
 	{
 		$faults->strike;
 		sleep 0.1 + rand 0.6;
@@ -226,7 +234,7 @@ if ($wanted{clock})
 	my $until = time + $seconds{clock};
 	my %only = map { ($_, 1) } grep { $wanted{$_} } qw(terminate cancel prepared vacuum waiters);
 	local $faults->{wanted} = \%only;
-	while (time < $until)
+	while (time < $until || !$faults->{counts}{clock})
 	{
 		$clock->set((-3600, -5, -1, 0, 1, 5, 60, 3600)[ int rand 8 ]);
 		$faults->{counts}{clock}++;
@@ -238,7 +246,7 @@ if ($wanted{clock})
 	$end->();
 	$node->stop('fast');
 	$node->start;
-	my $db = $faults->connect;
+	my $db = connect_patiently();
 	Storm::Accounts::end_schedules($db, 'clock', 0);
 	Storm::Accounts::undo_steps($db);
 	$db->do('update throttled_resource set last_locked = clock_timestamp() where last_locked > clock_timestamp()');
@@ -288,7 +296,7 @@ for my $phase (grep { $wanted{$_} } qw(sync async))
 
 # The accounts.
 $faults->calm;
-my $db = $faults->connect;
+my $db = connect_patiently();
 Storm::Accounts::drain($db);
 Storm::Accounts::check_keep($db);
 my ($errors, $client_faults, $calls, $odd) = Storm::Accounts::load($db, glob "$dir/*.log");

@@ -382,7 +382,7 @@ sub checkpointer
 # Until the server takes connections again.
 sub wait_for_server
 {
-	my $deadline = time + 60;
+	my $deadline = time + 600;
 	while ((psql($database, 'select 1'))[0] != 0) { time < $deadline or die "the server is not back\n"; sleep 0.1 }
 	return;
 }
@@ -419,7 +419,7 @@ while (time < $end || $round < 2 || ($round < 60 && !has_enough()))
 			$is_crash = 0;
 			# Until the postmaster has heard of it, it lets others in, and ends them then. It may have heard of the end of
 			# that backend before.
-			for (1 .. 200)
+			for (1 .. 1200)
 			{
 				last if (checkpointer() || $former) != $former;
 				sleep 0.1;
@@ -446,7 +446,7 @@ while (time < $end || $round < 2 || ($round < 60 && !has_enough()))
 	@unexpected = grep { !(/: ERROR:  prepared statement "P_\d+" does not exist$/ && $unprepared-- > 0) } @unexpected;
 	is(join('', @unexpected[ 0 .. ($#unexpected < 9 ? $#unexpected : 9) ]), '', "no unexpected error in round $round");
 	# What was claimed and not completed comes back.
-	my $deadline = time + 60;
+	my $deadline = time + 600;
 	while (%away && time < $deadline) { come_back(sort keys %away) }
 	is(join(' ', sort keys %away), '', "all partitions are back after round $round") if $round == 1 || %away;
 	sql(map { "update $_ set until = null where until is not null" } grep { $_ ne 'audited' } @kinds);

@@ -189,9 +189,9 @@ sub start
 
 sub wait_until_up
 {
-	my ($self) = @_;
+	my ($self, $tries) = @_;
 	$self->allow_shared_memory;
-	for my $try (1 .. 600)
+	for my $try (1 .. $tries // 3000)
 	{
 		my $db = eval { $self->connect };
 		if ($db) { $db->disconnect; return; }
@@ -390,7 +390,7 @@ sub fill_disk
 	sleep 0.5 + rand 1;
 	unlink $file;
 	sleep 0.2;
-	eval { $self->wait_until_up; 1 } or $self->restart('immediate');
+	eval { $self->wait_until_up(600); 1 } or $self->restart('immediate');
 }
 
 sub start_pooler
