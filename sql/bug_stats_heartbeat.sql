@@ -13,17 +13,28 @@ end $$;
 create procedure beat(queue text, heartbeat text) language plpgsql as $$
 declare
 	ends timestamptz;
+	first interval := '100 milliseconds';
 	longer interval;
+	is_late boolean;
 begin
-	perform queue_create(queue, lease => '100 milliseconds');
-	perform queue_send(queue, '1');
-	commit;
-	perform queue_pop(queue);
-	commit;
-	for longer in select * from unnest('{200 milliseconds, 1 hour}'::interval[]) loop
-		execute format('select max(leased_until) from %I', queue) into ends;
-		execute format(heartbeat, queue) using queue, longer;
+	-- Again with longer leases where a heartbeat has come too late.
+	loop
+		is_late := false;
+		perform queue_create(queue, lease => first);
+		perform queue_send(queue, '1');
 		commit;
+		perform queue_pop(queue);
+		commit;
+		for longer in select * from unnest(array[2 * first, '1 hour']) loop
+			execute format('select max(leased_until) from %I', queue) into ends;
+			execute format(heartbeat, queue) using queue, longer;
+			commit;
+			is_late := is_late or clock_timestamp() >= ends;
+		end loop;
+		exit when not is_late;
+		perform queue_drop(queue);
+		commit;
+		first := 4 * first;
 	end loop;
 	perform wait_until(ends);
 end $$;

@@ -22,7 +22,7 @@ select payload from queue_pop('mixed', 1) union all select payload from queue_po
 select queue, hours from ages;
 
 -- queue_health() counts such a job from when it was made.
-select queue_create('made', lease => '1 second');
+select queue_create('made', lease => '1 minute');
 select queue_send('made', '1', run_at => '-infinity');
 select finding from queue_health('made') where finding = 'ready_job_old';
 update made set created_at = now() - interval '3 hours';

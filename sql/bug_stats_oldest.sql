@@ -65,7 +65,7 @@ select * from outlook('lease');
 
 -- Delayed jobs, of which the second becomes ready after a worker has looked.
 select make('delayed');
-select send('delayed', 1, '100 milliseconds'), send('delayed', 2, '4 seconds');
+select send('delayed', 1, '100 milliseconds'), send('delayed', 2, '15 seconds');
 select wait_until(run_at) from delayed where payload = '1';
 select * from outlook('delayed');
 select pop('delayed');

@@ -86,9 +86,8 @@ commit;
 
 -- The first jobs to come stand in the last priorities, and there are more than a ring has room for.
 select queue_create('late');
-insert into late (payload, priority, run_at)
-select '1', i, clock_timestamp() + interval '3 seconds' - i * interval '1 ms' from generate_series(1, 2000) as i;
-select count(*) from queue_pop('late');
+begin \; insert into late (payload, priority, run_at)
+select '1', i, clock_timestamp() + interval '6 seconds' - i * interval '1 ms' from generate_series(1, 2000) as i \; commit \; select count(*) from queue_pop('late');
 do $$
 begin
 	while clock_timestamp() < (select min(run_at) from late) loop

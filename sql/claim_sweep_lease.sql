@@ -23,11 +23,12 @@ declare
 	before bigint;
 	before_attempts integer;
 	counted integer := 0;
+	brief interval := '20 ms';
 begin
 	while counted < 3 loop
 		select id, attempt into before, before_attempts from queue_pop('jobs');
 		begin
-			select leased_until into strict until from queue_pop('jobs', lease => '20 ms') where id = 1;
+			select leased_until into strict until from queue_pop('jobs', lease => brief) where id = 1;
 		exception when division_by_zero then
 		end;
 		commit;
@@ -48,6 +49,7 @@ begin
 			counted := counted + 1;
 		else
 			perform queue_release('jobs', 1, attempts);
+			brief := 2 * brief;
 		end if;
 		perform queue_release('jobs', before, before_attempts);
 		commit;

@@ -51,7 +51,7 @@ end $$;
 call die(array_fill('1'::jsonb, array[1200]));
 select look() as once, look() as again;
 truncate mail, letters;
-create function doze() returns trigger language plpgsql as $$ begin perform pg_sleep(0.15); return new; end $$;
+create function doze() returns trigger language plpgsql as $$ begin perform pg_sleep(0.75); return new; end $$;
 create trigger doze before insert on letters for each row execute function doze();
 \c -
 set client_min_messages = warning;

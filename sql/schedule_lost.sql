@@ -105,7 +105,7 @@ delete from jobs where unique_key = 'schedule|s700';
 :new
 create procedure look_until_found() language plpgsql as $$
 begin
-	for i in 1 .. 12 loop
+	for i in 1 .. 200 loop
 		perform queue_pop('jobs');
 		commit;
 		exit when exists (select from jobs where unique_key = 'schedule|s700');

@@ -275,7 +275,7 @@ truncate codes restart identity;
 insert into codes (payload, priority, run_at, attempt, expires_at) select '0', 1, '2500-01-01', 1, now() from generate_series(1, 300);
 create function pop_until_dead(job jsonb) returns void language plpgsql as $$
 begin
-	for i in 1 .. 300 loop
+	for i in 1 .. 3000 loop
 		exit when exists (select from codes where payload = job and dead_at is not null);
 		perform pg_sleep(0.1);
 		perform from queue_pop('codes');
@@ -352,7 +352,7 @@ begin
 	perform from queue_pop('codes');
 	commit;
 	select count(*) - before into one from codes where dead_at is not null;
-	for i in 1 .. 600 loop
+	for i in 1 .. 6000 loop
 		perform pg_sleep(0.05);
 		perform from queue_pop('codes');
 		commit;

@@ -12,10 +12,9 @@ where source = 'jobs'::regclass and le in (0.75, 1, 10, 'infinity') order by le;
 create view run as select le, jobs, round(total_seconds) as seconds from queue_run_histogram
 where source = 'jobs'::regclass and le in (0.75, 1, 10, 'infinity') order by le;
 
--- A job is ready from its run_at on, or from the end of its last lease.
-select queue_send('jobs', '1', run_at => now() - interval '1000 seconds') > 0 as sent;
-insert into jobs (payload, run_at, leased_until, attempt) values ('2', now() - interval '3000 seconds', now() - interval '8 seconds', 1);
-select count(*) from queue_pop('jobs', 2);
+-- A job is ready from its run_at on, or from the end of its last lease. In one message of the client, here and below, as each half of a second counts.
+begin \; select queue_send('jobs', '1', run_at => now() - interval '1000 seconds') > 0 as sent \;
+insert into jobs (payload, run_at, leased_until, attempt) values ('2', now() - interval '3000 seconds', now() - interval '8 seconds', 1) \; commit \; select count(*) from queue_pop('jobs', 2);
 select * from wait;
 -- A job that has always been ready has not waited.
 select queue_stats_reset('jobs');
@@ -26,13 +25,11 @@ select * from wait;
 
 -- A job runs from its claim to its end, on every way to finish it; given back it did not run.
 select queue_stats_reset('jobs');
-update jobs set claimed_at = clock_timestamp() - interval '100 seconds';
-select queue_complete('jobs', id, attempt) from jobs where attempt = 1 order by id limit 1;
+begin \; update jobs set claimed_at = clock_timestamp() - interval '100 seconds' \; commit \; begin \; select queue_complete('jobs', id, attempt) from jobs where attempt = 1 order by id limit 1 \; commit \;
 select queue_fail('jobs', id, attempt, retry_in => '0') from jobs where leased_until is not null order by id limit 1;
 select * from run;
 select count(*) from queue_pop('jobs', 10);
-update jobs set claimed_at = clock_timestamp() - interval '5 seconds';
-select count(*) from queue_complete_many('jobs', array(select id from jobs order by id limit 1),
+begin \; update jobs set claimed_at = clock_timestamp() - interval '5 seconds' \; commit \; select count(*) from queue_complete_many('jobs', array(select id from jobs order by id limit 1),
 	array(select attempt from jobs order by id limit 1));
 select queue_release('jobs', id, attempt) from jobs where leased_until is not null;
 select * from run;

@@ -6,6 +6,7 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Shards;
@@ -235,9 +236,12 @@ for my $shard (0 .. 2)
 }
 $waiter->quit;
 {
-	# Killed, so that it says nothing to the server.
+	# Killed while it waits, so that it says nothing to the server.
 	local @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($proxy->host, $proxy->port, 'postgres');
-	system('timeout', '-s', 'KILL', '1', 'psql', '-c', q{call queue_pop_wait('q', '10 min')});
+	my $client = IPC::Run::start([ 'psql', '-X', '-c', q{call queue_pop_wait('q', '10 min')} ], '<', \undef, '>&', \my $said);
+	$proxy->poll_query_until('postgres', q{select count(*) = 1 from pg_stat_activity where query like 'call%10 min%'}) or die 'it does not wait';
+	$client->signal('KILL');
+	eval { $client->finish };
 }
 ok($proxy->poll_query_until('postgres', q{select count(*) = 0 from pg_stat_activity where query like 'call%queue_pop_wait%'}),
 	'a client that is gone waits no longer');

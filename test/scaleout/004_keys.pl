@@ -28,6 +28,7 @@ sub script
 {
 	my ($name, @arguments) = @_;
 	my ($out, $error) = ('', '');
+	local $ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
 	my $ok = IPC::Run::run([ "$Shards::scaleout/$name", '--proxy', Shards::conninfo($proxy), @arguments ], '>', \$out, '2>', \$error);
 	note($out, $error);
 	return ($ok, $out, $error);

@@ -25,6 +25,7 @@ sub script
 {
 	my ($name, @arguments) = @_;
 	my ($out, $error) = ('', '');
+	local $ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
 	my $ok = IPC::Run::run([ "$Shards::scaleout/$name", @arguments ], '>', \$out, '2>', \$error);
 	note($out, $error);
 	return ($ok, $out, $error);
@@ -86,15 +87,15 @@ $holder->query_safe('set role eve; select pg_advisory_lock(1903521645, i) from g
 is(state_of("set role eve; begin; lock table queue_proxy.$_ in access share mode"), '42501', "nobody locks queue_proxy.$_")
   for split /\n/, sql(q{select relname from pg_class where relnamespace = 'queue_proxy'::regnamespace and relkind = 'r' and relname like 'probe%'});
 sql('select setval(circuit, 1) from queue_proxy.shard');
-is(state_of(q{set role app; set statement_timeout = '5s'; select count(queue_send('q', '1')) from generate_series(1, 6)}), '', 'the locks of a role hold up nobody');
+is(state_of(q{set role app; set statement_timeout = '120s'; select count(queue_send('q', '1')) from generate_series(1, 6)}), '', 'the locks of a role hold up nobody');
 $holder->quit;
 
 # Nor does a setting of one session make the others wait, or a look that does not end.
 is(sql(q{set queue_proxy.connect_timeout = 60000; select queue_proxy.conninfo_of(0, 'x') ~ ' connect_timeout=10$'}), 't', 'a session looks for ten seconds at most');
 $holder = $proxy->background_psql('postgres');
 $holder->query_safe('begin; lock table queue_proxy.probe_0 in share update exclusive mode; select setval(circuit, 1) from queue_proxy.shard');
-is((call(q{set statement_timeout = '60s'; select queue_proxy.reach(0)}))[1], 'f', 'who waits for the look of another does not wait without end');
-is((call(q{set role app; set statement_timeout = '60s'; select count(queue_send('q', '1')) from generate_series(1, 6)}))[1], 6, 'and sends go elsewhere');
+is((call(q{set statement_timeout = '150s'; select queue_proxy.reach(0)}))[1], 'f', 'who waits for the look of another does not wait without end');
+is((call(q{set role app; set statement_timeout = '150s'; select count(queue_send('q', '1')) from generate_series(1, 6)}))[1], 6, 'and sends go elsewhere');
 $holder->query_safe('rollback');
 $holder->quit;
 sql('select setval(circuit, 1) from queue_proxy.shard');
@@ -111,7 +112,7 @@ for (1 .. 3)
 		begin perform public.deep(v); end $$});
 	is(sql('select pg_sequence_last_value(circuit) > 0 from queue_proxy.shard where shard = 0'), 't', 'no shard is left out for an error of who looks');
 }
-sql(q{select setval(circuit, queue_proxy.milliseconds() + 5000) from queue_proxy.shard});
+sql(q{select setval(circuit, queue_proxy.milliseconds() + 14000) from queue_proxy.shard});
 is(sql(q{select max(pg_sequence_last_value(circuit)) > 1 from queue_proxy.shard, queue_proxy.note_doubt(shard)}), 't', 'nor is one doubted that was reached just now');
 is(sql(q{select setval(circuit, queue_proxy.milliseconds() - 500) from queue_proxy.shard where shard = 0; select queue_proxy.note_doubt(0);
 	select pg_sequence_last_value(circuit) from queue_proxy.shard where shard = 0}) =~ /\n1$/ ? 1 : 0, 1, 'but a little later');
@@ -128,7 +129,7 @@ is(sql('select pg_sequence_last_value(circuit) from queue_proxy.shard where shar
 
 # A pop that has jobs, when it looks whether another shard is there.
 sql(q{revoke execute on function queue_proxy.probe from public});
-sql(q{select setval(circuit, case when shard = 0 then queue_proxy.milliseconds() + 10000 else 1 end) from queue_proxy.shard});
+sql(q{select setval(circuit, case when shard = 0 then queue_proxy.milliseconds() + 14000 else 1 end) from queue_proxy.shard});
 is((call(q{set role app; set queue_proxy.turn = 2; select count(*) from queue_pop('q', 10, lease => '1 microsecond')}))[1], 2, 'a pop that has jobs does not raise for a look at another shard');
 sql(q{grant execute on function queue_proxy.probe to public; select setval(circuit, 1) from queue_proxy.shard});
 
@@ -180,8 +181,15 @@ sql(q{set role app; select queue_purge('q'); select queue_send('q', '1') from ge
 my $lock = $south->background_psql('postgres');
 $lock->query_safe('begin; lock table q in access exclusive mode');
 my $state;
-($state, $out, $error) = call(q{set role app; set statement_timeout = '1500ms'; call queue_delete_where('q', 'true')});
-is($state, '57014', 'a procedure that waits on a shard is cancelled');
+my $deleting = $proxy->background_psql('postgres', on_error_stop => 0);
+$deleting->query_until(qr/begun/, "\\set VERBOSITY verbose\nset role app;\n\\echo begun\ncall queue_delete_where('q', 'true');\n\\echo ended\n");
+$south->poll_query_until('postgres', q{select count(*) = 1 from pg_stat_activity where query like 'call%queue_delete_where%' and wait_event_type = 'Lock'}) or die 'it does not wait';
+$proxy->safe_psql('postgres', q{select pg_cancel_backend(pid) from pg_stat_activity where query like 'call%queue_delete_where%'});
+$deleting->query_until(qr/ended/, '');
+$error = $deleting->{stderr};
+$deleting->{stderr} = '';
+$deleting->quit;
+like($error, qr/ERROR:  57014: /, 'a procedure that waits on a shard is cancelled');
 like($error, qr/On shard "south"\. Done on: north \(3 jobs\)\. Call again to complete it\./, 'and says where it was, and what is done');
 ok($south->poll_query_until('postgres', q{select not exists (select from pg_stat_activity where query like 'call%' and state = 'active')}), 'on the shard, too');
 $lock->query_safe('rollback');
@@ -362,7 +370,11 @@ $holder->query_safe(q{set role eve; select pg_advisory_lock(hashtext('scaleout/g
 my $reader = $west->background_psql('postgres');
 $reader->query_safe('set role eve; begin; select * from queue_shard.map');
 my ($growing, $said) = ('', '');
-my $run = IPC::Run::start([ "$Shards::scaleout/grow", @grow ], '>', \$growing, '2>', \$said, IPC::Run::timeout(120));
+my $run = do
+{
+	local $ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
+	IPC::Run::start([ "$Shards::scaleout/grow", @grow ], '>', \$growing, '2>', \$said, IPC::Run::timeout(600));
+};
 $run->pump until $said =~ /calls are running.*: \d+ of postgres/ || !$run->pumpable;
 is(join(' ', map { $_->safe_psql('postgres', 'select version from queue_shard.map') } @shards), '1 1 1', 'who holds the map is named, and no map is closed');
 $reader->quit;

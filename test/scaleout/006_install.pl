@@ -19,6 +19,7 @@ sub script
 {
 	my ($name, @arguments) = @_;
 	my ($out, $error) = ('', '');
+	local $ENV{PGCONNECT_TIMEOUT} = $ENV{PGCONNECT_TIMEOUT} // $Shards::connect_timeout;
 	my $ok = IPC::Run::run([ "$Shards::scaleout/$name", @arguments ], '>', \$out, '2>', \$error);
 	note($out, $error);
 	return ($ok, $error);
@@ -116,7 +117,7 @@ ok($ok, 'then it can be installed again');
 my $holder = $a->background_psql('postgres');
 $holder->query_safe('set role eve; begin; select * from queue_shard.map');
 {
-	local $ENV{PGOPTIONS} = '-c lock_timeout=5s';
+	local $ENV{PGOPTIONS} = '-c lock_timeout=60s';
 	($ok, $error) = install($third, $a, $b);
 	ok($ok, 'an installation again does not wait for who reads the map');
 }
@@ -131,7 +132,10 @@ $third->safe_psql('postgres', q{update queue_proxy.shard set conninfo = 'host=/n
 ok(!$ok, 'nor is that said of a shard that cannot be reached');
 # One that takes connections and says nothing.
 my $silent = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') or die $!;
-($ok, $error) = script('move', '--proxy', 'host=127.0.0.1 dbname=postgres port=' . $silent->sockport);
+{
+	local $ENV{PGCONNECT_TIMEOUT} = 10;
+	($ok, $error) = script('move', '--proxy', 'host=127.0.0.1 dbname=postgres port=' . $silent->sockport);
+}
 ok(!$ok, 'a server that is silent is given up');
 like($error, qr/timeout expired/, 'which is said');
 

@@ -30,6 +30,7 @@ sub script
 	my ($name, $where, @more) = @_;
 	my ($proxies, $shards) = split /:/, $where;
 	my ($out, $error) = ('', '');
+	local $ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
 	my $ok = IPC::Run::run([ "$Shards::scaleout/$name", (map { ('--proxy', Shards::conninfo($node, $_)) } split ' ', $proxies),
 		(map { ('--shard', s/=.*//r . '=' . Shards::conninfo($node, s/.*=//r)) } split ' ', $shards), @more ], '>', \$out, '2>', \$error);
 	note("$name $where", $out, $error);

@@ -27,6 +27,7 @@ sub command
 sub script
 {
 	my ($out, $error) = ('', '');
+	local $ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
 	my $ok = IPC::Run::run([ command(@_) ], '>', \$out, '2>', \$error);
 	note("@_", $out, $error);
 	return ($ok, $out, $error);
@@ -43,7 +44,11 @@ $closing->query_safe(q{
 	create trigger wait_here before insert or update on queue_shard.map for each statement execute function wait_here();
 	begin; select pg_advisory_xact_lock(77)});
 ($out, $error) = ('', '');
-my $growth = IPC::Run::start([ command('grow', 'a', 'b') ], '>', \$out, '2>', \$error, IPC::Run::timeout(600));
+my $growth = do
+{
+	local $ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
+	IPC::Run::start([ command('grow', 'a', 'b') ], '>', \$out, '2>', \$error, IPC::Run::timeout(600));
+};
 $growth->pump until $error =~ /shard a: calls are running/ || !$growth->pumpable;
 sql('a', q{select queue_alter('changed', lease => '7 s')});
 my $locker = $node->background_psql('b');

@@ -82,7 +82,7 @@ sub send_jobs
 			# This one may be repeated until it has an answer.
 			$n++;
 			my ($outcome, $row);
-			for (1 .. 300)
+			for (1 .. 900)
 			{
 				($outcome, $row) = $client->call(
 					q{select id from queue_unique_insert('q', $1, states => '{ready,scheduled,leased,dead,done}')}, payload($n));

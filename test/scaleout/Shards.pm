@@ -20,6 +20,9 @@ our $keeps_sessions = 1; # see Shards::Node below; not where servers go down, or
 our $encoding = 'UTF8'; # of the servers that are started
 # For a proxy whose shards do not go down: else it connects to each of them once a second to see whether it is there.
 our $trusting = 'queue_proxy.heartbeat = 60000';
+# A shard that stands still for seconds is not down: the longest time that counts for the look at one, and one for the scripts.
+our $patient = 'queue_proxy.connect_timeout = 10000';
+our $connect_timeout = 120;
 
 # Skips the test where PL/Proxy is not to be had.
 sub need
@@ -39,6 +42,7 @@ sub install
 {
 	my ($proxy, @shards) = @_;
 	my $n = 0;
+	local $ENV{PGCONNECT_TIMEOUT} = $connect_timeout;
 	return system("$scaleout/install", '--proxy', conninfo($proxy),
 		map { ('--shard', ($names[$n] // 'shard' . $n) . '=' . conninfo($_), $n++)[ 0, 1 ] } @shards) == 0;
 }
@@ -67,7 +71,7 @@ sub start_node
 	my ($name, @settings) = @_;
 	my $node = Shards::Node->new($name);
 	init_node($node);
-	$node->append_conf('postgresql.conf', "log_line_prefix = '%m [%p] [%e] '\nlog_statement = none\nmax_connections = 60\n" . join("\n", @settings, ''));
+	$node->append_conf('postgresql.conf', "log_line_prefix = '%m [%p] [%e] '\nlog_statement = none\nmax_connections = 60\n$patient\n" . join("\n", @settings, ''));
 	$node->start;
 	return $node;
 }

@@ -50,8 +50,9 @@ sub ends
 	ok($node->poll_query_until('postgres', "select state = 'idle' from pg_stat_activity where application_name = '$name'"), $what);
 }
 
-begin_to_wait('ending', 'ending', '5 s');
-begin_to_wait('last of two', 'ending', '5 s');
+# Their time is not over before the clock is set back.
+begin_to_wait('ending', 'ending', '20 s');
+begin_to_wait('last of two', 'ending', '20 s');
 begin_to_wait($_, $_, '30 min') for 'paused', 'told', 'looked_at';
 $clock->set(-3600);
 sql(q{select queue_resume('paused'), queue_send('paused', '1')});

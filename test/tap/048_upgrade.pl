@@ -82,11 +82,11 @@ my ($status, $out, $error) = $node->psql('postgres', q{\set VERBOSITY sqlstate
 	select queue_complete('q', 1, 1, result => '1')});
 like($error, qr/55000/, 'the old archive keeps no results');
 in_the_middle(900);
-sql(q{set lock_timeout = '20s'; select queue_upgrade('q')});
-sql(q{set lock_timeout = '20s'; select queue_upgrade('plain')});
+sql(q{set lock_timeout = '120s'; select queue_upgrade('q')});
+sql(q{set lock_timeout = '120s'; select queue_upgrade('plain')});
 in_the_middle(1500);
 sql(q{select queue_alter('q', archive_keep => '500 hours', dead_keep => '500 hours')});
-is(sql(q{set lock_timeout = '20s'; select queue_upgrade('q')}), 'public.q', 'the archive gets slots under workers');
+is(sql(q{set lock_timeout = '120s'; select queue_upgrade('q')}), 'public.q', 'the archive gets slots under workers');
 is(sql(q{select queue_upgrade()}), '', 'and that is all');
 in_the_middle(2000);
 sql(q{select queue_alter('q', kinds => true)});
