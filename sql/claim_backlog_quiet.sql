@@ -87,14 +87,15 @@ rollback;
 create temp table popped as select id, row_number() over () as place from queue_pop('jobs', 600);
 select count(*), count(*) filter (where id < previous) as out_of_order
 from (select id, lag(id) over (order by place) as previous from popped) as p;
--- No one is told that the rows are back: the next look finds them, which comes later if the one before has taken long.
+-- No one is told that the rows are back: the next look finds them, which comes later if the one before has taken long, but before
+-- the minute is over after which any ring is swept.
 create procedure look_again(inout jobs bigint default null) language plpgsql as $$
 begin
 	for i in 1 .. 200 loop
 		perform pg_sleep(0.5);
 		select count(*) into jobs from queue_pop('jobs', 10) where id < (select max(id) from popped);
 		commit;
-		exit when jobs > 0;
+		exit when jobs > 0 or clock_timestamp() > statement_timestamp() + interval '40 s';
 	end loop;
 end $$;
 call look_again();
@@ -104,16 +105,18 @@ select queue_detach('packing');
 update parcels set packed = null;
 select queue_attach('locked', 'parcels', 'packed is null', 'id', claim_mode => 'session', wake => true);
 select id from queue_pop_rows(null::parcels, 'locked');
-create procedure pop_again(inout read_again boolean default false) language plpgsql as $$
+create procedure pop_again(inout read_again boolean default false, inout popped bigint default null) language plpgsql as $$
 declare
 	before bigint := sweeps();
+	next bigint;
 begin
 	for i in 1 .. 200 loop
 		perform pg_sleep(0.5);
-		perform queue_pop_rows(null::parcels, 'locked');
+		select id into next from queue_pop_rows(null::parcels, 'locked');
 		commit;
+		popped := coalesce(popped, next);
 		read_again := sweeps() > before;
-		exit when read_again;
+		exit when read_again or clock_timestamp() > statement_timestamp() + interval '40 s';
 	end loop;
 end $$;
 call pop_again();

@@ -47,6 +47,7 @@ begin
 			end loop;
 			jobs := concat_ws(' ', jobs, (select id from queue_pop('jobs', lease => '1 microsecond')));
 			counted := counted + 1;
+			brief := greatest(brief / 2, '20 ms');
 		else
 			perform queue_release('jobs', 1, attempts);
 			brief := 2 * brief;

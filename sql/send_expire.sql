@@ -276,7 +276,8 @@ insert into codes (payload, priority, run_at, attempt, expires_at) select '0', 1
 create function pop_until_dead(job jsonb) returns void language plpgsql as $$
 begin
 	for i in 1 .. 3000 loop
-		exit when exists (select from codes where payload = job and dead_at is not null);
+		exit when exists (select from codes where payload = job and dead_at is not null)
+			or clock_timestamp() > statement_timestamp() + interval '40 s';
 		perform pg_sleep(0.1);
 		perform from queue_pop('codes');
 	end loop;
@@ -357,7 +358,7 @@ begin
 		perform from queue_pop('codes');
 		commit;
 		select count(*) - before - one into two from codes where dead_at is not null;
-		exit when two > 0;
+		exit when two > 0 or clock_timestamp() > begun + interval '40 s';
 	end loop;
 	paused := clock_timestamp() - begun >= '1 s';
 end $$;

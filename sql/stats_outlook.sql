@@ -69,7 +69,7 @@ do $$ begin
 		commit;
 		perform queue_pop('many');
 		commit;
-		exit when (select o.ready_exact from outlook('many') as o);
+		exit when (select o.ready_exact from outlook('many') as o) or clock_timestamp() > statement_timestamp() + interval '40 s';
 	end loop;
 end $$;
 select * from outlook('many');

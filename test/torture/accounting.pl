@@ -192,7 +192,7 @@ sub start_workers
 
 my $unknown = 0;
 my $killed = 0;
-my $deadline = time + ($is_long ? 7200 : 1500);
+my $deadline = time + ($is_long ? 7200 : 900);
 my $round = 0;
 my $next = $first + 1;
 # On until a session was ended, too: a machine that stands still may leave no time for that.

@@ -149,7 +149,7 @@ sub start_clients
 my $killed = 0;
 my $unknown = 0;
 my $done = 0;
-my $deadline = time + ($ENV{LONG} ? 3600 : 1500);
+my $deadline = time + ($ENV{LONG} ? 3600 : 900);
 # On until a session was ended, too: a machine that stands still may leave no time for that.
 for (my $round = 1; ($done < $calls || ($faults > 0 && $killed == 0)) && time < $deadline; $round++)
 {
