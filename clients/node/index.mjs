@@ -227,8 +227,8 @@ function inTransaction(link, late) {
 	async function query(...values) {
 		if (ofTransactions.test(values[0]?.text ?? values[0]))
 			throw new Error('the transaction of a job is begun and ended for the handler, which may use savepoints');
-		if (!state.isOver) await (state.begun ??= link.ask((client) => client.query('begin'), over.signal));
-		if (state.isOver || !link.client) throw new Error(state.isOver ? 'the job is over' : 'no connection');
+		const begun = state.isOver || await (state.begun ??= link.ask((client) => client.query('begin'), over.signal, { isDue: true }));
+		if (state.isOver || !begun || !link.client) throw new Error(state.isOver ? 'the job is over' : 'no connection');
 		return link.client.query(...values);
 	}
 	state.client = new Proxy({}, {
@@ -284,7 +284,7 @@ class Run {
 				const job = new Job(worker.queue, row);
 				const failed = stopping.aborted ? { error: new Release() } : await this.#attempt(link, worker, job);
 				if (job.signal.aborted) this.log(job.signal.reason.message);
-				else if (failed) await link.ask((client) => job.giveBack(client, failed.error), this.#late.signal);
+				else if (failed) await link.ask((client) => job.giveBack(client, failed.error), this.#late.signal, { isDue: true });
 			}
 		} catch (error) {
 			this.log(`ends: ${error.message}`);
@@ -330,7 +330,7 @@ class Run {
 			if (over.aborted) return;
 			try {
 				const isOurs = await this.heart.ask((client) => job.extend(client, worker.lease), over,
-					1000 * Math.max(worker.heartbeat, 5));
+					{ limit: 1000 * Math.max(worker.heartbeat, 5) });
 				if (isOurs === false && !job.isHandled) job.lose();
 				if (job.refusal) this.log(`the progress of job ${job.id} of ${job.queue.name} is not kept: ${job.refusal.message}`);
 				job.refusal = undefined;

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 const retry = Symbol('retry');
+const lastLimit = 5000; // milliseconds for a call that is made when all is over
 
 // A connection that is made anew when it is lost.
 export class Link {
@@ -18,6 +19,7 @@ export class Link {
 		const config = typeof connection === 'string' ? { connectionString: connection } : connection;
 		const client = new pg.Client({ connectionTimeoutMillis: 10_000, ...config, application_name: name });
 		client.on('error', () => {}); // its next query says so
+		if (over.aborted) throw new Error('it is over');
 		const giveUp = () => client.connection.stream.destroy();
 		over.addEventListener('abort', giveUp);
 		try {
@@ -36,11 +38,13 @@ export class Link {
 		client?.end().catch(() => {});
 	}
 
-	async #attempt(call, over, limit) {
+	async #attempt(call, over, { limit = Infinity, isDue = false }) {
+		const isLast = isDue && over.aborted;
 		try {
 			if (!this.client) await this.#connect(over);
-			if (!over.aborted) return await within(limit, call(this.client));
+			if (isLast || !over.aborted) return await within(isLast ? lastLimit : limit, call(this.client));
 		} catch (error) {
+			if (isLast) this.end();
 			if (over.aborted) return undefined;
 			// An error of the configuration, if there has been no connection yet.
 			const isAnswer = error instanceof pg.DatabaseError || /^SASL/.test(error.message);
@@ -51,12 +55,12 @@ export class Link {
 		return retry;
 	}
 
-	// Calls what asks the server; again on a new connection while the server does not answer, within so many
+	// Calls what asks the server; again on a new connection while the server does not answer, within the limit in
 	// milliseconds, also for what may have been done: a receipt is good for one completion. Resolves to
-	// undefined once it is over.
-	async ask(call, over = new AbortController().signal, limit = Infinity) {
-		for (let pause = 100; !over.aborted; pause = Math.min(2 * pause, 10_000)) {
-			const turn = this.#turn.then(() => this.#attempt(call, over, limit));
+	// undefined once it is over; what is due is tried once then, on the connection that there is.
+	async ask(call, over = new AbortController().signal, options = {}) {
+		for (let pause = 100; !over.aborted || (options.isDue && this.client); pause = Math.min(2 * pause, 10_000)) {
+			const turn = this.#turn.then(() => this.#attempt(call, over, options));
 			this.#turn = turn.catch(() => {});
 			const answer = await turn;
 			if (answer !== retry) return answer;

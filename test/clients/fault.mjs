@@ -55,6 +55,7 @@ async function handler(job, client) {
 		case 'fail': throw new Error('failed');
 	}
 	await write(job, client, what);
+	if (what === 'undone') await fails();
 }
 
 worker(queue, { heartbeat: Number(process.env.HEARTBEAT ?? 10), lease: '1 hour' }, handler);

@@ -97,6 +97,8 @@ def handler(job, connection):
         wait(gate)
     outcome(job)
     do(job, connection, what)
+    if what == "undone":
+        raise RuntimeError("failed")
 
 
 async def async_handler(job, connection):
@@ -121,6 +123,8 @@ async def async_handler(job, connection):
         await fail()
     outcome(job)
     await do(job, connection, what)
+    if what == "undone":
+        await fail()
 
 
 chosen = async_handler if kind == "async" else handler

@@ -182,6 +182,20 @@ for client in "${clients[@]}"; do
 	: >"$area/mute"
 	wait_until 'the job is done' is_done "$client" long
 
+	# Told to stop long before a job writes for the first time, and then fails: it has a transaction all the same, and is
+	# given back. After five seconds a client waits for no server any more.
+	job=$(send_fault "$client" '{"do": "undone", "gate": "undone"}')
+	wait_until 'the job is under way' test -e "$area/$client-undone"
+	kill -TERM "${pid_of[$client]}"
+	sleep 6
+	: >"$area/undone"
+	wait_until "$client stops" is_over "$client"
+	ends "$client"
+	ok "$client: what a job has written that fails long after the stop is rolled back, and the job has failed" "select
+		not exists (select from done where queue = '${client}_f' and what = 'undone')
+		and (select last_error ~ 'failed' and dead_at <= clock_timestamp() from ${client}_f where id = $job)"
+	start_fault "$client"
+
 	# Told to stop where there is no server any more: for a job to give back, and one that would begin.
 	for what in fail begin; do
 		if [[ $what == begin ]]; then
@@ -241,7 +255,7 @@ for client in "${clients[@]}"; do
 		ends "$client"
 		is "$client: interrupted twice, it ends in the middle of a job" "$(grep -c '^KeyboardInterrupt' "$area/$client.log")" 1
 	fi
-	rm -f "$area/connecting" "$area/mute" "$area"/gone\ *
+	rm -f "$area/connecting" "$area/mute" "$area/undone" "$area"/gone\ *
 	stop_proxy
 	rm -f "$area"/{go,late}\ [123] "$area/next"
 done
