@@ -11,7 +11,6 @@ use DBD::Pg;
 use FindBin;
 use lib $FindBin::RealBin;
 use IO::Handle;
-use IPC::Run;
 use POSIX qw(setsid);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -31,22 +30,12 @@ $_->safe_psql('postgres', 'create role worker login') for @shards, @proxies;
 sub sql { return $proxy->safe_psql('postgres', $_[0]); }
 sub state_of { return (Shards::call($_[1] // $proxy, $_[0]))[0]; }
 
-# The commands for scaleout/grow, of the first so many shards.
+# The arguments of Shards::script() for scaleout/grow, of the first so many shards.
 sub grow_command
 {
 	my ($count, @more) = @_;
-	return ("$Shards::scaleout/grow", @more, (map { ('--proxy', Shards::conninfo($_)) } @proxies),
+	return ('grow', @more, (map { ('--proxy', Shards::conninfo($_)) } @proxies),
 		map { ('--shard', "$names[$_]=" . Shards::conninfo($shards[$_])) } 0 .. $count - 1);
-}
-
-sub script
-{
-	my (@command) = @_;
-	my ($out, $error) = ('', '');
-	local $ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
-	my $ok = IPC::Run::run(\@command, '>', \$out, '2>', \$error);
-	note($out, $error);
-	return ($ok, $out, $error);
 }
 
 # What the queues are that shards that join must have.
@@ -217,7 +206,7 @@ $long->query_until(qr/begun/, q{\echo begun
 # Runs scaleout/grow until it says something, and kills it.
 sub kill_at
 {
-	my ($pattern, @command) = @_;
+	my ($pattern, $name, @arguments) = @_;
 	my $log = "$dir/grow." . time();
 	my $pid = fork() // die $!;
 	if (!$pid)
@@ -225,8 +214,7 @@ sub kill_at
 		setsid();
 		open(STDOUT, '>', $log) or POSIX::_exit(1);
 		open(STDERR, '>&', \*STDOUT) or POSIX::_exit(1);
-		$ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
-		exec(@command) or POSIX::_exit(1);
+		Shards::with_limit(sub { exec("$Shards::scaleout/$name", @arguments) or POSIX::_exit(1) });
 	}
 	my $seen = 0;
 	for (1 .. 3000)
@@ -246,9 +234,9 @@ sub versions_of
 	return join(' ', map { $_->safe_psql('postgres', "select max(version) from $table") } @nodes);
 }
 
-my ($ok, $out, $error) = script(grow_command(4, '--dry-run'));
+my ($ok, $out, $error) = Shards::script(grow_command(4, '--dry-run'));
 like($out, qr/map 1 has 2 shards; map 2 has 4, and 512 of 1,024/, 'a dry run says what would be done');
-($ok, $out, $error) = script("$Shards::scaleout/grow", '--proxy', Shards::conninfo($proxy), '--shard', 'south=' . Shards::conninfo($shards[1]));
+($ok, $out, $error) = Shards::script('grow', '--proxy', Shards::conninfo($proxy), '--shard', 'south=' . Shards::conninfo($shards[1]));
 ok(!$ok, 'the shards that are there come first');
 like($error, qr/north, south/, 'it says which');
 
@@ -261,7 +249,7 @@ $holder->query_safe(q{
 ok(kill_at(qr/shard south: calls are running/, grow_command(4)), 'killed when one shard is closed');
 is(versions_of('queue_shard.map', @shards[ 0, 1 ]), '2 1', 'the shards have different versions');
 $holder->query_safe('rollback; drop trigger wait_here on queue_shard.map');
-($ok, $out) = script(grow_command(2));
+($ok, $out) = Shards::script(grow_command(2));
 ok($ok, 'the growth is taken back');
 is(versions_of('queue_shard.map', @shards[ 0, 1 ]) . ' ' . versions_of('queue_proxy.map', @proxies), '3 3 3 3', 'by a newer version');
 ok(wait_for_progress($_, 20), "clients of kind $_ go on") for qw(send unique lock);
@@ -272,11 +260,11 @@ $holder = $proxies[1]->background_psql('postgres');
 $holder->query_safe('begin; lock table queue_proxy.map in row exclusive mode');
 ok(kill_at(qr/proxy 2: calls are running/, grow_command(4)), 'killed when one proxy has the new map');
 is(versions_of('queue_proxy.map', @proxies), '4 3', 'the proxies have different versions');
-($ok, $out, $error) = script(grow_command(2));
+($ok, $out, $error) = Shards::script(grow_command(2));
 ok(!$ok, 'then it is not taken back');
 ok(wait_for_progress($_, 5), "clients of kind $_ of the first proxy go on") for qw(send unique lock);
 $holder->query_safe('rollback');
-($ok, $out) = script(grow_command(4));
+($ok, $out) = Shards::script(grow_command(4));
 ok($ok, 'it is run again');
 like($out, qr/proxy 1: had the map before\nproxy 2: has map 4\ncalls waited for \d+ ms at most\ndone; calls for \d+ keys/, 'and completes');
 is(versions_of('queue_proxy.map', @proxies) . ' ' . versions_of('queue_shard.map', @shards), '4 4 4 4 4 4', 'all have one version');
@@ -284,7 +272,7 @@ is(sql('select array_agg(buckets order by shard) from queue_proxy.shards'), '{25
 is($proxies[0]->safe_psql('postgres', 'select md5(buckets::text) from queue_proxy.map_text()'),
 	$proxies[1]->safe_psql('postgres', 'select md5(buckets::text) from queue_proxy.map_text()'), 'in the same way by both proxies');
 ok(wait_for_progress($_, 25), "clients of kind $_ go on with four shards") for qw(send unique lock);
-($ok, $out) = script(grow_command(4));
+($ok, $out) = Shards::script(grow_command(4));
 ok($ok, 'to run it again changes nothing');
 is(versions_of('queue_proxy.map', @proxies), '4 4', 'nor the version');
 
@@ -344,7 +332,7 @@ my $kept = q{select md5(coalesce(string_agg(l::text, ' ' order by l::text), ''))
 my @kept = map { $_->safe_psql('postgres', $kept) } @shards;
 for my $more ([], ['--dry-run'])
 {
-	($ok, $out, $error) = script(@five, @$more);
+	($ok, $out, $error) = Shards::script(@five, @$more);
 	ok(!$ok, "no second growth before all is moved @$more");
 	like($error, qr/the state of \d+ keys is still on other shards: run scaleout\/move first/, 'it says why');
 }
@@ -356,11 +344,11 @@ is($state, '55000', 'nor does a shard let go what it has given');
 like($error, qr/the state of \d+ keys has been given to other shards and is kept here/, 'and says so');
 
 # All, while clients run, and repeated.
-($ok, $out) = script("$Shards::scaleout/move", '--proxy', Shards::conninfo($proxies[1]), '--kind', 'mutex', '--key', $mutex);
+($ok, $out) = Shards::script('move', '--proxy', Shards::conninfo($proxies[1]), '--kind', 'mutex', '--key', $mutex);
 ok($ok, 'one by the script');
 is(state_of("select mutex_acquire('$mutex')"), '', 'is served again');
-ok(kill_at(qr/from shard north/, "$Shards::scaleout/move", '--proxy', Shards::conninfo($proxy)), 'the script is killed');
-($ok, $out, $error) = script("$Shards::scaleout/move", '--proxy', Shards::conninfo($proxy), '--wait', '300');
+ok(kill_at(qr/from shard north/, 'move', '--proxy', Shards::conninfo($proxy)), 'the script is killed');
+($ok, $out, $error) = Shards::script('move', '--proxy', Shards::conninfo($proxy), '--wait', '300');
 ok($ok, 'and run again');
 is(join(' ', map { $_->safe_psql('postgres', 'select count(*) from queue_shard.unmoved') } @shards), '0 0 0 0', 'all are moved');
 is(join(' ', map { $_->safe_psql('postgres', 'select bool_or(has_unmoved) from queue_shard.map') } @shards), 'f f f f', 'calls do not look for them any more');
@@ -368,7 +356,7 @@ is(join(' ', map { $_->safe_psql('postgres', 'select count(*) from queue_shard.l
 # What an interrupted run has left is ended by the next one, and by a growth.
 my $left = q{insert into queue_shard.leaving (kind, queue, key, shard, state) values ('throttle', '', 'gone', 2, '{}')};
 $shards[0]->safe_psql('postgres', $left);
-($ok, $out, $error) = script("$Shards::scaleout/move", '--proxy', Shards::conninfo($proxy));
+($ok, $out, $error) = Shards::script('move', '--proxy', Shards::conninfo($proxy));
 ok($ok, 'with nothing left to move');
 is($shards[0]->safe_psql('postgres', 'select count(*) from queue_shard.leaving'), 0, 'what was kept goes');
 my $moved_at = time;
@@ -381,13 +369,13 @@ is(state_of("select queue_schedule('u', '$schedule', every => '1 day')"), '', 'a
 
 # A fifth.
 $shards[0]->safe_psql('postgres', $left);
-($ok, $out, $error) = script(@five);
+($ok, $out, $error) = Shards::script(@five);
 ok($ok, 'now the second growth succeeds');
 is($shards[0]->safe_psql('postgres', q{select count(*) from queue_shard.leaving where shard <> 4 or state is not null}), 0, 'keys leave for the new shard only');
 push @shards, $fifth;
 push @names, 'fifth';
 is(versions_of('queue_proxy.map', @proxies) . ' ' . versions_of('queue_shard.map', @shards), '5 5 5 5 5 5 5', 'all have one version');
-($ok, $out, $error) = script("$Shards::scaleout/move", '--proxy', Shards::conninfo($proxy), '--wait', '300');
+($ok, $out, $error) = Shards::script('move', '--proxy', Shards::conninfo($proxy), '--wait', '300');
 ok($ok, 'its keys are moved');
 is(join(' ', map { $_->safe_psql('postgres', 'select (select count(*) from queue_shard.unmoved) + (select count(*) from queue_shard.leaving)') } @shards), '0 0 0 0 0', 'all of them');
 ok(wait_for_progress($_, 25), "clients of kind $_ go on with five shards") for qw(send unique lock);

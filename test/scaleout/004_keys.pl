@@ -6,7 +6,6 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
-use IPC::Run;
 use JSON::PP qw(decode_json);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -27,11 +26,7 @@ sub state_of { return (Shards::call($_[1] // $proxy, $_[0]))[0]; }
 sub script
 {
 	my ($name, @arguments) = @_;
-	my ($out, $error) = ('', '');
-	local $ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
-	my $ok = IPC::Run::run([ "$Shards::scaleout/$name", '--proxy', Shards::conninfo($proxy), @arguments ], '>', \$out, '2>', \$error);
-	note($out, $error);
-	return ($ok, $out, $error);
+	return Shards::script($name, '--proxy', Shards::conninfo($proxy), @arguments);
 }
 
 sub grow

@@ -6,7 +6,6 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
-use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Shards;
@@ -20,16 +19,6 @@ my ($north, $south, $west) = @shards;
 sub sql { return $proxy->safe_psql('postgres', $_[0]); }
 sub call { return Shards::call($proxy, @_); }
 sub state_of { return (call(@_))[0]; }
-
-sub script
-{
-	my ($name, @arguments) = @_;
-	my ($out, $error) = ('', '');
-	local $ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
-	my $ok = IPC::Run::run([ "$Shards::scaleout/$name", @arguments ], '>', \$out, '2>', \$error);
-	note($out, $error);
-	return ($ok, $out, $error);
-}
 
 sub shard_options { return map { ('--shard', $_->name . '=' . Shards::conninfo($_)) } @_; }
 
@@ -51,7 +40,7 @@ sql('drop server hers cascade');
 sql(q{alter event trigger queue_proxy_mapping disable; create user mapping for eve server queue_shards options (user 'postgres'); alter event trigger queue_proxy_mapping enable})
   if sql(q{select count(*) from pg_event_trigger where evtname = 'queue_proxy_mapping'});
 is(state_of(q{set role eve; alter user mapping for eve server queue_shards options (set user 'app')}), '42501', 'one from before cannot be altered');
-my ($ok, $out, $error) = script('install', '--proxy', Shards::conninfo($proxy), shard_options(@shards));
+my ($ok, $out, $error) = Shards::script('install', '--proxy', Shards::conninfo($proxy), shard_options(@shards));
 ok(!$ok, 'and is refused by the next installation');
 like($error, qr/user mappings.*eve/, 'which names it');
 sql('drop user mapping if exists for eve server queue_shards');
@@ -63,22 +52,22 @@ $_->safe_psql('postgres', q{create table public.called (who name); grant insert 
 	create function public.format(text, name, text) returns text language plpgsql as $$ begin insert into public.called values (current_user); return pg_catalog.format($1, $2, $3); end $$;
 	create function public.format(text, jsonb) returns text language plpgsql as $$ begin insert into public.called values (current_user); return pg_catalog.format($1, $2); end $$})
   for $proxy, @shards;
-($ok, $out, $error) = script('install', '--drop-older', '--proxy', Shards::conninfo($proxy) . q{ options='-c work_mem=8MB'}, shard_options(@shards));
+($ok, $out, $error) = Shards::script('install', '--drop-older', '--proxy', Shards::conninfo($proxy) . q{ options='-c work_mem=8MB'}, shard_options(@shards));
 ok($ok, 'without, it succeeds');
 is($_->safe_psql('postgres', q{select count(*) from pg_proc where proname = 'stale'}), 0, 'and leaves no function of another version on ' . $_->name) for $proxy, $north;
 
 # Passwords would be in pg_foreign_server and in the list of processes, for all to read.
 for my $word (qw(password sslpassword))
 {
-	($ok, $out, $error) = script('install', '--proxy', Shards::conninfo($proxy), shard_options($north, $south), '--shard', 'west=' . Shards::conninfo($west) . " $word=secret1");
+	($ok, $out, $error) = Shards::script('install', '--proxy', Shards::conninfo($proxy), shard_options($north, $south), '--shard', 'west=' . Shards::conninfo($west) . " $word=secret1");
 	ok(!$ok, "$word in a connection string is refused");
 	like($error, qr/passfile/, 'the error says what to do');
 	unlike($out . $error, qr/secret1/, 'and does not show it');
 }
-($ok, $out, $error) = script('install', '--proxy', Shards::conninfo($proxy) . ' password=secret1', shard_options(@shards));
+($ok, $out, $error) = Shards::script('install', '--proxy', Shards::conninfo($proxy) . ' password=secret1', shard_options(@shards));
 ok(!$ok && $error =~ /passfile/, 'also in that of the proxy');
 is(state_of(q{select queue_proxy.set_shard(0, 'north', 'host=a PASSWORD = secret1', 'public')}), '22023', 'and by the function');
-($ok, $out, $error) = script('move', '--proxy', Shards::conninfo($proxy) . ' password=secret1');
+($ok, $out, $error) = Shards::script('move', '--proxy', Shards::conninfo($proxy) . ' password=secret1');
 ok(!$ok && $error =~ /passfile/, 'as by scaleout/move');
 
 # A role that holds what locks it can.
@@ -269,12 +258,12 @@ my $schedule = $north->safe_psql('postgres', q{insert into queue_shard.leaving (
 	select 'schedule', 'public.hers', name, 1 from queue_schedules limit 1 returning key});
 $south->safe_psql('postgres', "insert into queue_shard.unmoved values ('unique', 'public.hers', '$digest', 0), ('schedule', 'public.hers', '$schedule', 0)");
 $_->safe_psql('postgres', 'delete from eve.seen') for $north, $south;
-($ok, $out, $error) = script('move', '--proxy', Shards::conninfo($proxy));
+($ok, $out, $error) = Shards::script('move', '--proxy', Shards::conninfo($proxy));
 ok(!$ok, 'what would run at the end of the transaction, as the role of the session, is refused');
 like($error, qr/security-restricted operation/, 'by PostgreSQL');
 is($south->safe_psql('postgres', 'select count(*) from eve.seen'), 0, 'and has not run');
 $south->safe_psql('postgres', 'drop trigger later on hers');
-($ok, $out, $error) = script('move', '--proxy', Shards::conninfo($proxy));
+($ok, $out, $error) = Shards::script('move', '--proxy', Shards::conninfo($proxy));
 ok($ok, 'keys of a queue with triggers are moved');
 for my $shard ($north, $south)
 {
@@ -306,24 +295,24 @@ for my $code (qw(P0001 57014 P0004))
 		select 'unique', 'public.hers', digest, 1, array[job] from queue_shard.unique_jobs('public.hers') limit 1 returning key});
 	$north->safe_psql('postgres', q{insert into queue_shard.leaving (kind, queue, key, shard) values ('unique', 'public.zero', 'x', 1)});
 	$south->safe_psql('postgres', "insert into queue_shard.unmoved values ('unique', 'public.hers', '$digest', 0), ('unique', 'public.zero', 'x', 0)");
-	($ok, $out, $error) = script('move', '--proxy', Shards::conninfo($proxy));
+	($ok, $out, $error) = Shards::script('move', '--proxy', Shards::conninfo($proxy));
 	ok(!$ok, "a key cannot be moved: $code");
 	like($error, qr/not mine.*keys that are left: 1/s, 'which is said');
 	is($south->safe_psql('postgres', 'select key from queue_shard.unmoved'), $digest, 'the others are moved');
 	$north->safe_psql('postgres', 'drop trigger refuse on hers');
-	($ok, $out, $error) = script('move', '--proxy', Shards::conninfo($proxy));
+	($ok, $out, $error) = Shards::script('move', '--proxy', Shards::conninfo($proxy));
 	ok($ok, 'and it, when it can be');
 }
 
 # A proxy that divides the keys otherwise.
 my $other = Shards::start_node('other');
-($ok, $out, $error) = script('install', '--proxy', Shards::conninfo($other), shard_options($north, $south));
+($ok, $out, $error) = Shards::script('install', '--proxy', Shards::conninfo($other), shard_options($north, $south));
 ok(!$ok, 'a proxy of fewer shards is refused');
 like($error, qr/another map of that version/, 'by them');
 is($other->safe_psql('postgres', 'select count(*) from queue_proxy.map'), 0, 'and has no map');
-($ok, $out, $error) = script('install', '--proxy', Shards::conninfo($other), '--shard', 'nord=' . Shards::conninfo($north), shard_options($south, $west));
+($ok, $out, $error) = Shards::script('install', '--proxy', Shards::conninfo($other), '--shard', 'nord=' . Shards::conninfo($north), shard_options($south, $west));
 ok(!$ok, 'so is one that has another name for a shard');
-($ok, $out, $error) = script('install', '--proxy', Shards::conninfo($other), shard_options(@shards));
+($ok, $out, $error) = Shards::script('install', '--proxy', Shards::conninfo($other), shard_options(@shards));
 ok($ok, 'one with the same shards is not, though it was before');
 is($other->safe_psql('postgres', 'select string_agg(name, $$ $$ order by shard) from queue_proxy.shard'), 'north south west', 'and has these');
 is($other->safe_psql('postgres', q{select queue_send('q', '1') > 0}), 't', 'and is served');
@@ -333,12 +322,12 @@ $other->stop;
 my $east = Shards::start_node('east');
 my @grow = ('--proxy', Shards::conninfo($proxy), shard_options(@shards, $east));
 $east->safe_psql('postgres', q{create role app login; create role eve login; create extension queue_ext; select queue_create('q'), queue_send('q', '1')});
-($ok, $out, $error) = script('grow', @grow);
+($ok, $out, $error) = Shards::script('grow', @grow);
 ok(!$ok, 'a shard that has a queue of its own of that name is refused');
 like($error, qr/"public\.q" of this server was not created through a proxy/, 'the error says so');
 is(join(' ', map { $_->safe_psql('postgres', 'select version from queue_shard.map') } @shards), '1 1 1', 'no map was closed');
 $east->safe_psql('postgres', q{select queue_drop('q'); create table q (id bigint)});
-($ok, $out, $error) = script('grow', @grow);
+($ok, $out, $error) = Shards::script('grow', @grow);
 ok(!$ok, 'also one that has a table of that name');
 like($error, qr/"public\.q" of this server was not created through a proxy/, 'the error says so');
 $east->safe_psql('postgres', q{drop table q});
@@ -360,7 +349,7 @@ sql(qq{select mutex_acquire('$long'), mutex_acquire('$long' || i) from generate_
 $east->safe_psql('postgres', q{grant create on schema public to eve; set role eve; select queue_create('renamed')});
 $east->safe_psql('postgres', join(';', $east->safe_psql('postgres', q{select format('alter table renamed alter column id set minvalue %s set maxvalue %s set start %s restart', (3::bigint << 43) + 1, (4::bigint << 43) - 1, (3::bigint << 43) + 1)})));
 $east->safe_psql('postgres', 'alter table renamed owner to app');
-($ok, $out, $error) = script('grow', @grow);
+($ok, $out, $error) = Shards::script('grow', @grow);
 ok(!$ok, 'a queue of another role, with the ids of the new shard, is refused');
 like($error, qr/queue "public\.renamed" of this server belongs to another role than on the other shards/, 'the error says so');
 $east->safe_psql('postgres', q{select queue_drop('renamed')});
@@ -370,11 +359,7 @@ $holder->query_safe(q{set role eve; select pg_advisory_lock(hashtext('scaleout/g
 my $reader = $west->background_psql('postgres');
 $reader->query_safe('set role eve; begin; select * from queue_shard.map');
 my ($growing, $said) = ('', '');
-my $run = do
-{
-	local $ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
-	IPC::Run::start([ "$Shards::scaleout/grow", @grow ], '>', \$growing, '2>', \$said, IPC::Run::timeout(600));
-};
+my $run = Shards::start_script(\$growing, \$said, 'grow', @grow);
 $run->pump until $said =~ /calls are running.*: \d+ of postgres/ || !$run->pumpable;
 is(join(' ', map { $_->safe_psql('postgres', 'select version from queue_shard.map') } @shards), '1 1 1', 'who holds the map is named, and no map is closed');
 $reader->quit;
@@ -385,7 +370,7 @@ $holder->quit;
 like($said, qr/columns of queue "public\.broken" have been changed/, 'an owner who breaks a queue harms that queue');
 is($_->safe_psql('postgres', 'select count(*) from called'), 0, 'no function in public was called on ' . $_->name) for $proxy, @shards;
 is((map { $_->safe_psql('postgres', 'select queue_shard.own_queues(1)') } $east)[0], '', 'no queue of another number is its own');
-($ok, $out, $error) = script('move', '--proxy', Shards::conninfo($proxy));
+($ok, $out, $error) = Shards::script('move', '--proxy', Shards::conninfo($proxy));
 ok($ok, 'and gets its keys');
 
 for my $node ($proxy, @shards, $east)

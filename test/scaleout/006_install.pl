@@ -6,7 +6,6 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use IO::Socket::INET;
-use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Shards;
@@ -15,17 +14,9 @@ use Test::More;
 Shards::need();
 my ($a, $b, $c, $proxy, $other) = map { Shards::start_node($_) } qw(a b c proxy other);
 
-# Whether the scripts have the limit that they have by default.
-my $is_by_default = 0;
-
 sub script
 {
-	my ($name, @arguments) = @_;
-	my ($out, $error) = ('', '');
-	local $ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
-	delete $ENV{PGCONNECT_TIMEOUT} if $is_by_default;
-	my $ok = IPC::Run::run([ "$Shards::scaleout/$name", @arguments ], '>', \$out, '2>', \$error);
-	note($out, $error);
+	my ($ok, undef, $error) = Shards::script(@_);
 	return ($ok, $error);
 }
 
@@ -136,7 +127,7 @@ $third->safe_psql('postgres', q{update queue_proxy.shard set conninfo = 'host=/n
 ok(!$ok, 'nor is that said of a shard that cannot be reached');
 # One that takes connections and says nothing.
 my $silent = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') or die $!;
-$is_by_default = 1;
+$Shards::connect_timeout = undef;
 ($ok, $error) = script('move', '--proxy', 'host=127.0.0.1 dbname=postgres port=' . $silent->sockport);
 ok(!$ok, 'a server that is silent is given up');
 like($error, qr/timeout expired/, 'which is said');

@@ -6,7 +6,6 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
-use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Shards;
@@ -29,12 +28,8 @@ sub script
 {
 	my ($name, $where, @more) = @_;
 	my ($proxies, $shards) = split /:/, $where;
-	my ($out, $error) = ('', '');
-	local $ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
-	my $ok = IPC::Run::run([ "$Shards::scaleout/$name", (map { ('--proxy', Shards::conninfo($node, $_)) } split ' ', $proxies),
-		(map { ('--shard', s/=.*//r . '=' . Shards::conninfo($node, s/.*=//r)) } split ' ', $shards), @more ], '>', \$out, '2>', \$error);
-	note("$name $where", $out, $error);
-	return ($ok, $out, $error);
+	return Shards::script($name, (map { ('--proxy', Shards::conninfo($node, $_)) } split ' ', $proxies),
+		(map { ('--shard', s/=.*//r . '=' . Shards::conninfo($node, s/.*=//r)) } split ' ', $shards), @more);
 }
 
 sub versions

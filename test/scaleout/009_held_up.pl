@@ -6,7 +6,6 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
-use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Shards;
@@ -21,17 +20,10 @@ sub sql { my ($database, $sql) = @_; return $node->safe_psql($database, $sql); }
 sub command
 {
 	my ($name, @shards) = @_;
-	return ("$Shards::scaleout/$name", '--proxy', Shards::conninfo($node, 'p'), map { /^--/ ? $_ : ('--shard', "$_=" . Shards::conninfo($node, $_)) } @shards);
+	return ($name, '--proxy', Shards::conninfo($node, 'p'), map { /^--/ ? $_ : ('--shard', "$_=" . Shards::conninfo($node, $_)) } @shards);
 }
 
-sub script
-{
-	my ($out, $error) = ('', '');
-	local $ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
-	my $ok = IPC::Run::run([ command(@_) ], '>', \$out, '2>', \$error);
-	note("@_", $out, $error);
-	return ($ok, $out, $error);
-}
+sub script { return Shards::script(command(@_)); }
 
 my ($ok, $out, $error) = script('install', 'a');
 ok($ok, 'a proxy with a shard');
@@ -44,11 +36,7 @@ $closing->query_safe(q{
 	create trigger wait_here before insert or update on queue_shard.map for each statement execute function wait_here();
 	begin; select pg_advisory_xact_lock(77)});
 ($out, $error) = ('', '');
-my $growth = do
-{
-	local $ENV{PGCONNECT_TIMEOUT} = $Shards::connect_timeout;
-	IPC::Run::start([ command('grow', 'a', 'b') ], '>', \$out, '2>', \$error, IPC::Run::timeout(600));
-};
+my $growth = Shards::start_script(\$out, \$error, command('grow', 'a', 'b'));
 $growth->pump until $error =~ /shard a: calls are running/ || !$growth->pumpable;
 sql('a', q{select queue_alter('changed', lease => '7 s')});
 my $locker = $node->background_psql('b');

@@ -10,9 +10,11 @@ use strict;
 use warnings;
 
 use FindBin;
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(sleep time);
 
 our $scaleout = "$FindBin::RealBin/../../scaleout";
 our @names = qw(north south west);
@@ -20,7 +22,8 @@ our $keeps_sessions = 1; # see Shards::Node below; not where servers go down, or
 our $encoding = 'UTF8'; # of the servers that are started
 # For a proxy whose shards do not go down: else it connects to each of them once a second to see whether it is there.
 our $trusting = 'queue_proxy.heartbeat = 60000';
-# A shard that stands still for seconds is not down: the longest time that counts for the look at one, and one for the scripts.
+# A shard that stands still for seconds is not down: the longest time that counts for the look at one, and one for the
+# scripts; undef is what they have by default.
 our $patient = 'queue_proxy.connect_timeout = 10000';
 our $connect_timeout = 120;
 
@@ -38,13 +41,39 @@ sub conninfo
 	return 'host=' . $node->host . ' port=' . $node->port . ' dbname=' . ($database // 'postgres');
 }
 
+# Calls what runs a script: only then, as the servers, too, would do as the environment says that they are started in.
+sub with_limit
+{
+	my ($run) = @_;
+	local $ENV{PGCONNECT_TIMEOUT} = $connect_timeout // '';
+	delete $ENV{PGCONNECT_TIMEOUT} if !defined $connect_timeout;
+	return $run->();
+}
+
+# Runs one of scaleout/ and returns whether it succeeds, its output and its errors.
+sub script
+{
+	my ($name, @arguments) = @_;
+	my ($out, $error) = ('', '');
+	my $ok = with_limit(sub { IPC::Run::run([ "$scaleout/$name", @arguments ], '>', \$out, '2>', \$error) });
+	note("$name @arguments", $out, $error);
+	return ($ok, $out, $error);
+}
+
+# Starts one, whose output and errors become those of the references; to be pumped and finished.
+sub start_script
+{
+	my ($out, $error, $name, @arguments) = @_;
+	return with_limit(sub { IPC::Run::start([ "$scaleout/$name", @arguments ], '>', $out, '2>', $error, IPC::Run::timeout(600)) });
+}
+
 sub install
 {
 	my ($proxy, @shards) = @_;
-	my $n = 0;
-	local $ENV{PGCONNECT_TIMEOUT} = $connect_timeout;
-	return system("$scaleout/install", '--proxy', conninfo($proxy),
-		map { ('--shard', ($names[$n] // 'shard' . $n) . '=' . conninfo($_), $n++)[ 0, 1 ] } @shards) == 0;
+	my ($ok, $out, $error) = script('install', '--proxy', conninfo($proxy),
+		map { ('--shard', ($names[$_] // "shard$_") . '=' . conninfo($shards[$_])) } 0 .. $#shards);
+	diag($out, $error) if !$ok;
+	return $ok;
 }
 
 # initdb works for longer than a copy of what it has made: so the first node of a run is the template of the others.
@@ -94,6 +123,55 @@ sub call
 		extra_params => [ '-v', 'VERBOSITY=verbose' ], %params);
 	my ($state) = $error =~ /ERROR:  ([0-9A-Z]{5}): /;
 	return ($state // ($status ? 'fail' : ''), $out, $error);
+}
+
+# The state of a process, as ps has it, and its parent; X: it is not there. Not every system has ps.
+sub process
+{
+	my ($pid) = @_;
+	open my $in, '<', "/proc/$pid/stat" or return ('X', 0);
+	return (<$in> // '') =~ /.*\) (\S) (\d+)/s ? ($1, $2) : ('X', 0);
+}
+
+sub process_state { return (process($_[0]))[0]; }
+sub children { my ($pid) = @_; return grep { (process($_))[1] == $pid } map { m{(\d+)$} } glob '/proc/[0-9]*'; }
+
+# Sends it, and waits for what it does: a zombie is dead, too.
+sub signal_and_wait
+{
+	my ($signal, @pids) = @_;
+	my $expected = { STOP => qr/[TZX]/, KILL => qr/[ZX]/, CONT => qr/[^T]/ }->{$signal};
+	kill $signal, @pids;
+	my $deadline = time + 180;
+	while (my @others = grep { process_state($_) !~ $expected } @pids)
+	{
+		die "SIG$signal does nothing to @others" if time > $deadline;
+		sleep 0.01;
+	}
+	return;
+}
+
+my %stopped;
+END { kill 'CONT', keys %stopped; }
+
+# STOP, CONT or KILL for all processes of a server: a postmaster that has stopped cannot make others meanwhile. One
+# that it makes while it is killed would live on, and might wait for ever for what another has held, and keep the
+# server from starting again. Returns how many they are.
+sub signal_all
+{
+	my ($node, $signal) = @_;
+	my $pid = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
+	if ($signal ne 'CONT')
+	{
+		$stopped{$pid} = 1;
+		signal_and_wait('STOP', $pid);
+	}
+	my @pids = ($pid, children($pid));
+	if ($signal eq 'STOP') { @stopped{@pids} = (1) x @pids; }
+	else { delete @stopped{@pids}; }
+	signal_and_wait($signal, @pids);
+	$node->{_pid} = undef if $signal eq 'KILL';
+	return scalar @pids;
 }
 
 # What leaves a session as it was.

@@ -194,29 +194,11 @@ sub none
 	return;
 }
 
-sub children_of
-{
-	my ($parent) = @_;
-	my @children;
-	for my $file (glob '/proc/[0-9]*/stat')
-	{
-		open my $in, '<', $file or next;
-		my $line = <$in> // '';
-		push @children, $1 if $line =~ /^(\d+) \(.*\) \S (\d+) / && $2 == $parent;
-	}
-	return @children;
-}
-
 # SIGKILL for the whole server.
 sub kill_server
 {
 	my ($node) = @_;
-	my ($postmaster) = $node->{_pid};
-	# It starts no other child, and hears of no end of one.
-	kill 'STOP', $postmaster;
-	my @children = children_of($postmaster);
-	$node->kill9;
-	kill 'KILL', @children;
+	Shards::signal_all($node, 'KILL');
 	$kills++;
 	return;
 }
