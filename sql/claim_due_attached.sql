@@ -59,14 +59,24 @@ call test_sweeps('select queue_release_row(''task'', t, now() + interval ''1 hou
 create procedure test_one_by_one(event text, inout claimed bigint default 0, inout few boolean default null, inout in_order boolean default true)
 language plpgsql as $$
 declare
-	began timestamptz := clock_timestamp();
-	before bigint := sweeps();
+	began timestamptz;
+	before bigint;
 	last timestamptz := '-infinity';
 	job task;
 begin
-	update task set state = 'done' where run_at <= now();
-	execute event;
-	commit;
+	-- Again where a slow machine has looked at them when the first was due already.
+	for i in 1 .. 20 loop
+		update task set state = 'done' where run_at <= now();
+		commit;
+		began := clock_timestamp();
+		before := sweeps();
+		execute event;
+		commit;
+		perform queue_pop_rows(null::task, 'task');
+		commit;
+		exit when clock_timestamp() < began + interval '2 s';
+		perform pg_sleep(2);
+	end loop;
 	while claimed < 200 and clock_timestamp() < began + interval '5 min' loop
 		select * into job from queue_pop_rows(null::task, 'task');
 		commit;
