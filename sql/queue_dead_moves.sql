@@ -180,9 +180,9 @@ truncate letters;
 -- A cast of a column's type is the owner's code: it does not run as the owner in the worker's session. A column of another type is left
 -- where it is.
 create type tone as enum ('low', 'high');
-create function tone_text(t tone) returns text language plpgsql as $$ begin raise warning 'as %', current_user; return enum_out(t); end $$;
+create function tone_text(t tone) returns text language plpgsql as $$ begin raise warning 'as who began the session: %', current_user = session_user; return enum_out(t); end $$;
 create cast (tone as text) with function tone_text(tone) as assignment;
-create function text_tone(t text) returns tone language plpgsql as $$ begin raise warning 'as %', current_user; return enum_first(null::test_dead_moves.tone); end $$;
+create function text_tone(t text) returns tone language plpgsql as $$ begin raise warning 'as who began the session: %', current_user = session_user; return enum_first(null::test_dead_moves.tone); end $$;
 create cast (text as tone) with function text_tone(text) as assignment;
 select queue_create('toned', max_attempts => 1, dead_queue => 'letters');
 alter table toned alter kind type tone using null;
