@@ -5,7 +5,6 @@ use strict;
 use warnings;
 
 use FindBin;
-use IPC::Run;
 use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -33,6 +32,8 @@ sub key_of
 		join queue_proxy.bucket b on b.bucket = queue_proxy.bucket_of('k' || i) where b.shard = $shard});
 }
 
+sub signal_south { Shards::signal_all($south, $_[0]) > 1 or die 'a server without processes'; return; }
+
 my @key = map { key_of($_) } 0 .. 2;
 sql(q{select queue_create('q', lease => '1 hour')});
 sql(qq{select throttle_create('$_', '1 hour', 100), queue_send('q', '1', partition_key => '$_') }) for @key;
@@ -47,9 +48,8 @@ is(sql('set queue_proxy.retry_after = 1000000000; select queue_proxy.setting_of(
 # Of several hosts the first one may be silent: then PL/Proxy, which has no timeout, waits for it, though the look finds the next one.
 for my $string ('host=/tmp,' . $south->host . ' port=' . $south->port, "host = '/tmp, /var/tmp'", 'hostaddr=10.0.0.1,127.0.0.1')
 {
-	my ($out, $error) = ('', '');
-	ok(!IPC::Run::run([ "$Shards::scaleout/install", '--proxy', Shards::conninfo($proxy), '--shard', "north=$string dbname=postgres" ], '>', \$out, '2>', \$error),
-		"several hosts are refused: $string");
+	my ($ok, undef, $error) = Shards::script('install', '--proxy', Shards::conninfo($proxy), '--shard', "north=$string dbname=postgres");
+	ok(!$ok, "several hosts are refused: $string");
 	like($error, qr/has several hosts/, 'which is said');
 	is(state_of('select queue_proxy.set_shard(1, $$south$$, $$' . $string . '$$, $$public$$)'), '22023', 'also by the function');
 }
@@ -186,7 +186,7 @@ $south->safe_psql('postgres', 'alter table q owner to app');
 # Hanging: it takes connections, and says nothing.
 $session->query('select queue_counts(\'q\')');
 sql(q{select queue_purge('q')});
-Shards::signal_all($south, 'STOP') > 1 or die 'a server without processes';
+signal_south('STOP');
 sleep 2;
 # Without its timeout it would wait until the server goes on.
 is(state_of(qq{set queue_proxy.retry_after = 10000; select lock_throttled_resource('$key[1]', 'me')}), '08001', 'a shard that hangs is found out');
@@ -198,15 +198,15 @@ is(sql($noted), $note, 'need not find out for itself');
 is(sql(q{select count(*) from queue_pop('q')}), 0, "pop $_ goes on without it") for 1 .. 3;
 is(sql(q{select count(queue_send('q', '4')) from generate_series(1, 6)}), 6, 'so do sends');
 # A call that is under way waits until the server answers, or is killed. Others do not.
-Shards::signal_all($south, 'CONT');
+signal_south('CONT');
 $proxy->poll_query_until('postgres', 'select queue_proxy.reach(1)') or die;
 $session->query(qq{select queue_send('q', '1', partition_key => '$key[1]')});
 $session->{stderr} = '';
-Shards::signal_all($south, 'STOP');
+signal_south('STOP');
 $session->query_until(qr/begun/, "\\echo begun\nselect queue_send('q', '1', partition_key => '$key[1]');\n\\echo ended\n");
 sleep 2;
 is(state_of(qq{select lock_throttled_resource('$key[1]', 'me')}), '08001', 'another session does not wait with it');
-Shards::signal_all($south, 'KILL');
+signal_south('KILL');
 my $said = $session->query_until(qr/ended/, '');
 like($session->{stderr}, qr/connection to shard "south" was lost/, 'a call that was under way is told of the end')
   or diag("it said $said");
