@@ -74,4 +74,44 @@ select payload, attempt from queue_pop('empty');
 -- The ring is told the moment alone of a claim by TID, and not the row.
 set queue_ext.claim_path = tid;
 call rounds(null, null);
+-- Where more leases end than the ring lists, also over a sweep that does not ask for them, as its transaction has an XID.
+set queue_ext.claim_path = direct;
+create table task (id bigint primary key, taken_until timestamptz);
+select queue_attach('task', 'task', pending => 'taken_until is null or taken_until <= call_time', order_by => 'id',
+	on_claim => 'taken_until = call_time + lease', lease => '1 hour', wake => true);
+insert into task select i from generate_series(1, 5000) as i;
+create procedure rounds_of_many(inout swept text, inout jobs text) language plpgsql as $$
+declare
+	until timestamptz;
+	sweeps_before bigint;
+	first bigint;
+	brief interval := '50 ms';
+	counted integer := 0;
+begin
+	while counted < 3 loop
+		update task set taken_until = null where taken_until is not null;
+		commit;
+		select max(taken_until) into until from queue_pop_rows(null::task, 'task', 600, lease => brief);
+		commit;
+		-- More than the log keeps.
+		insert into task select max + i from (select max(id) from task) as t, generate_series(1, 1000) as i;
+		commit;
+		select sweeps into sweeps_before from queue_claim_stats where source = 'task'::regclass;
+		perform pg_current_xact_id();
+		select id into first from queue_pop_rows(null::task, 'task');
+		commit;
+		if first > 600 then
+			swept := concat_ws(' ', swept, (select sweeps > sweeps_before from queue_claim_stats where source = 'task'::regclass));
+			while clock_timestamp() <= until loop
+			end loop;
+			jobs := concat_ws(' ', jobs, (select max(id) from queue_pop_rows(null::task, 'task', 600)));
+			counted := counted + 1;
+			brief := greatest(brief / 2, '50 ms');
+		else
+			brief := 2 * brief;
+		end if;
+		commit;
+	end loop;
+end $$;
+call rounds_of_many(null, null);
 drop schema test_sweep_lease cascade;
