@@ -86,7 +86,7 @@ is_same(const JobPlace &left, const JobPlace &right)
 	return left.moment == right.moment && left.id == right.id;
 }
 
-// What the looks of this backend keep of a table; Entry has the table's OID as its first member. Not beside definitions, which are
+// What looks and queue_maintain() of this backend keep of a table; Entry has the table's OID as its first member. Not beside definitions, which are
 // made anew at any time; so it grows with the queues. *is_found: it was there.
 template <typename Entry>
 Entry *

@@ -173,26 +173,22 @@ my $long = $proxy->background_psql('postgres', on_error_stop => 0, timeout => 36
 $long->query_until(qr/begun/, q{\echo begun
 	do $$
 	declare
+		_call text;
 		_until timestamptz;
 	begin
 		for i in 1 .. 100000 loop
-			-- Calls try again for twenty seconds while the map is half changed, and a slow machine takes longer for that.
-			_until := clock_timestamp() + interval '5 min';
-			loop
-				begin
-					perform queue_send('q', jsonb_build_object('n', 'long-' || i), partition_key => 'k' || i % 50);
-					exit;
-				exception when object_not_in_prerequisite_state then
-					if clock_timestamp() > _until then raise; end if;
-				end;
-			end loop;
-			loop
-				begin
-					perform queue_complete_many('q', array[(0::bigint << 43) + 1, (1::bigint << 43) + 1], '{1000,1000}');
-					exit;
-				exception when object_not_in_prerequisite_state then
-					if clock_timestamp() > _until then raise; end if;
-				end;
+			foreach _call in array array[format($call$queue_send('q', '{"n": "long-%1$s"}', partition_key => 'k' || %1$s % 50)$call$, i),
+				$call$queue_complete_many('q', array[(0::bigint << 43) + 1, (1::bigint << 43) + 1], '{1000,1000}')$call$] loop
+				-- Calls try again for twenty seconds while the map is half changed, and a slow machine takes longer for that.
+				_until := clock_timestamp() + interval '5 min';
+				loop
+					begin
+						execute 'select from ' || _call;
+						exit;
+					exception when object_not_in_prerequisite_state then
+						if clock_timestamp() > _until then raise; end if;
+					end;
+				end loop;
 			end loop;
 			perform set_config('long.sent', i::text, false);
 			perform pg_sleep(0.3);

@@ -21,9 +21,9 @@
 use strict;
 use warnings;
 
-use File::Temp qw(tempdir);
-use IPC::Open3;
-use POSIX ();
+use FindBin;
+use lib $FindBin::RealBin;
+use Bench qw(run sql);
 use Test::More;
 
 my $is_long = $ENV{QUEUE_EXT_LONG};
@@ -31,38 +31,10 @@ my $jobs = $ENV{QUEUE_EXT_JOBS} || ($is_long ? 1_000_000 : 20_000);
 my $clients = $ENV{QUEUE_EXT_CLIENTS} || ($is_long ? 32 : 16);
 my $faults = $ENV{QUEUE_EXT_FAULTS} // ($is_long ? 400 : 8);
 my $seed = $ENV{QUEUE_EXT_SEED} || 1 + int rand 1_000_000;
-my $database = "queue_ext_torture_$$";
-my $dir = tempdir(CLEANUP => 1);
-$ENV{PGAPPNAME} = 'torture';
+my $dir = $Bench::dir;
 diag("seed $seed, $jobs jobs, $clients clients, $faults faults");
 
-# Runs a program; returns its status and all it said.
-sub run
-{
-	my (@command) = @_;
-	my $pid = open3(my $in, my $out, undef, @command);
-	close $in;
-	my $said = do { local $/; <$out> };
-	waitpid $pid, 0;
-	return ($? >> 8, defined $said ? $said : '');
-}
-
-sub sql
-{
-	my ($query, $in) = @_;
-	my ($status, $said) = run('psql', '-qXAt', '-v', 'ON_ERROR_STOP=1', '-d', $in || $database, '-c', $query);
-	$status == 0 or die "$query\n$said";
-	chomp $said;
-	return $said;
-}
-
-sql("create database $database", 'postgres');
-END
-{
-	my $status = $?;
-	eval { sql("drop database if exists $database with (force)", 'postgres') };
-	$? = $status;
-}
+Bench::make_database('queue_ext_torture_');
 
 # A ledger without any constraint: it must show what happened.
 sql(q{
@@ -172,24 +144,6 @@ my $send = q{with n as materialized (select jsonb_build_object('n', i) as payloa
 	insert into sent select id, jsonb_build_object('n', %d + row_number() over (order by id) - 1) from s};
 sql(sprintf $send, 1, $first, 1);
 
-# Starts the workers; each serves until it has done its share or lost its session.
-sub start_workers
-{
-	my ($round, $each) = @_;
-	my $pid = fork;
-	defined $pid or die "fork: $!";
-	my $mode = $round % 2 ? 'simple' : 'prepared';
-	if ($pid == 0)
-	{
-		open STDOUT, '>', "$dir/bench.$round" or die $!;
-		open STDERR, '>&', \*STDOUT or die $!;
-		exec 'pgbench', '-n', '-M', $mode, '-c', $clients, '-j', 2,
-		  '-t', $each, '--max-tries=10', '--random-seed', $seed + $round, @{ $files{$mode} }, $database
-		  or POSIX::_exit(127);
-	}
-	return $pid;
-}
-
 my $unknown = 0;
 my $killed = 0;
 my $deadline = time + ($is_long ? 7200 : 900);
@@ -199,7 +153,10 @@ my $next = $first + 1;
 while (sql('select count(*) from q') > 0 || $next <= $jobs || ($faults > 0 && $killed == 0))
 {
 	time < $deadline or last;
-	my $pid = start_workers(++$round, 1 + int($jobs / $clients / 3));
+	my $mode = ++$round % 2 ? 'simple' : 'prepared';
+	# Each serves until it has done its share or lost its session.
+	my $pid = Bench::start("$dir/bench.$round", '-M', $mode, '-c', $clients, '-t', 1 + int($jobs / $clients / 3),
+		'--max-tries=10', '--random-seed', $seed + $round, @{ $files{$mode} });
 	if ($next <= $jobs)
 	{
 		my $last = $next + int($jobs / 10);
@@ -207,22 +164,9 @@ while (sql('select count(*) from q') > 0 || $next <= $jobs || ($faults > 0 && $k
 		sql(sprintf $send, $next, $last, $next);
 		$next = $last + 1;
 	}
-	while (waitpid($pid, 1) == 0)
-	{
-		select undef, undef, undef, 0.2;
-		next if $killed >= $faults;
-		# One that has ended by itself meanwhile is a warning.
-		$killed += sql(q{set client_min_messages = error; select count(*) filter (where pg_terminate_backend(pid)) from (
-			select pid from pg_stat_activity
-			where datname = current_database() and application_name = 'torture'
-				and pid <> pg_backend_pid() and state <> 'idle' order by random() limit 1) as v});
-	}
-	open my $log, '<', "$dir/bench.$round" or die $!;
-	my @said = grep { /pgbench: error|\b(?:ERROR|FATAL|PANIC):/ } <$log>;
-	# Sessions that were ended had a transaction whose outcome they did not hear.
-	my $ended = qr/administrator command|perhaps the backend died|server closed the connection|SQL command send failed/;
-	$unknown += grep { /$ended/ } @said;
-	my @odd = grep { !/$ended|Run was aborted/ } @said;
+	$killed += Bench::end_sessions($pid, $faults - $killed, 0.2);
+	my ($unheard, @odd) = Bench::errors_in(Bench::lines_of("$dir/bench.$round"));
+	$unknown += $unheard;
 	is(join('', @odd), '', "no unexpected error in round $round");
 	# What was claimed by a session that died before it completed comes back now.
 	sql(q{with u as (update q set leased_until = clock_timestamp() where leased_until is not null returning *)
@@ -323,7 +267,7 @@ insert into empty select 'pairs', :client_id::integer where not exists (select f
 };
 	close $file;
 	my ($status, $said) = run('pgbench', '-n', '-M', 'prepared', '-c', $clients, '-j', 2, '-t', 1 + int($jobs / $clients / 4),
-		'--random-seed', $seed, '-f', "$dir/pairs.sql", $database);
+		'--random-seed', $seed, '-f', "$dir/pairs.sql", $Bench::database);
 	is($status, 0, 'workers share a queue') or diag($said);
 	is(sql(q{select count(*) from empty where what = 'pairs'}), '0', 'no pop is empty while a job stands ready');
 	is(sql('select count(*) from pairs'), '0', 'as many are taken as are sent');
@@ -331,15 +275,7 @@ insert into empty select 'pairs', :client_id::integer where not exists (select f
 
 is(sql('select deadlocks from pg_stat_database where datname = current_database()'), '0', 'no deadlock');
 
-SKIP:
-{
-	skip 'amcheck is not installed', 1
-	  unless sql(q{select count(*) from pg_available_extensions where name = 'amcheck'}) eq '1';
-	sql('create extension amcheck');
-	my ($status, $said) =
-	  run('pg_amcheck', '--heapallindexed', '--parent-check', '-d', $database);
-	is($status, 0, 'pg_amcheck finds nothing') or diag($said);
-}
+Bench::amcheck_finds_nothing();
 
 diag("again: QUEUE_EXT_SEED=$seed script/test torture") unless Test::More->builder->is_passing;
 done_testing();

@@ -15,9 +15,9 @@
 use strict;
 use warnings;
 
-use File::Temp qw(tempdir);
-use IPC::Open3;
-use POSIX ();
+use FindBin;
+use lib $FindBin::RealBin;
+use Bench qw(sql);
 use Test::More;
 
 my $calls = $ENV{CALLS} || ($ENV{LONG} ? 200_000 : 8_000);
@@ -25,30 +25,8 @@ my $clients = $ENV{CLIENTS} || 32;
 my $keys = $ENV{KEYS} || 1_000;
 my $faults = defined $ENV{FAULTS} ? $ENV{FAULTS} : ($ENV{LONG} ? 200 : 8);
 my $seed = $ENV{QUEUE_EXT_SEED} || $ENV{SEED} || 1 + int rand 1_000_000;
-my $database = "queue_ext_unique_$$";
-my $dir = tempdir(CLEANUP => 1);
-$ENV{PGAPPNAME} = 'torture';
+my $dir = $Bench::dir;
 diag("seed $seed, $calls calls, $keys keys, $clients clients, $faults faults");
-
-# Runs a program; returns its status and all it said.
-sub run
-{
-	my (@command) = @_;
-	my $pid = open3(my $in, my $out, undef, @command);
-	close $in;
-	my $said = do { local $/; <$out> };
-	waitpid $pid, 0;
-	return ($? >> 8, defined $said ? $said : '');
-}
-
-sub sql
-{
-	my ($query, $in) = @_;
-	my ($status, $said) = run('psql', '-qXAt', '-v', 'ON_ERROR_STOP=1', '-d', $in || $database, '-c', $query);
-	$status == 0 or die "$query\n$said";
-	chomp $said;
-	return $said;
-}
 
 sub is_zero
 {
@@ -56,13 +34,7 @@ sub is_zero
 	return is(sql($query), '0', $name);
 }
 
-sql("create database $database", 'postgres');
-END
-{
-	my $status = $?;
-	eval { sql("drop database if exists $database with (force)", 'postgres') };
-	$? = $status;
-}
+Bench::make_database('queue_ext_unique_');
 
 # q: a key without a job may get one. p: one in each period, done or not. rows: a
 # table of the user's own, one row for each key.
@@ -129,23 +101,6 @@ for my $name (sort keys %script)
 	push @files, '-f', "$dir/$name.sql\@$weight{$name}";
 }
 
-# Starts the clients; each serves until it has done its share or lost its session.
-sub start_clients
-{
-	my ($round, $each) = @_;
-	my $pid = fork;
-	defined $pid or die "fork: $!";
-	if ($pid == 0)
-	{
-		open STDOUT, '>', "$dir/bench.$round" or die $!;
-		open STDERR, '>&', \*STDOUT or die $!;
-		exec 'pgbench', '-n', '-M', $round % 2 ? 'simple' : 'prepared', '-c', $clients, '-j', 2, '-t', $each,
-		  '-D', "keys=$keys", '--max-tries=100', '--random-seed', $seed + $round, @files, $database
-		  or POSIX::_exit(127);
-	}
-	return $pid;
-}
-
 my $killed = 0;
 my $unknown = 0;
 my $done = 0;
@@ -153,24 +108,13 @@ my $deadline = time + ($ENV{LONG} ? 3600 : 900);
 # On until a session was ended, too: a machine that stands still may leave no time for that.
 for (my $round = 1; ($done < $calls || ($faults > 0 && $killed == 0)) && time < $deadline; $round++)
 {
-	my $pid = start_clients($round, 1 + int($calls / $clients / 4));
-	while (waitpid($pid, 1) == 0)
-	{
-		select undef, undef, undef, 0.2;
-		next if $killed >= $faults;
-		# One that has ended by itself meanwhile is a warning.
-		$killed += sql(q{set client_min_messages = error; select count(*) filter (where pg_terminate_backend(pid)) from (
-			select pid from pg_stat_activity
-			where datname = current_database() and application_name = 'torture'
-				and pid <> pg_backend_pid() and state <> 'idle' order by random() limit 1) as v});
-	}
-	open my $log, '<', "$dir/bench.$round" or die $!;
-	my @lines = <$log>;
-	my @said = grep { /pgbench: error|\b(?:ERROR|FATAL|PANIC|WARNING):/ } @lines;
-	# Sessions that were ended had a transaction whose outcome they did not hear.
-	my $ended = qr/administrator command|perhaps the backend died|server closed the connection|SQL command send failed/;
-	$unknown += grep { /$ended/ } @said;
-	my @odd = grep { !/$ended|Run was aborted/ } @said;
+	# Each serves until it has done its share or lost its session.
+	my $pid = Bench::start("$dir/bench.$round", '-M', $round % 2 ? 'simple' : 'prepared', '-c', $clients,
+		'-t', 1 + int($calls / $clients / 4), '-D', "keys=$keys", '--max-tries=100', '--random-seed', $seed + $round, @files);
+	$killed += Bench::end_sessions($pid, $faults - $killed, 0.2);
+	my @lines = Bench::lines_of("$dir/bench.$round");
+	my ($unheard, @odd) = Bench::errors_in(@lines);
+	$unknown += $unheard;
 	is(join('', @odd), '', "no unexpected error in round $round");
 	$done += $_ for map { /transactions actually processed: (\d+)/ ? $1 : () } @lines;
 }
