@@ -177,7 +177,7 @@ $long->query_until(qr/begun/, q{\echo begun
 		_until timestamptz;
 	begin
 		for i in 1 .. 100000 loop
-			foreach _call in array array[format($call$queue_send('q', '{"n": "long-%1$s"}', partition_key => 'k' || %1$s % 50)$call$, i),
+			foreach _call in array array[format($call$queue_send('q', '{"n": "long-%1$s"}', partition_key => 'k' || mod(%1$s, 50))$call$, i),
 				$call$queue_complete_many('q', array[(0::bigint << 43) + 1, (1::bigint << 43) + 1], '{1000,1000}')$call$] loop
 				-- Calls try again for twenty seconds while the map is half changed, and a slow machine takes longer for that.
 				_until := clock_timestamp() + interval '5 min';
