@@ -64,7 +64,7 @@ declare
 	last timestamptz := '-infinity';
 	job task;
 begin
-	-- Again where a slow machine has looked at them when the first was due already.
+	-- Again where a slow machine has looked at them when the first was due already, or has not kept pace.
 	for i in 1 .. 20 loop
 		update task set state = 'done' where run_at <= now();
 		commit;
@@ -74,21 +74,26 @@ begin
 		commit;
 		perform queue_pop_rows(null::task, 'task');
 		commit;
-		exit when clock_timestamp() < began + interval '2 s';
-		perform pg_sleep(2);
-	end loop;
-	while claimed < 200 and clock_timestamp() < began + interval '5 min' loop
-		select * into job from queue_pop_rows(null::task, 'task');
-		commit;
-		if job.id is null then
-			perform pg_sleep(0.002);
+		if clock_timestamp() > began + interval '2 s' then
+			perform pg_sleep(2);
 			continue;
 		end if;
-		claimed := claimed + 1;
-		in_order := in_order and job.run_at >= last;
-		last := job.run_at;
+		claimed := 0;
+		last := '-infinity';
+		while claimed < 200 and clock_timestamp() < began + interval '5 min' loop
+			select * into job from queue_pop_rows(null::task, 'task');
+			commit;
+			if job.id is null then
+				perform pg_sleep(0.002);
+				continue;
+			end if;
+			claimed := claimed + 1;
+			in_order := in_order and job.run_at >= last;
+			last := job.run_at;
+		end loop;
+		few := sweeps() - before <= 20 + extract(epoch from clock_timestamp() - began) * 2;
+		exit when few or clock_timestamp() < began + interval '3.1 s';
 	end loop;
-	few := sweeps() - before <= 20 + extract(epoch from clock_timestamp() - began) * 2;
 end $$;
 call test_one_by_one('insert into task (run_at) select clock_timestamp() + interval ''2 s'' + i * interval ''5 ms'' from generate_series(1, 200) as i');
 call test_one_by_one('insert into task (taken_until, run_at) select clock_timestamp() + interval ''2 s'' + i * interval ''5 ms'', now() - (300 - i) * interval ''1 s'' from generate_series(0, 199) as i');
