@@ -798,6 +798,14 @@ invalid_ticket()
 }
 
 void
+connection_timed_out()
+{
+	ereport(ERROR, (errcode(ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION),
+					errmsg("could not establish connection"),
+					errdetail("The server did not answer in time.")));
+}
+
+void
 no_jsonb()
 {
 	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),

@@ -254,6 +254,8 @@ void check_parts(const char *what, const Interval *value);
 // Of scaleout/.
 // 42501: the number is not of the last ticket, or that was redeemed.
 [[noreturn]] void invalid_ticket();
+// 08001: a server has not let dblink in within its time.
+[[noreturn]] void connection_timed_out();
 // 42804: the first column of the statement is not of type jsonb.
 [[noreturn]] void no_jsonb();
 

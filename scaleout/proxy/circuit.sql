@@ -2,7 +2,7 @@
 --
 -- PL/Proxy 2.10 limits neither the time to connect nor, with one shard a call, the time to wait for
 -- an answer. So before a shard is called, somebody must have connected to it in the last second, by
--- dblink, whose connections have a timeout: the first session that finds the time over does, and the
+-- dblink, within a time: the first session that finds the time over does, and the
 -- others wait for what it finds. A shard to which no connection could be made is left out for a
 -- while: its circuit is open. All sessions must know of that, also of what a call found that raises
 -- and is rolled back; so it is the value of a sequence, which no rollback takes back:
@@ -45,6 +45,27 @@ create or replace function queue_proxy.redeem(_ticket bigint) returns text
 language c volatile parallel unsafe as '$libdir/queue_ext', 'queue_ext_redeem_ticket';
 revoke all on function queue_proxy.redeem(bigint) from public;
 
+-- The seconds that a connection may take. dblink of PostgreSQL 15 has them from the connection string; later ones do not
+-- heed that, so connect_within() interrupts them.
+create or replace function queue_proxy.connect_seconds() returns integer
+language sql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$ select greatest(2, least(10, ceil(queue_proxy.setting_of('connect_timeout', 2000) / 1000.0)::integer)) $$;
+
+create or replace function queue_proxy.connect_within(_milliseconds integer, _statement text, _connection text, _conninfo text)
+returns void
+language c volatile parallel unsafe as '$libdir/queue_ext', 'queue_ext_connect_within';
+revoke all on function queue_proxy.connect_within(integer, text, text, text) from public;
+
+-- A connection of dblink, of that name.
+create or replace function queue_proxy.connect(_connection text, _conninfo text) returns void
+language sql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+	select queue_proxy.connect_within(queue_proxy.connect_seconds() * 1000, $c$select @dblink@.dblink_connect($1, $2)$c$, _connection, _conninfo)
+$$;
+revoke all on function queue_proxy.connect(text, text) from public;
+
 -- A connection string for dblink: as PL/Proxy makes it, but with an end to waiting.
 create or replace function queue_proxy.with_timeout(_conninfo text, _user text) returns text
 language plpgsql volatile parallel unsafe
@@ -54,8 +75,7 @@ begin
 	if _conninfo !~ '\yuser\s*=' then
 		_conninfo := _conninfo || ' user=''' || replace(replace(_user, '\', '\\'), '''', '\''') || '''';
 	end if;
-	return _conninfo || ' connect_timeout='
-		|| greatest(2, least(10, ceil(queue_proxy.setting_of('connect_timeout', 2000) / 1000.0)::integer));
+	return _conninfo || ' connect_timeout=' || queue_proxy.connect_seconds();
 end
 $$;
 
@@ -89,7 +109,7 @@ as $$
 begin
 	perform queue_proxy.hang_up('queue_proxy_probe');
 	begin
-		perform @dblink@.dblink_connect('queue_proxy_probe', queue_proxy.conninfo_of(_shard, current_user::text));
+		perform queue_proxy.connect('queue_proxy_probe', queue_proxy.conninfo_of(_shard, current_user::text));
 		perform @dblink@.dblink_disconnect('queue_proxy_probe');
 	exception
 		when sqlclient_unable_to_establish_sqlconnection then

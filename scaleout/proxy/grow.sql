@@ -56,7 +56,7 @@ declare
 	_is_it boolean;
 begin
 	perform queue_proxy.hang_up(_connection);
-	perform @dblink@.dblink_connect(_connection, queue_proxy.with_timeout(_conninfo, current_user::text));
+	perform queue_proxy.connect(_connection, queue_proxy.with_timeout(_conninfo, current_user::text));
 	begin
 		select t.is_it into _is_it
 		from @dblink@.dblink(_connection, case when _installation = '' then 'select true'

@@ -27,7 +27,7 @@ declare
 begin
 	perform queue_proxy.hang_up(_connection);
 	begin
-		perform @dblink@.dblink_connect(_connection, queue_proxy.conninfo_of(_shard, _user));
+		perform queue_proxy.connect(_connection, queue_proxy.conninfo_of(_shard, _user));
 		_is_connected := true;
 		perform @dblink@.dblink_send_query(_connection, format('call %I.', s.schema) || _call)
 		from queue_proxy.shard s where s.shard = _shard;
@@ -165,7 +165,7 @@ begin
 				_is_open := false;
 			end if;
 			if not _is_open then
-				perform @dblink@.dblink_connect(_connection, queue_proxy.conninfo_of(_shard, _user));
+				perform queue_proxy.connect(_connection, queue_proxy.conninfo_of(_shard, _user));
 				perform set_config('queue_proxy.waits_' || _shard, _what, false);
 				perform set_config('queue_proxy.wait_ends_' || _shard, '', false);
 			end if;

@@ -151,6 +151,27 @@ is(state_of(q{do $$ declare n bigint := queue_proxy.ticket(); m bigint := queue_
 is(state_of(q{do $$ begin perform queue_proxy.ticket(); perform queue_proxy.redeem(0); end $$}), '42501', 'and nothing else');
 is(sql(q{select queue_proxy.redeem(queue_proxy.ticket())}), 'postgres', 'it stands for who took it');
 is(sql('select count(*) from queue_counts(\'q\') where ready + leased = 6'), 1, 'nothing is deleted');
+
+# A connection has its time, and a statement its own: after a stall both are over at once.
+my $slow = q{'select pg_sleep(60) where $1 <> $2', 'a', 'b'};
+is(state_of("select queue_proxy.connect_within(100, $slow)"), '08001', 'a connection that takes too long ends');
+is(state_of("set statement_timeout = '1s'; select queue_proxy.connect_within(200000, $slow)"), '57014', 'a statement whose time is over is not taken for that');
+my $stalled = $proxy->background_psql('postgres', on_error_stop => 0);
+my $pid = $stalled->query(q{set statement_timeout = '2s'; select pg_backend_pid()});
+$stalled->query_until(qr/begun/, "\\echo begun\nselect queue_proxy.connect_within(2000, $slow);\n\\echo :SQLSTATE ended\n");
+Shards::signal_and_wait('STOP', $pid);
+sleep 3;
+Shards::signal_and_wait('CONT', $pid);
+like($stalled->query_until(qr/ended/, ''), qr/^57014 ended/m, 'even if both times are');
+$stalled->quit;
+is(sql(q{select count(queue_proxy.connect_within(60000, 'select $1 || $2', 'a', i::text)) from generate_series(1, 20) as i}), 20, 'what is in time is done');
+# Neither the division nor what comes before it heeds interrupts.
+my $busy = q{'select 1 / (length(md5($2)) - 32) where $1 <> $2', 'a', repeat('b', 200000000)};
+is(sql("do \$\$ begin perform queue_proxy.connect_within($_); exception when division_by_zero or sqlclient_unable_to_establish_sqlconnection then perform pg_sleep(0.5); end \$\$; select 'on'"),
+	'on', 'afterwards nothing is interrupted')
+  for "100, $slow", "5, $busy", q{300, 'select 1 / length($1 || $2)', '', ''};
+is(state_of(q{select queue_proxy.connect_within(0, 'select', 'a', 'b')}), '22023', 'no time is refused');
+is(state_of("set role eve; select queue_proxy.$_"), '42501', "nobody else may use $_") for q{connect_within(1000, 'select', 'a', 'b')}, q{connect('a', 'b')};
 is(state_of("set role app; call queue_wait('q', '0.1 s')"), '', 'a role itself may wait');
 is(sql("set default_transaction_read_only = on; set role app; call queue_wait('q', '0.1 s'); select 1"), 1, 'also in a read-only transaction');
 is(sql("begin; savepoint s; set role app; call queue_wait('q', '0.1 s'); rollback to s; select current_user"), 'postgres', 'and in a subtransaction');
@@ -287,14 +308,19 @@ is(state_of(q{set role eve; select queue_create('pg_temp.t')}), '0A000', 'nobody
 is($_->safe_psql('postgres', q{select count(*) from queues where queue like '%.t'}), 0, 'on ' . $_->name) for @shards;
 
 # A key that cannot be moved does not hold up others.
+sql(q{set role app; select queue_unique_insert('q', jsonb_build_object('u', n)) from generate_series(1, 200) as n});
 $north->safe_psql('postgres', q{set role eve; create function eve.refuse() returns trigger language plpgsql as $$ begin raise 'not mine' using errcode = tg_argv[0]; end $$});
 for my $code (qw(P0001 57014 P0004))
 {
 	$north->safe_psql('postgres', qq{create or replace trigger refuse before delete on hers for each row execute function eve.refuse('$code')});
 	$digest = $north->safe_psql('postgres', q{insert into queue_shard.leaving (kind, queue, key, shard, jobs)
 		select 'unique', 'public.hers', digest, 1, array[job] from queue_shard.unique_jobs('public.hers') limit 1 returning key});
+	# They are moved in random order, but for what is only remembered, which is the first.
+	my $others = $north->safe_psql('postgres', q{insert into queue_shard.leaving (kind, queue, key, shard, jobs)
+		select 'unique', 'public.q', digest, 1, array[job] from queue_shard.unique_jobs('public.q') limit 10 returning key});
 	$north->safe_psql('postgres', q{insert into queue_shard.leaving (kind, queue, key, shard) values ('unique', 'public.zero', 'x', 1)});
-	$south->safe_psql('postgres', "insert into queue_shard.unmoved values ('unique', 'public.hers', '$digest', 0), ('unique', 'public.zero', 'x', 0)");
+	$south->safe_psql('postgres', "insert into queue_shard.unmoved values ('unique', 'public.zero', 'x', 0)"
+		. join('', map { ", ('unique', 'public.q', '$_', 0)" } split /\n/, $others) . ", ('unique', 'public.hers', '$digest', 0)");
 	($ok, $out, $error) = Shards::script('move', '--proxy', Shards::conninfo($proxy));
 	ok(!$ok, "a key cannot be moved: $code");
 	like($error, qr/not mine.*keys that are left: 1/s, 'which is said');

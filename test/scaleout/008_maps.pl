@@ -158,7 +158,7 @@ append_to_file("$dir/of_server", "[there]\n$where\ndbname=y\n");
 # libpq's own form of an option with a space.
 ($ok, $out, $error) = script('grow', 's: g x', '--shard', 'z=' . Shards::conninfo($node, 'z') . q{ options=-c\ work_mem=8MB});
 ok($ok, 'a string with a backslash');
-is(sql('s', q{select count(*) filter (where mutex_acquire('n' || i)) from generate_series(1, 40) as i}), 40, 'is that of the shard that is reached');
+is((Shards::call($node, q{select count(*) filter (where mutex_acquire('n' || i)) from generate_series(1, 40) as i}, connstr => $node->connstr('s')))[1], 40, 'is that of the shard that is reached');
 is(sql('s', q{select conninfo ~ 'options=-c\\\\ work_mem=8MB' from queue_proxy.shard where shard = 2}), 't', 'as it was given');
 
 # Bytes without an encoding are hashed, and carried, as what they are not.
