@@ -143,8 +143,13 @@ for client in "${clients[@]}"; do
 		wait_until 'a time that is none is left out' is_done "$client" release
 	else
 		send_fault "$client" "{\"n\": 1$(printf '0%.0s' {1..5000})}" >/dev/null
-		send_fault "$client" "$(printf '[%.0s' {1..3000})$(printf ']%.0s' {1..3000})" >/dev/null
-		wait_until 'payloads that cannot be read fail' says "select count(*) = 2 from ${client}_f where last_error ~ '^(ValueError|RecursionError): '"
+		unreadable=1
+		# Newer ones read that.
+		if ! "$python" -c 'import json; json.loads("[" * 3000 + "]" * 3000)' 2>/dev/null; then
+			send_fault "$client" "$(printf '[%.0s' {1..3000})$(printf ']%.0s' {1..3000})" >/dev/null
+			unreadable=2
+		fi
+		wait_until 'payloads that cannot be read fail' says "select count(*) = $unreadable from ${client}_f where last_error ~ '^(ValueError|RecursionError): '"
 	fi
 	send_fault "$client" '{"do": "after poison"}' >/dev/null
 	wait_until 'the next job is done' is_done "$client" 'after poison'
