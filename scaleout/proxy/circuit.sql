@@ -2,7 +2,7 @@
 --
 -- PL/Proxy 2.10 limits neither the time to connect nor, with one shard a call, the time to wait for
 -- an answer. So before a shard is called, somebody must have connected to it in the last second, by
--- dblink, within a time: the first session that finds the time over does, and the
+-- dblink, with an end to waiting: the first session that finds that second over does, and the
 -- others wait for what it finds. A shard to which no connection could be made is left out for a
 -- while: its circuit is open. All sessions must know of that, also of what a call found that raises
 -- and is rolled back; so it is the value of a sequence, which no rollback takes back:
@@ -66,7 +66,8 @@ as $$
 $$;
 revoke all on function queue_proxy.connect(text, text) from public;
 
--- A connection string for dblink: as PL/Proxy makes it, but with an end to waiting.
+-- A connection string for dblink: as PL/Proxy makes it, but with an end to waiting, and the encoding that dblink would else
+-- ask for when it is connected, without one.
 create or replace function queue_proxy.with_timeout(_conninfo text, _user text) returns text
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -75,7 +76,7 @@ begin
 	if _conninfo !~ '\yuser\s*=' then
 		_conninfo := _conninfo || ' user=''' || replace(replace(_user, '\', '\\'), '''', '\''') || '''';
 	end if;
-	return _conninfo || ' connect_timeout=' || queue_proxy.connect_seconds();
+	return _conninfo || ' client_encoding=' || getdatabaseencoding() || ' connect_timeout=' || queue_proxy.connect_seconds();
 end
 $$;
 
@@ -113,6 +114,7 @@ begin
 		perform @dblink@.dblink_disconnect('queue_proxy_probe');
 	exception
 		when sqlclient_unable_to_establish_sqlconnection then
+			perform queue_proxy.hang_up('queue_proxy_probe');
 			return false;
 		when query_canceled or others then
 			perform queue_proxy.hang_up('queue_proxy_probe');

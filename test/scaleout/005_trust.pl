@@ -152,24 +152,41 @@ is(state_of(q{do $$ begin perform queue_proxy.ticket(); perform queue_proxy.rede
 is(sql(q{select queue_proxy.redeem(queue_proxy.ticket())}), 'postgres', 'it stands for who took it');
 is(sql('select count(*) from queue_counts(\'q\') where ready + leased = 6'), 1, 'nothing is deleted');
 
-# A connection has its time, and a statement its own: after a stall both are over at once.
+# A connection has its time, and a statement its own.
 my $slow = q{'select pg_sleep(60) where $1 <> $2', 'a', 'b'};
 is(state_of("select queue_proxy.connect_within(100, $slow)"), '08001', 'a connection that takes too long ends');
 is(state_of("set statement_timeout = '1s'; select queue_proxy.connect_within(200000, $slow)"), '57014', 'a statement whose time is over is not taken for that');
 my $stalled = $proxy->background_psql('postgres', on_error_stop => 0);
-my $pid = $stalled->query(q{set statement_timeout = '2s'; select pg_backend_pid()});
-$stalled->query_until(qr/begun/, "\\echo begun\nselect queue_proxy.connect_within(2000, $slow);\n\\echo :SQLSTATE ended\n");
-Shards::signal_and_wait('STOP', $pid);
-sleep 3;
-Shards::signal_and_wait('CONT', $pid);
-like($stalled->query_until(qr/ended/, ''), qr/^57014 ended/m, 'even if both times are');
+my $pid = $stalled->query(q{select pg_backend_pid()});
+my $waits = "select exists (select from pg_stat_activity where pid = $pid and wait_event = 'PgSleep')";
+sub begin_slow { return $stalled->query_until(qr/begun/, "\\echo begun\nselect queue_proxy.connect_within($_[0], $slow);\n\\echo :SQLSTATE ended\n"); }
+begin_slow(200000);
+$proxy->poll_query_until('postgres', $waits) or die;
+sql("select pg_cancel_backend($pid)");
+like($stalled->query_until(qr/ended/, ''), qr/^57014 ended/m, 'nor is one that is cancelled');
+# After a stall both are over at once. It must begin before the time of the connection is over.
+$stalled->query(q{set statement_timeout = '6s'});
+my $ended;
+for (1 .. 20)
+{
+	my $began = time;
+	begin_slow(4000);
+	$proxy->poll_query_until('postgres', $waits) or die;
+	Shards::signal_and_wait('STOP', $pid);
+	my $is_early = time - $began < 3;
+	sleep 7 if $is_early;
+	Shards::signal_and_wait('CONT', $pid);
+	$ended = $stalled->query_until(qr/ended/, '');
+	last if $is_early;
+}
+like($ended, qr/^57014 ended/m, 'nor is one whose time is over at the same moment');
 $stalled->quit;
 is(sql(q{select count(queue_proxy.connect_within(60000, 'select $1 || $2', 'a', i::text)) from generate_series(1, 20) as i}), 20, 'what is in time is done');
-# Neither the division nor what comes before it heeds interrupts.
-my $busy = q{'select 1 / (length(md5($2)) - 32) where $1 <> $2', 'a', repeat('b', 200000000)};
+# The hash takes longer, and heeds no interrupt.
+is(state_of(q{select queue_proxy.connect_within(20, 'select 1 / (length(md5($2)) - 32) where $1 <> $2', 'a', repeat('b', 30000000)) from generate_series(1, 2)}), '22012', 'what does not wait is not interrupted');
 is(sql("do \$\$ begin perform queue_proxy.connect_within($_); exception when division_by_zero or sqlclient_unable_to_establish_sqlconnection then perform pg_sleep(0.5); end \$\$; select 'on'"),
-	'on', 'afterwards nothing is interrupted')
-  for "100, $slow", "5, $busy", q{300, 'select 1 / length($1 || $2)', '', ''};
+	'on', 'nor is what comes afterwards')
+  for "100, $slow", q{300, 'select 1 / length($1 || $2)', '', ''};
 is(state_of(q{select queue_proxy.connect_within(0, 'select', 'a', 'b')}), '22023', 'no time is refused');
 is(state_of("set role eve; select queue_proxy.$_"), '42501', "nobody else may use $_") for q{connect_within(1000, 'select', 'a', 'b')}, q{connect('a', 'b')};
 is(state_of("set role app; call queue_wait('q', '0.1 s')"), '', 'a role itself may wait');
