@@ -182,8 +182,8 @@ for (1 .. 20)
 like($ended, qr/^57014 ended/m, 'nor is one whose time is over at the same moment');
 $stalled->quit;
 is(sql(q{select count(queue_proxy.connect_within(60000, 'select $1 || $2', 'a', i::text)) from generate_series(1, 20) as i}), 20, 'what is in time is done');
-# The hash takes longer, and heeds no interrupt.
-is(state_of(q{select queue_proxy.connect_within(20, 'select 1 / (length(md5($2)) - 32) where $1 <> $2', 'a', repeat('b', 30000000)) from generate_series(1, 2)}), '22012', 'what does not wait is not interrupted');
+# The hash takes longer, and heeds no interrupt, but what comes behind it does.
+is(state_of(q{select queue_proxy.connect_within(20, 'select md5($2) where $1 <> $2', 'a', repeat('b', 30000000)) from generate_series(1, 2)}), '', 'what does not wait is not interrupted');
 is(sql("do \$\$ begin perform queue_proxy.connect_within($_); exception when division_by_zero or sqlclient_unable_to_establish_sqlconnection then perform pg_sleep(0.5); end \$\$; select 'on'"),
 	'on', 'nor is what comes afterwards')
   for "100, $slow", q{300, 'select 1 / length($1 || $2)', '', ''};
